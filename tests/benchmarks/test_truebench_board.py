@@ -29,7 +29,9 @@ def _a_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _settings(**options: Any) -> dict[str, Any]:
     """The settings of a run judged with these options, as `run.json` keeps them."""
-    study = JudgeAnswers(JudgeGivenOptions(out="unused", **({"judge": "openai:j", "rules": "off"} | options)), given=[])
+    study = JudgeAnswers(
+        JudgeGivenOptions(out="unused", **({"judge": "openai:j", "rules": "off"} | options)), answers=[]
+    )
     study.roles, study.all, study.chosen = Roles(study.options), study.items(), []
     given, _ = study._settings(list(study.judge_settings()))
     about = {"model": "openai:m", "data": "mini", "data_sha256": "d" * 64}

@@ -162,11 +162,6 @@ class SubsetScores:
     placed: Mapping[str, Score]
 
 
-def ablation(done: Sequence[Validated]) -> list[SubsetScores]:
-    """The scores of every subset of the aspects, in the order of Table 3."""
-    return [subset_scores(subset, [(row.edited, row.by_aspects[subset]) for row in done]) for subset in SUBSETS]
-
-
 def subset_scores(aspects: tuple[str, ...], rows: Sequence[Pair]) -> SubsetScores:
     """The scores of one validator, told about these aspects. Rows that are not edited count as faultless."""
     truth: list[Label] = ["PASS" if edited.edit == "unedited" else "FAIL" for edited, _ in rows]
@@ -235,6 +230,12 @@ _HITS = (
 def ablation_tables(subsets: Sequence[SubsetScores], rows: Sequence[Edited]) -> list[Table]:
     """Table 3 with the paper's rows beside, what saying FAIL to everything gives, and what becomes of each edit."""
     base, counts = always_fail(rows), Counter[str](row.edit for row in rows)
+    tie = _PAPER_BEST / (2 - _PAPER_BEST)  # the share of FAIL at which always saying FAIL has this F1
+    about_paper = (
+        "The paper's truth is what its annotators changed, ours what an edit broke, so that its rows are no yardstick for "
+        f"ours. Saying FAIL to everything has an F1 of {fixed(base.f1.value, 3)} here. The paper does not tell how many of its "
+        f"rows are FAIL: from a share of {tie:.2f} on its best F1, {_PAPER_BEST:.3f}, is no better than saying FAIL to everything."
+    )
     aspects = [
         _marks("yes" if name in subset.aspects else "no" for name in ASPECTS) | vars(subset) for subset in subsets
     ]
@@ -263,7 +264,7 @@ def ablation_tables(subsets: Sequence[SubsetScores], rows: Sequence[Edited]) -> 
         "summaries and translations have most of them, and fewer are left among the unedited."
     )
     return [
-        Table("aspects", (*columns, *_SHARES), aspects, title, _note(base), keys=3),
+        Table("aspects", (*columns, *_SHARES), aspects, title, about_paper, keys=3),
         Table("", edit_columns, full, "Known defects that are found", note),
         *_readings(rows),
         Table("edits", (Column("aspects", "aspects"), *edit_columns), edits, "Known defects by aspects", keys=2, printed=False),
@@ -272,15 +273,6 @@ def ablation_tables(subsets: Sequence[SubsetScores], rows: Sequence[Edited]) -> 
 
 def _marks(cells: Iterable[str]) -> dict[str, Any]:
     return dict(zip(ASPECTS, cells, strict=True))
-
-
-def _note(base: SubsetScores) -> str:
-    tie = _PAPER_BEST / (2 - _PAPER_BEST)  # the share of FAIL at which always saying FAIL has this F1
-    return (
-        "The paper's truth is what its annotators changed, ours what an edit broke, so that its rows are no yardstick for "
-        f"ours. Saying FAIL to everything has an F1 of {fixed(base.f1.value, 3)} here. The paper does not tell how many of its "
-        f"rows are FAIL: from a share of {tie:.2f} on its best F1, {_PAPER_BEST:.3f}, is no better than saying FAIL to everything."
-    )
 
 
 def _readings(rows: Sequence[Edited]) -> list[Table]:

@@ -44,41 +44,33 @@ def ranking(reports: Mapping[str, Report]) -> Ranking:
 
     Runs are ranked together when data, judge and all that shaped the verdicts are the same.
     """
-    rows = {model: _row(model, report) for model, report in reports.items()}
-    groups = {
-        f"{what}:{name}": Column(f"{what}:{name}", name, "score", group=title)
-        for report in reports.values()
-        for by, (what, title) in _GROUPS.items()
-        for name in cast("Mapping[str, Score]", report.scores.get(by, {}))
-    }
-    facts = dict.fromkeys(name for row in rows.values() for name in row if name in _FACTS)
+    rows, groups = [], dict[str, Column]()
+    for model, report in reports.items():
+        settings, scores = report.provenance, cast("Mapping[str, Any]", report.scores)
+        judge, words = anonymous.name(settings["judge"]), judging_words(settings)
+        part = [str(name) for key in ("language", "category") for name in settings.get(key) or ()]
+        part += [f"sample of {settings['limit']}"] if settings.get("limit") else []
+        data = ", ".join((anonymous.name(str(settings.get("data") or "not a known release")), *part))
+        row: dict[str, Any] = {"model": model, "Judge": f"{judge} ({words})" if words else judge, "Data": data}
+        row |= model_facts(model)
+        if samples := scores.get(REPEATED):
+            row["Samples"] = str(max(int(name.rpartition("_")[2]) for name in samples if name != "mean"))
+        row[MAIN.name] = scores[MAIN.name]
+        for by, (what, title) in _GROUPS.items():
+            for name, cell in scores.get(by, {}).items():
+                row[f"{what}:{name}"] = cell
+                groups[f"{what}:{name}"] = Column(f"{what}:{name}", name, "score", group=title)
+        rows.append(row)
+    facts = dict.fromkeys(name for row in rows for name in row if name in _FACTS)
     columns = [
         Column("model", "Model"), *(Column(name, name) for name in facts), Column(MAIN.name, MAIN.title, "score"),
         *groups.values(),
     ]  # fmt: skip
     provenance = next(iter(reports.values())).provenance
-    how = {name: provenance.get(name) for name in (*JUDGING, "protocol")}
+    alike = {name: provenance.get(name) for name in (*JUDGING, "protocol")}
     return Ranking(
-        Table("ranking", columns, list(rows.values())),
-        MAIN.name,
-        [provenance.get("data_sha256"), provenance["judge"], how],
+        Table("ranking", columns, rows), MAIN.name, [provenance.get("data_sha256"), provenance["judge"], alike]
     )
-
-
-def _row(model: str, report: Report) -> dict[str, Any]:
-    provenance = report.provenance
-    judge, words = anonymous.name(provenance["judge"]), judging_words(provenance)
-    data = anonymous.name(str(provenance.get("data") or "not a known release")) + _part(provenance)
-    row: dict[str, Any] = {"model": model, "Judge": f"{judge} ({words})" if words else judge, "Data": data}
-    row |= model_facts(model)
-    if samples := report.scores.get(REPEATED):
-        assert isinstance(samples, Mapping)
-        row["Samples"] = str(max(int(name.rpartition("_")[2]) for name in samples if name != "mean"))
-    row[MAIN.name] = report.scores[MAIN.name]
-    for by, (what, _) in _GROUPS.items():
-        group = cast("Mapping[str, Score]", report.scores.get(by, {}))
-        row |= {f"{what}:{name}": score for name, score in group.items()}
-    return row
 
 
 def content(judged: Sequence[Judged], judge: str) -> str:
@@ -105,7 +97,12 @@ def judging_words(settings: Mapping[str, Any]) -> str:
         return ", ".join(f"rules {mode}" for mode in rules_fact(judging).values())
     usual = _flat(json.loads(json.dumps(asdict(JudgeSettings(level=level)))))
     own = _flat(json.loads(json.dumps(judging)))
-    words = [level, *(_words(name, value) for name, value in own.items() if value != usual.get(name))]
+    known = {
+        "votes": f"{own.get('votes')} votes", "reasoning": "no reasoning", "calibrator": "calibrated",
+        "max_tokens": f"up to {own.get('max_tokens')} tokens", "band": f"band {' to '.join(map(str, own.get('band') or ()))}",
+    }  # fmt: skip
+    unusual = {name: value for name, value in own.items() if value != usual.get(name)}
+    words = [level, *(known.get(name, f"{name.replace('_', ' ')} {value}") for name, value in unusual.items())]
     if (second := settings.get("cascade_judge")) and second != settings["judge"]:
         words.append(f"then {anonymous.name(second)}")
     shaping = {"revision"}.union(*(facts["options"] for facts in (settings.get("judge_models") or {}).values()))
@@ -151,28 +148,9 @@ def facts(size: float | None, weights: bool | None, licence: str | None) -> dict
     return known | ({"Size (B)": f"{size:g}"} if size is not None else {})
 
 
-def _part(settings: Mapping[str, Any]) -> str:
-    """Which part of the data a run was over, to be read behind its name; nothing for the whole."""
-    chosen = [str(name) for key in ("language", "category") for name in settings.get(key) or ()]
-    drawn = [f"sample of {settings['limit']}"] if settings.get("limit") else []
-    return "".join(f", {part}" for part in (*chosen, *drawn))
-
-
 def _flat(judging: Mapping[str, Any]) -> dict[str, Any]:
     own = {name: value for name, value in judging.items() if name not in ("sampling", "level")}
     return {**own, **judging.get("sampling", {})}
-
-
-def _words(name: str, value: Any) -> str:
-    known = {
-        "votes": f"{value} votes",
-        "reasoning": "no reasoning",
-        "calibrator": "calibrated",
-        "max_tokens": f"up to {value} tokens",
-    }
-    if name == "band":
-        return f"band {' to '.join(map(str, value or ()))}"
-    return known.get(name, f"{name.replace('_', ' ')} {value}")
 
 
 @cache
@@ -180,11 +158,6 @@ def _variant(name: str, sha256: str) -> str | None:
     """Which variant of a prompt of ours has this hash: "" the usual one, None none of them."""
     ours = ["", *variants(name)] if name in names() else []
     return next((own for own in ours if Prompts({name: own} if own else {}).hash(name) == sha256), None)
-
-
-def noted(models: Sequence[str]) -> str | list[str]:
-    """The models as `run.json` notes them under `model`: a lone one by its name."""
-    return models[0] if len(models) == 1 else list(models)
 
 
 def models_of(settings: Mapping[str, Any]) -> list[str]:
@@ -221,7 +194,11 @@ def joined(reports: Mapping[str, Report], provenance: Mapping[str, Any]) -> Repo
     open_ = {f"{name} ({model})": why for model, report in reports.items() for name, why in report.unscored.items()}
     corrected = {model: report.bias_corrected for model, report in reports.items() if report.bias_corrected}
     usage = next(iter(reports.values())).usage
-    return Report(scores, open_, usage, provenance, _notes(reports), corrected)
+    # Once what is said of each, and under its name what is said of some.
+    notes = dict.fromkeys(note for report in reports.values() for note in report.notes)
+    shared = [note for note in notes if all(note in report.notes for report in reports.values())]
+    own = [f"{model}: {note}" for model, report in reports.items() for note in report.notes if note not in shared]
+    return Report(scores, open_, usage, provenance, (*shared, *own), corrected)
 
 
 def scores_of(scores: Mapping[str, Any], model: str) -> dict[str, Any]:
@@ -244,14 +221,6 @@ def scores_in(folder: Path, line: str) -> dict[str, Score]:
     rows = table.rows if table else ()
     public = anonymous.names(dict.fromkeys(row["model"] for row in rows))
     return {row["name"]: row["score"] for row in rows if public[row["model"]] == line and not row["group"]}
-
-
-def _notes(reports: Mapping[str, Report]) -> tuple[str, ...]:
-    """The notes of all models: once what is said of each, and under its name what is said of some."""
-    notes = dict.fromkeys(note for report in reports.values() for note in report.notes)
-    shared = [note for note in notes if all(note in report.notes for report in reports.values())]
-    own = [f"{model}: {note}" for model, report in reports.items() for note in report.notes if note not in shared]
-    return (*shared, *own)
 
 
 def judging_specs(settings: Mapping[str, Any]) -> set[str]:

@@ -12,18 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import labels as designs
-from truebench_hf.benchmarks.truebench.labels import (
-    FILE,
-    PLURAL,
-    Design,
-    Row,
-    SamplingUnit,
-    answers,
-    population,
-    read_labels,
-    responses,
-    whole,
-)
 from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.double_sampling import (
     MAX_OPEN,
@@ -59,36 +47,27 @@ HumanLabels = Mapping[str, HumanLabel]  # by the id of a criterion or a response
 
 def corrected(report: Report, judged: Iterable[Judged], folder: Path) -> Report:
     """The report of a run with what the `labels.jsonl` in its folder says, if there is one."""
-    if not (folder / FILE).exists():
-        return report
-    rows, design = read_labels(folder / FILE), designs.read_design(folder)
-    return replace(report, bias_corrected=correction(judged, rows, design))
+    rows = designs.read_labels(folder / designs.FILE)
+    return replace(report, bias_corrected=correction(judged, rows, designs.read_design(folder))) if rows else report
 
 
-def correction(judged: Iterable[Judged], rows: Sequence[Row], design: Design | None) -> dict[str, Any]:
+def correction(judged: Iterable[Judged], rows: Sequence[designs.Row], design: designs.Design | None) -> dict[str, Any]:
     """`Report.bias_corrected`: the pass rate by labels (shares are 0..1), or why it is withheld; {} without labels.
 
     `rows` are those of `labels.jsonl`, of which those count that `design` drew from answers that the run still has.
     """
     if not rows or design is None:
         return {}
-    criteria: list[SamplingUnit] = []
+    criteria: list[designs.SamplingUnit] = []
     incomplete = 0  # responses that lack an answer
     for item in judged:  # each is looked at once, and none held
-        criteria += population([item], "criterion")
-        incomplete += not whole(item)
-    names = {criterion.id: design.key(criterion) for criterion in criteria if design.holds(criterion)}
-    by_name: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        if row["id"] in names:
-            by_name[names[row["id"]]].append(row)
-    human = {name: _human_label(of_name, design.unit, design.drawn[name].weight) for name, of_name in by_name.items()}
-    members = criteria if design.unit == "criterion" else responses(criteria)
+        criteria += designs.population([item], "criterion")
+        incomplete += not designs.whole(item)
+    human = _human_labels(rows, criteria, design)
+    members = criteria if design.unit == "criterion" else designs.responses(criteria)
     judged_as = {member.id: designs.LABELS[member.stratum] for member in members}
-    ties, part = (
-        sum(label.tied for label in human.values()),
-        sum(label.open and not label.tied for label in human.values()),
-    )
+    ties = sum(label.tied for label in human.values())
+    part = sum(label.open and not label.tied for label in human.values())
     estimate = _estimate(design.unit, members, human, design, _too_open(human, design.unit, ties, part))
     gold, weights, instances = (
         [getattr(label, key) for label in human.values()] for key in ("gold", "weight", "instance")
@@ -112,16 +91,26 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], design: Design | N
     }
 
 
-def _human_label(rows: Sequence[Row], unit: str, weight: float) -> HumanLabel:
-    """What people say, by the row of a criterion, or those of all criteria of a response."""
-    if unit == "criterion":
-        gold, tied = rows[0]["label"], rows[0]["how"] == "tie"
-    else:
-        labels = [label for label in answers(rows).values() if label is not None]
-        gold = majority(labels).label
-        tied = bool(labels) and gold is None
-    begun = any(row["label"] is not None or any(entry["label"] for entry in row["annotations"]) for row in rows)
-    return HumanLabel(gold, rows[0]["instance_id"], weight, tied, begun)
+def _human_labels(
+    rows: Sequence[designs.Row], criteria: Sequence[designs.SamplingUnit], design: designs.Design
+) -> dict[str, HumanLabel]:
+    """What people say, by the row of each criterion that was drawn, or by those of all criteria of a response."""
+    names = {criterion.id: design.key(criterion) for criterion in criteria if design.holds(criterion)}
+    by_name: defaultdict[str, list[designs.Row]] = defaultdict(list)
+    for row in rows:
+        if row["id"] in names:
+            by_name[names[row["id"]]].append(row)
+    human = {}
+    for name, own in by_name.items():
+        if design.unit == "criterion":
+            gold, tied = own[0]["label"], own[0]["how"] == "tie"
+        else:
+            labels = [label for label in designs.answers(own).values() if label is not None]
+            gold = majority(labels).label
+            tied = bool(labels) and gold is None
+        begun = any(row["label"] is not None or any(entry["label"] for entry in row["annotations"]) for row in own)
+        human[name] = HumanLabel(gold, own[0]["instance_id"], design.drawn[name].weight, tied, begun)
+    return human
 
 
 def _too_open(human: HumanLabels, unit: str, ties: int, part: int) -> str | None:
@@ -133,13 +122,13 @@ def _too_open(human: HumanLabels, unit: str, ties: int, part: int) -> str | None
     remedies = ["ask for the rest by `truebench label out --unlabelled --out FOLDER`"] * bool(part)
     remedies += ["have an adjudicator settle ties (`truebench label in --decisions`)"] * bool(ties)
     return (
-        f"{ties + part} of {begun} labelled {PLURAL[unit]} are open ({', '.join(kinds)}), so that those settled are no "
+        f"{ties + part} of {begun} labelled {designs.PLURAL[unit]} are open ({', '.join(kinds)}), so that those settled are no "
         f"random sample; {' and '.join(remedies)}"
     )
 
 
 def _estimate(
-    unit: str, members: Sequence[SamplingUnit], human: HumanLabels, design: Design, why: str | None
+    unit: str, members: Sequence[designs.SamplingUnit], human: HumanLabels, design: designs.Design, why: str | None
 ) -> DoubleSampling:
     """The estimate, bounded by what the open ones may turn out to be; `why` they are too many for a figure."""
     labels, instances = [human.get(member.id) for member in members], [member.instance_id for member in members]
@@ -168,7 +157,11 @@ def _estimate(
 
 
 def _of_criteria(
-    rows: Sequence[Row], members: Sequence[SamplingUnit], incomplete: int, human: HumanLabels, design: Design
+    rows: Sequence[designs.Row],
+    members: Sequence[designs.SamplingUnit],
+    incomplete: int,
+    human: HumanLabels,
+    design: designs.Design,
 ) -> dict[str, Any]:
     """The share of criteria that are met, by all criteria of the instances that people labelled.
 
@@ -197,7 +190,7 @@ def _of_criteria(
     }
 
 
-def _observed(members: Sequence[SamplingUnit], incomplete: int) -> dict[str, Any]:
+def _observed(members: Sequence[designs.SamplingUnit], incomplete: int) -> dict[str, Any]:
     """The judge's own share over the `n` units it decided; `incomplete` instances lack an answer of the model.
 
     Of a run with several samples the units are these, of so many `instances`.
@@ -231,21 +224,22 @@ _HUMAN = (
 def human_labels(correction: Mapping[str, Any], model: str = "") -> Table:
     """What the labels say of a run: a report's `bias_corrected`, estimate or why it is withheld, and its grounds."""
     samples = "instances" in correction  # which have several samples
-    units, title = PLURAL[correction["unit"]], _TITLES[correction["unit"]]
+    units, title = designs.PLURAL[correction["unit"]], _TITLES[correction["unit"]]
     if samples:
         title, units = title.replace("Instances", "Samples"), units.replace("instances", "samples")
     judge, alone = correction["judge"], correction["labels_alone"]
-    rows = [_estimate_row(title, correction, correction["labels"], _method(correction))]
-    if alone:
-        same = correction["withheld"] is not None and alone["withheld"] == correction["withheld"]
-        alone = alone | ({"withheld": "for the same reason"} if same else {})
-        rows.append(
-            _estimate_row("Labels alone", alone, correction["labels"], "weighted, without verdicts on the rest")
-        )
-    rows.append(_judged_share("As judged", correction))
+    if correction["withheld"] is not None and alone["withheld"] == correction["withheld"]:
+        alone = alone | {"withheld": "for the same reason"}
+    rows = [
+        _estimate_row(title, correction, correction["labels"], _method(correction)),
+        _estimate_row("Labels alone", alone, correction["labels"], "weighted, without verdicts on the rest"),
+        _judged_share("As judged", correction),
+    ]
     if criteria := correction["criteria"]:
-        rows.append(_estimate_row(_TITLES["criterion"], criteria, criteria["labels"]))
-        rows.append(_judged_share("Criteria as judged", criteria))
+        rows += [
+            _estimate_row(_TITLES["criterion"], criteria, criteria["labels"]),
+            _judged_share("Criteria as judged", criteria),
+        ]
     rows += [
         {"what": f"Truly pass, {_VERDICTS[stratum['name']]}", "share": Score(stratum["share"], stratum["labelled"]),
          "how": f"{stratum['labelled']} of {stratum['n']} labelled"}
@@ -270,8 +264,6 @@ def _estimate_row(title: str, estimate: Mapping[str, Any], labels: int, how: str
 
 
 def _method(correction: Mapping[str, Any]) -> str:
-    if not correction["method"]:
-        return ""
     weight = correction["lambda"]
     scored = "" if weight is None else f", these weighted by lambda {weight:.2f} (0 = ignored)"
     worth = correction["effective_labels"]
@@ -279,13 +271,9 @@ def _method(correction: Mapping[str, Any]) -> str:
     return f"{_METHODS[correction['method']]}{scored}; chosen before a label was read{as_good}"
 
 
-def _judged_share(title: str, correction: Mapping[str, Any]) -> dict[str, Any]:
-    share = Score(correction["observed"], correction["n"], correction["undecided"])
-    return {
-        "what": title,
-        "share": share,
-        "how": f"of {correction['instances']} instances" if "instances" in correction else "",
-    }
+def _judged_share(title: str, figures: Mapping[str, Any]) -> dict[str, Any]:
+    how = f"of {figures['instances']} instances" if "instances" in figures else ""
+    return {"what": title, "share": Score(figures["observed"], figures["n"], figures["undecided"]), "how": how}
 
 
 def _youden(correction: Mapping[str, Any]) -> str:

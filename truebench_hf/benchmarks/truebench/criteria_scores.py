@@ -40,7 +40,16 @@ def comparison_tables(
     """All tables of a comparison: agreement with people only where some have rated."""
     types = list(rows[0].rated) if rows else []
     shares = saturation(rows, models, types)
-    tables = [_saturation(shares, models, types), shares, _cost(rows, types, usage), _set(rows, models, people)]
+    here = {
+        "set": "here", "instances": len({row.instance.id for row in rows}), "models": len(models), "responses": len(rows),
+        "raters": len(people.raters) if people else 0,
+    }  # fmt: skip
+    paper = [dict(zip(here, row.values(), strict=True)) for row in paper_rows("truebench", "truebench_section5_1")]
+    set_columns = (Column("set", ""), *(Column(name, name, "count") for name in here if name != "set"))
+    tables = [
+        _saturation(shares, models, types), shares, _cost(rows, types, usage),
+        Table("set", set_columns, [here, *(row | {PUBLISHED: True} for row in paper)], "What was compared"),
+    ]  # fmt: skip
     if people:
         tables = [_agreement(rows, people, types, seed), *_raters(people, [row.id for row in rows]), *tables]
     tables += [_open(rows, types), *([_own_final(rows)] if "flask" in types else [])]
@@ -219,17 +228,6 @@ def _cost(rows: Sequence[RatedResponse], types: Sequence[str], usage: Mapping[st
         Column("unknown_calls", "calls without counts", "count", "Their tokens are not in the others.", minor=1),
     ]  # fmt: skip
     return Table("cost", columns, lines, "Cost")
-
-
-def _set(rows: Sequence[RatedResponse], models: Sequence[str], people: People | None) -> Table:
-    here = {
-        "set": "here", "instances": len({row.instance.id for row in rows}), "models": len(models), "responses": len(rows),
-        "raters": len(people.raters) if people else 0,
-    }  # fmt: skip
-    names = ("set", "instances", "models", "responses", "raters")
-    paper = [dict(zip(names, row.values(), strict=True)) for row in paper_rows("truebench", "truebench_section5_1")]
-    columns = (Column("set", ""), *(Column(name, name, "count") for name in names[1:]))
-    return Table("set", columns, [here, *(row | {PUBLISHED: True} for row in paper)], "What was compared")
 
 
 def _open(rows: Sequence[RatedResponse], types: Sequence[str]) -> Table:

@@ -16,15 +16,6 @@ from truebench_hf.benchmarks.truebench import rating
 from truebench_hf.benchmarks.truebench.criteria_scores import RatedResponse, by_category, comparison_tables
 from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
-from truebench_hf.benchmarks.truebench.rating import (
-    METHODS,
-    People,
-    Rated,
-    RatingJudge,
-    rated,
-    response_id,
-    skills_by_category,
-)
 from truebench_hf.benchmarks.truebench.study import Answered, answer
 from truebench_hf.data import jsonl
 from truebench_hf.data.records import RESPONSES, Reader, response_lines
@@ -59,20 +50,20 @@ class CompareCriteriaOptions(InstanceOptions, JudgingOptions, SeveralOptions):
 
     judge: str = role(help="Judge by all types of criteria: a spec.", binds=Binds(late=True))
     type: tuple[str, ...] = option(
-        (), panel="Judging", help=f"{', '.join(METHODS)}: a type of criteria; may be repeated; all four if not given.",
+        (), panel="Judging", help=f"{', '.join(rating.METHODS)}: a type of criteria; may be repeated; all four if not given.",
         binds=Binds("types", lambda options: list(options.types), grows=True),
     )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in self.type:
-            if name not in METHODS:
-                raise unknown("type of criteria", name, tuple(METHODS))
+            if name not in rating.METHODS:
+                raise unknown("type of criteria", name, tuple(rating.METHODS))
 
     @property
     def types(self) -> tuple[str, ...]:
         """The types asked for, in the paper's order."""
-        return tuple(name for name in METHODS if not self.type or name in self.type)
+        return tuple(name for name in rating.METHODS if not self.type or name in self.type)
 
 
 class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[RatedResponse], dict[str, Table]]):
@@ -80,16 +71,16 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[RatedRe
 
     kind, unit = KIND, "instances"
     files = FILES
-    prompts = tuple(method.prompt for method in METHODS.values() if method.prompt)
+    prompts = tuple(method.prompt for method in rating.METHODS.values() if method.prompt)
 
     def items(self) -> Items[ModelResponses]:
         """The instances; of one that is sampled all responses are."""
         options = self.options
         chosen = options.chosen(judged=bool({"biggen", "checklist"} & set(options.types)))
-        if options.types == ("flask",) and not any(i.category in skills_by_category() for i in chosen):
+        if options.types == ("flask",) and not any(i.category in rating.skills_by_category() for i in chosen):
             raise UserError(
                 f"--type flask: no instance has one of the categories that the paper names skills for: "
-                f"{', '.join(skills_by_category())}; give the data a column category, or name other types"
+                f"{', '.join(rating.skills_by_category())}; give the data a column category, or name other types"
             )
         return answered(options, chosen)[0]
 
@@ -104,11 +95,11 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[RatedRe
     def setup(self) -> None:
         # One model, however many types: together they ask it no more at a time than the option allows.
         options, caller, (settings,) = self.options, self.caller("judge"), self.judge_settings()
-        self.judges: dict[str, RatingJudge] = {}
+        self.judges: dict[str, rating.RatingJudge] = {}
         for name in options.types:
             own = caller.in_role(name)
             schemas, checklist = SchemaFallback(own, options.structured), CriteriaJudge(own, settings, options.prompts)
-            self.judges[name] = RatingJudge(schemas, options.prompts, JUDGE_SAMPLING, checklist)
+            self.judges[name] = rating.RatingJudge(schemas, options.prompts, JUDGE_SAMPLING, checklist)
 
     async def work(self, item: ModelResponses) -> list[RatedResponse]:
         """The responses that there are and those made here, each judged in every way."""
@@ -116,11 +107,13 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[RatedRe
         new = await asyncio.gather(*(answer(self, instance, number) for number in numbers))
         responses = [*item.responses, *new]
         ratings = await asyncio.gather(*(
-            asyncio.gather(*(rated(METHODS[name], judge, instance, response) for name, judge in self.judges.items()))
+            asyncio.gather(*(rating.rated(rating.METHODS[name], judge, instance, response) for name, judge in self.judges.items()))
             for response in responses
         ))  # fmt: skip
         return [
-            RatedResponse(instance, response, response_id(instance, response), dict(zip(self.judges, own, strict=True)))
+            RatedResponse(
+                instance, response, rating.response_id(instance, response), dict(zip(self.judges, own, strict=True))
+            )
             for response, own in zip(responses, ratings, strict=True)
         ]
 
@@ -152,13 +145,13 @@ def outcome(folder: RunFolder, rows: Sequence[RatedResponse], seed: int) -> Outc
     )  # fmt: skip
 
 
-def _notes(rows: Sequence[RatedResponse], people: People | None, judge: str) -> list[str]:
+def _notes(rows: Sequence[RatedResponse], people: rating.People | None, judge: str) -> list[str]:
     notes = cut_off(sum(bool(row.response.truncated) for row in rows)) + weak_judges([judge])
-    strange = [row for row in rows if "flask" in row.rated and row.instance.category not in skills_by_category()]
+    strange = [row for row in rows if "flask" in row.rated and row.instance.category not in rating.skills_by_category()]
     if strange:
         notes.append(
             f"Responses in categories that the paper names no skills for, which flask leaves open: {len(strange)}; --type "
-            f"names the types to compare, {', '.join(skills_by_category())} are the categories."
+            f"names the types to compare, {', '.join(rating.skills_by_category())} are the categories."
         )
     if people is None:
         return [
@@ -205,10 +198,10 @@ class CriteriaLabels(Labelling):
         rows = []
         for place, (instance, response) in enumerate(responses):
             ratings = {
-                line["type"]: Rated(line["value"], line["reason"], line["parts"], line["own_final"])
+                line["type"]: rating.Rated(line["value"], line["reason"], line["parts"], line["own_final"])
                 for line in lines[place * types : (place + 1) * types]
             }
-            rows.append(RatedResponse(instance, response, response_id(instance, response), ratings))
+            rows.append(RatedResponse(instance, response, rating.response_id(instance, response), ratings))
         settled = self.settle(new, decisions, path / labels.FILE, {row.id for row in rows})
         result = written_anew(
             self.place, labels.FILE, settled.rows, lambda folder: outcome(folder, rows, folder.info.get(SEED, 0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,26 +69,25 @@ def select(all_instances: Sequence[Instance], languages: Sequence[str], categori
     A language may be named by its code or in English, whichever the data has.
     """
     chosen = list(all_instances)
+    also = {code.casefold(): english.casefold() for code, english in LANGUAGE_NAMES.items()}
+    also |= {english: code for code, english in also.items()}
     for field, wanted in (("language", languages), ("category", categories)):
         known = {getattr(i, field).casefold(): getattr(i, field) for i in all_instances}
-        folded = {_named(name, field, known) for name in wanted}
+        folded = set()
+        for name in wanted:
+            if not any(known):
+                raise UserError(f"--{field} {name}: the data names no {field}; leave it out")
+            own = name.strip().casefold()
+            names = (own, also.get(own, "")) if field == "language" else (own,)
+            # Rows that name no language are not of the language that nobody knows.
+            same = next((key for key in names if key and key in known), None)
+            if same is None:
+                raise unknown(field, name, sorted(filter(None, known.values())))
+            folded.add(same)
         chosen = [i for i in chosen if not folded or getattr(i, field).casefold() in folded]
     if not chosen:
         raise UserError("no instance has both the languages and the categories asked for; ask for fewer")
     return Usable(chosen, all_instances.left_out) if isinstance(all_instances, Usable) else chosen
-
-
-def _named(name: str, field: str, known: Mapping[str, str]) -> str:
-    """The name among the `known` ones, which are folded. Raises UserError where the data has none like it."""
-    if not any(known):
-        raise UserError(f"--{field} {name}: the data names no {field}; leave it out")
-    also = {code.casefold(): english.casefold() for code, english in LANGUAGE_NAMES.items()}
-    also |= {english: code for code, english in also.items()}
-    folded = name.strip().casefold()
-    for same in (folded, also.get(folded, "")) if field == "language" else (folded,):
-        if same and same in known:  # rows that name no language are not of the language that nobody knows
-            return same
-    raise unknown(field, name, sorted(filter(None, known.values())))
 
 
 def slug(name: str) -> str:
@@ -140,7 +139,18 @@ def answered(options: SeveralOptions, chosen: Sequence[Instance]) -> tuple[Items
     as `given_responses`.
     """
     answering = options.models
-    by_model = responses_by_model(chosen, [(path, list(read_answers(path))) for path in map(_file, options.responses)])
+    files = []
+    for place in options.responses:
+        path = Path(place)
+        if path.is_dir():
+            held = [path / name for name in (RESPONSES, JUDGMENTS) if (path / name).is_file()]
+            if not held:
+                raise UserError(
+                    f"--responses {place}: holds neither {RESPONSES} nor {JUDGMENTS}; give a run folder, or a file"
+                )
+            path = held[0]
+        files.append(path)
+    by_model = responses_by_model(chosen, [(path, list(read_answers(path))) for path in files])
     if both := set(by_model) & set(answering):
         raise UserError(f"--model {min(both)}: --responses holds answers of it too; leave out one of the two")
     items = [ModelResponses(i, [response for by_id in by_model.values() for response in by_id[i.id]]) for i in chosen]
@@ -157,14 +167,3 @@ def answered(options: SeveralOptions, chosen: Sequence[Instance]) -> tuple[Items
             *unusable(chosen), *(f"instance {item.instance.id}, to which there is no response" for item in silent),
         ),
     ), [*by_model, *answering]  # fmt: skip
-
-
-def _file(place: str) -> Path:
-    """The file of answers of a run folder, or a file itself. Raises UserError where a folder has none."""
-    path = Path(place)
-    if not path.is_dir():
-        return path
-    file = next((path / name for name in (RESPONSES, JUDGMENTS) if (path / name).is_file()), None)
-    if file is None:
-        raise UserError(f"--responses {place}: holds neither {RESPONSES} nor {JUDGMENTS}; give a run folder, or a file")
-    return file

@@ -106,7 +106,7 @@ def revised(before: State, revisions: Iterable[CriterionVersion]) -> State:
 
 def first_state(instance: Instance) -> State:
     """Return an instance as it stands in the data."""
-    return _state(instance, originals(instance))
+    return last_state(instance, originals(instance))
 
 
 def last_state(instance: Instance, versions: Iterable[CriterionVersion]) -> State:
@@ -115,17 +115,12 @@ def last_state(instance: Instance, versions: Iterable[CriterionVersion]) -> Stat
     Raises ValueError where these are not of it.
     """
     last = {v.criterion: v for v in sorted(versions, key=lambda v: v.round) if v.criterion and v.change != "kept"}
-    state = _state(instance, (version for version in last.values() if version.text is not None))
-    if [len(turn.criteria) for turn in instance.turns] != list(map(len, state.numbers)):
-        raise ValueError(f"instance {instance.id} has other criteria than its history")
-    return state
-
-
-def _state(instance: Instance, versions: Iterable[CriterionVersion]) -> State:
     numbers: list[list[int]] = [[] for _ in instance.turns]
-    for version in versions:
-        if version.criterion is not None:
-            numbers[version.turn - 1].append(version.criterion)
+    for number, version in last.items():
+        if version.text is not None:
+            numbers[version.turn - 1].append(number)
+    if [len(turn.criteria) for turn in instance.turns] != list(map(len, numbers)):
+        raise ValueError(f"instance {instance.id} has other criteria than its history")
     return State(instance, tuple(tuple(sorted(of_turn)) for of_turn in numbers))
 
 

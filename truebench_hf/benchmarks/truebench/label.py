@@ -10,18 +10,6 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench import labels as designs
 from truebench_hf.benchmarks.truebench.board import judging_id, models_of, one_model
-from truebench_hf.benchmarks.truebench.labels import (
-    FILE,
-    PLURAL,
-    UNITS,
-    Design,
-    LabelUnit,
-    answers,
-    label_place,
-    read_labels,
-    to_row,
-    units,
-)
 from truebench_hf.benchmarks.truebench.results import read_each, read_judged, results, without_doubles
 from truebench_hf.data.judged import Judged
 from truebench_hf.engine.info import read_info
@@ -60,10 +48,10 @@ class RunLabels(Labelling):
             run = Path(self.place)
             info = read_info(run) if run.is_dir() else {}
             if not info.get("settings", {}).get("judge"):
-                raise UserError(f"{run}: is not the folder of a judged run; give the --out of `truebench run`")
+                raise UserError(f"{self.place}: is not the folder of a judged run; give the --out of `truebench run`")
             judged = without_doubles(read_judged(run, options.model))[0]
             name = judged[0].response.model
-            place = label_place(run, name, models_of(info["settings"]))
+            place = designs.label_place(run, name, models_of(info["settings"]))
             self._opened = place, judged, one_model(info, name)["settings"]
         return self._opened
 
@@ -71,7 +59,7 @@ class RunLabels(Labelling):
         return self._open(options)[0] / SHEETS
 
     def labels_file(self, options: LabelInOptions) -> Path:
-        return self._open(options)[0] / FILE
+        return self._open(options)[0] / designs.FILE
 
     def draw(self, options: LabelAskOptions) -> Draw:
         """Draw `n` of a run's instances, or criteria, stratified by verdict; `sample.json` keeps what was drawn.
@@ -82,29 +70,31 @@ class RunLabels(Labelling):
         """
         place, judged, _ = self._open(options)
         before = designs.read_design(place)
-        unit = options.ask or (before.unit if before else UNITS[0])
-        if unit not in UNITS:
-            raise unknown("unit", unit, UNITS)
+        unit = options.ask or (before.unit if before else designs.UNITS[0])
+        if unit not in designs.UNITS:
+            raise unknown("unit", unit, designs.UNITS)
         if before and before.unit != unit:
             raise UserError(
-                f"{self.place}: its sample is of {PLURAL[before.unit]}; give --ask {before.unit}, or remove "
-                f"{place / designs.SAMPLE} and {FILE} to start anew"
+                f"{self.place}: its sample is of {designs.PLURAL[before.unit]}; give --ask {before.unit}, or remove "
+                f"{place / designs.SAMPLE} and {designs.FILE} to start anew"
             )
         members, n = designs.population(judged, unit), options.n
         if not members:
             raise UserError(f"{self.place}: no instance was answered to its last turn, so there is nothing to label")
         if n is not None and n > len(members):
             raise UserError(
-                f"--n {n}: {PLURAL[unit]} that can be labelled: {len(members)}; ask for 1 to {len(members)}"
+                f"--n {n}: {designs.PLURAL[unit]} that can be labelled: {len(members)}; ask for 1 to {len(members)}"
             )
         chosen = designs.draw(members, n or min(DEFAULT_N, len(members)), options.seed)
         design = designs.joined(before, judged, members, unit, chosen)
         done = _settled(place, judged, design, options.names or self.annotators) if options.unlabelled else set()
         drawn = set(chosen) - done
-        questions = [_question(criterion, unit) for criterion in units(judged) if design.key(criterion) in drawn]
+        questions = [
+            _question(criterion, unit) for criterion in designs.units(judged) if design.key(criterion) in drawn
+        ]
         if not questions:
             raise UserError(
-                f"--unlabelled: all {len(chosen)} {PLURAL[unit]} of this sample have answers; raise --n, or have an "
+                f"--unlabelled: all {len(chosen)} {designs.PLURAL[unit]} of this sample have answers; raise --n, or have an "
                 "adjudicator settle what annotators disagree on (`truebench label in --decisions`)"
             )
         return Draw(questions, keep=lambda: designs.write_design(place, design, members))
@@ -117,7 +107,7 @@ class RunLabels(Labelling):
         UserError on sheets of another run, or of other answers.
         """
         place, judged, settings = self._open(options)
-        design, known = designs.read_design(place), {unit.id: unit for unit in units(judged)}
+        design, known = designs.read_design(place), {unit.id: unit for unit in designs.units(judged)}
         if strange := [name for name in new.labels if name not in known]:
             raise UserError(
                 f"{strange[0]}: is in a sheet, but not among the answers of {self.place}; give the sheets that were made for it"
@@ -129,7 +119,7 @@ class RunLabels(Labelling):
                 f"{place / designs.SAMPLE}: {lack}; put the file back that `truebench label out` wrote, or draw again with "
                 "the same --n, --seed and --ask"
             )
-        before = _rows_before(place)
+        before = {row["id"]: row for row in designs.read_labels(place / designs.FILE)}
         own = [row for row in before.values() if row["id"] in drawn and row["annotations"]]
         if not new.labels and not own:
             raise UserError(f"{self.place}: has no labels of its own; give the sheets that annotators filled in")
@@ -137,32 +127,27 @@ class RunLabels(Labelling):
         labels = {row["id"]: row for row in adjudicate(annotations, decided(own) | dict(decisions)).rows}
         rows = before | _rows(settings, design, drawn, labels, before)
         once = {(item.response.model, *item.key): item for item, _ in read_each(Path(self.place))}
-        file = (place / FILE).relative_to(self.place).as_posix()
+        file = (place / designs.FILE).relative_to(self.place).as_posix()
         outcome = written_anew(self.place, file, rows.values(), lambda folder: results(folder, list(once.values())))
         if design.unit == "instance":
             annotations = _by_response(drawn, rows)
         among = agreement(annotations)
-        sections = [agreement_table(among, PLURAL[design.unit]), *outcome.report]
-        files = [place / FILE, Path(self.place) / REPORT]
+        sections = [agreement_table(among, designs.PLURAL[design.unit]), *outcome.report]
+        files = [place / designs.FILE, Path(self.place) / REPORT]
         return Taken(outcome.value, among, sections, outcome.lead, outcome.value.notes, files)
 
 
-def _rows_before(place: Path) -> dict[str, dict[str, Any]]:
-    """The rows of the `labels.jsonl` in a folder by id."""
-    return {row["id"]: row for row in read_labels(place / FILE)} if (place / FILE).exists() else {}
-
-
-def _settled(place: Path, judged: Sequence[Judged], design: Design, annotators: Sequence[str]) -> set[str]:
+def _settled(place: Path, judged: Sequence[Judged], design: designs.Design, annotators: Sequence[str]) -> set[str]:
     """What was drawn and needs no more answers: people settled it, or each of these annotators said what they think."""
-    before = _rows_before(place)
+    before = {row["id"]: row for row in designs.read_labels(place / designs.FILE)}
     groups: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    for unit in units(judged):
+    for unit in designs.units(judged):
         if unit.id in before:
             groups[design.key(unit)].append(before[unit.id])
     done = set()
     for key, rows in groups.items():
         # A criterion that was drawn by itself is all there is to answer.
-        by_name = answers(rows if design.unit == "instance" else [rows[0] | {"criteria": 1}])
+        by_name = designs.answers(rows if design.unit == "instance" else [rows[0] | {"criteria": 1}])
         agreed = majority([label for label in by_name.values() if label]).label
         if agreed or all(by_name.get(name) for name in annotators):
             done.add(key)
@@ -170,7 +155,7 @@ def _settled(place: Path, judged: Sequence[Judged], design: Design, annotators: 
 
 
 def _rows(
-    settings: Mapping[str, Any], design: Design, drawn: Mapping[str, LabelUnit], labels: Mapping[str, Any],
+    settings: Mapping[str, Any], design: designs.Design, drawn: Mapping[str, designs.LabelUnit], labels: Mapping[str, Any],
     before: Mapping[str, Any],
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
     """The lines of all criteria of the instances that sheets are about, those nobody was asked about left blank."""
@@ -183,21 +168,23 @@ def _rows(
         label = labels.get(name, _BLANK)
         if label["how"] == "unanswered":  # which replaces no answer
             label = _BLANK | before.get(name, label)
-        rows[name] = to_row(unit, judge, {"unit": design.unit, **asdict(design.drawn[design.key(unit)])}, label)
+        rows[name] = designs.to_row(unit, judge, {"unit": design.unit, **asdict(design.drawn[design.key(unit)])}, label)
     return rows
 
 
-def _by_response(drawn: Mapping[str, LabelUnit], rows: Mapping[str, Mapping[str, Any]]) -> Annotations:
+def _by_response(drawn: Mapping[str, designs.LabelUnit], rows: Mapping[str, Mapping[str, Any]]) -> Annotations:
     """The answers by response, which one no settles, before any decision of an adjudicator."""
     groups: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for name in drawn:
         if name in rows:
             groups[drawn[name].response].append({**rows[name], "how": ""})
-    labels = {name: answers(group) for name, group in groups.items() if any(row["annotations"] for row in group)}
+    labels = {
+        name: designs.answers(group) for name, group in groups.items() if any(row["annotations"] for row in group)
+    }
     return Annotations(labels, dict.fromkeys(labels, OPTIONS))
 
 
-def _question(criterion: LabelUnit, unit: str) -> Question:
+def _question(criterion: designs.LabelUnit, unit: str) -> Question:
     """A criterion as an annotator sees it: without model, judge and verdict."""
     *before, prompt = criterion.history
     text = criterion.verdict.criterion.text.strip()

@@ -109,7 +109,7 @@ def to_row(unit: LabelUnit, judge: Row, drawn: Row, label: Row) -> dict[str, Any
 
 
 def read_labels(path: Path) -> list[dict[str, Any]]:
-    """The rows of a `labels.jsonl`, each with its `annotations`. Raises UserError naming the one that is none."""
+    """The rows of a `labels.jsonl`, if it is there, each with its `annotations`. Raises UserError naming one that is none."""
     rows = read_rows(path, ("yes", "no"))
     if twice := next((name for name, count in Counter(row["id"] for row in rows).items() if count > 1), None):
         raise UserError(f"{path}: id {twice} stands twice; remove one")

@@ -8,7 +8,6 @@ from math import inf
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import data as instances
-from truebench_hf.benchmarks.truebench.board import noted
 from truebench_hf.data.logs import TURNS
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import read_calibration
@@ -69,7 +68,9 @@ class GenerateOptions(InstanceOptions, RepeatOptions):
 
     model: tuple[str, ...] = role(
         help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
-        binds=Binds("model", lambda options: noted(options.models), grows=True),
+        binds=Binds(
+            "model", lambda options: options.models if len(options.models) > 1 else options.models[0], grows=True
+        ),
     )
     max_tokens: int = option(4096, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
     temperature: float = option(0.0, binds=_SAMPLING, help="Sampling temperature of the model.")
@@ -147,21 +148,17 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         if not self.judge:
             raise UserError("name a --judge, or none: then only what can be counted is decided")
         if NOBODY in self.judge:
-            self._check_nobody()
+            if len(self.judge) > 1:
+                raise UserError("--judge none stands alone; leave out the other judges, or none")
+            if self.protocol == "official":
+                raise UserError("--protocol official: its judge decides all; name a --judge")
+            if self.rules != "decide":  # which keep rules from deciding
+                raise UserError(f"--judge none: with --rules {self.rules}, nothing would be decided; leave out --rules")
         if len(self.judge) > 1 and self.panel is None:
             raise UserError("several judges go with --panel majority, unanimous or weighted:2,1; name one")
         if self.panel and (self.judge_level == "cascade" or self.calibration):
             raise UserError("a cascade and a --calibration belong to one judge; leave out --panel")
         self.check_panel(len(self.judge))
-
-    def _check_nobody(self) -> None:
-        """Raise UserError where options ask for a judge beside `--judge none`, or keep rules from deciding."""
-        if len(self.judge) > 1:
-            raise UserError("--judge none stands alone; leave out the other judges, or none")
-        if self.protocol == "official":
-            raise UserError("--protocol official: its judge decides all; name a --judge")
-        if self.rules != "decide":
-            raise UserError(f"--judge none: with --rules {self.rules}, nothing would be decided; leave out --rules")
 
     @property
     def nobody(self) -> bool:

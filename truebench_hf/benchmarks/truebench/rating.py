@@ -226,35 +226,30 @@ def questions(answered: Sequence[Answered]) -> list[Question]:
 def read_ratings(rows: Sequence[Mapping[str, Any]], known: Sequence[str]) -> People:
     """What rows of labels say of the responses with these ids."""
     wanted, by_id = set(known), {row["id"]: row for row in rows}
-    answers = {
+    by_name = {
         name: {entry["annotator"]: entry["label"] for entry in row["annotations"]}
         for name, row in by_id.items()
         if name in wanted
     }
-    most = max(map(len, answers.values()), default=0)
+    most = max(map(len, by_name.values()), default=0)
     passed: dict[str, bool | None] = {}
     reasons: dict[str, str] = {}
     for name in wanted:
         if (row := by_id.get(name)) and row["how"] == "decided":
             passed[name] = row["label"] == OPTIONS[0]
             continue
-        passed[name], reason = _majority(answers.get(name, {}), most)
-        reasons |= {name: reason} if reason else {}
-    among = agreement(Annotations(answers, dict.fromkeys(answers, OPTIONS)))
+        own = by_name.get(name, {})
+        labels = [label for label in own.values() if label is not None]
+        label = majority(labels).label
+        # What a rater left out (in the sheet, or with the end of a sheet that was cut) is open, whatever the others say:
+        # where two agree the third could change nothing, but to keep these alone would keep the easy ones.
+        if not own:
+            reasons[name] = "no rater was asked"
+        elif len(labels) < most:
+            reasons[name] = "a rater's answer is missing" if labels else "nobody answered"
+        elif label is None:
+            reasons[name] = "the raters are tied"
+        passed[name] = None if name in reasons else label == OPTIONS[0]
+    among = agreement(Annotations(by_name, dict.fromkeys(by_name, OPTIONS)))
     pairs = {pair: kappa for pair, kappa in among.cohen.items() if kappa.n}
     return People(among.annotators, passed, reasons, pairs, tuple(name for name in by_id if name not in wanted), most)
-
-
-def _majority(answers: Mapping[str, str | None], raters: int) -> tuple[bool | None, str]:
-    """Whether most raters pass a response, or why that is open.
-
-    A response that a rater left out (in the sheet, or with the end of a sheet that was cut) is open, whatever the
-    others say: where two agree the third could change nothing, but to keep these alone would keep the easy ones.
-    """
-    if not answers:
-        return None, "no rater was asked"
-    labels = [answer for answer in answers.values() if answer is not None]
-    if len(labels) < raters:
-        return None, "a rater's answer is missing" if labels else "nobody answered"
-    label = majority(labels).label
-    return (None, "the raters are tied") if label is None else (label == OPTIONS[0], "")

@@ -206,20 +206,15 @@ class RefinementLabels(Labelling):
 
     def folder(self, options: LabelAskOptions | LabelInOptions) -> Path:
         """A folder for each round below the sheets: a revised prompt has new responses, and work lists differ."""
-        if isinstance(options, LabelAskOptions) and self.asks_work(options):
-            return self._work_folder
-        return Path(self.place) / SHEETS / (f"round_{self.round}" if self.round else "")
-
-    @property
-    def _work_folder(self) -> Path:
-        return Path(self.place) / SHEETS / f"revisions_{self.round + 1}"
+        work = isinstance(options, LabelAskOptions) and self.asks_work(options)
+        responses = f"round_{self.round}" if self.round else ""
+        return Path(self.place) / SHEETS / (f"revisions_{self.round + 1}" if work else responses)
 
     def unnamed_sheets(self, options: LabelInOptions) -> list[Path]:
         """All sheets but those of earlier work lists."""
         folders = {file.parent for file in (Path(self.place) / SHEETS).rglob("*.csv")}
-        return sorted(
-            folder for folder in folders if not folder.name.startswith("revisions_") or folder == self._work_folder
-        )
+        own = f"revisions_{self.round + 1}"
+        return sorted(folder for folder in folders if folder.name == own or not folder.name.startswith("revisions_"))
 
     def questions(self, options: LabelAskOptions) -> list[Question]:
         """The work list where something is open on it, else all responses; with `unlabelled` those without a label."""

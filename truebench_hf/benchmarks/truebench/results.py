@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND, content, joined, judging_specs, models_of, one_model, ranking
@@ -35,13 +35,10 @@ from truebench_hf.results.estimators import rate, unit_means
 from truebench_hf.results.report import Report, score_tables
 from truebench_hf.results.verdicts import VerdictFrames
 from truebench_hf.study.outcome import Outcome
-from truebench_hf.types import Instance, Label, Response, Turn, Usage, Verdict
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from truebench_hf.types import Instance, Label, Response, Usage, Verdict
 
 CORRECTED = "bias_corrected.json"  # by model what human labels say, of a run that has some
-FILES = ("judgments.jsonl", "scores_category.csv", "scores_language.csv", CORRECTED)
+FILES = (JUDGMENTS, "scores_category.csv", "scores_language.csv", CORRECTED)
 
 
 def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,35 +67,25 @@ def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
         reports[name] = corrected(report, items, label_place(folder.path, name, models))
     report = replace(joined(reports, origin), judged=tuple(judged))
     contents = [content(items, judge) for items in by_model.values()]
+    files: dict[str, Any] = {JUDGMENTS: judgment_lines(judged, judge)}
+    if by_labels := {name: of.bias_corrected for name, of in reports.items() if of.bias_corrected}:
+        files[CORRECTED] = by_labels
+    for name, table in (("category", category_table), ("language", language_table)):
+        if any(f"by_{name}" in of.scores for of in reports.values()):
+            files[f"scores_{name}.csv"] = csv_text(table(list(frames.items()), origin.get("protocol") == "official"))
     what = "TRUEBench" if all(item.instance.category in CATEGORIES for item in judged) else "Instructions followed"
     return Outcome(
         report, title=f"{what}: {models[0] if len(models) == 1 else f'{len(models)} models'}", lead=lead(report),
         tables=[*score_tables(reports), *run_tables(report, judged)], charts=run_charts(report, judged),
-        conversations=conversations(report, judged, str(folder.path)), items=_items(judged, judge, reports, frames, origin),
+        conversations=conversations(report, judged, str(folder.path)), items=files,
         notes=report.notes, facts=facts(report), ranking=ranking(reports),
         known={"self_judged": origin["self_judged"], "content": contents[0] if len(models) == 1 else contents},
         incomplete=sum(map(unfinished, frames.values())),
     )  # fmt: skip
 
 
-def _items(
-    judged: Sequence[Judged], judge: str, reports: Mapping[str, Report], frames: Mapping[str, VerdictFrames],
-    origin: Mapping[str, Any],
-) -> dict[str, Any]:  # fmt: skip
-    """The files of a run beside those of its tables."""
-    items: dict[str, Any] = {"judgments.jsonl": judgment_lines(judged, judge)}
-    if by_labels := {name: report.bias_corrected for name, report in reports.items() if report.bias_corrected}:
-        items[CORRECTED] = by_labels
-    for name, table in (("category", category_table), ("language", language_table)):
-        if any(f"by_{name}" in report.scores for report in reports.values()):
-            items[f"scores_{name}.csv"] = csv_text(table(list(frames.items()), origin.get("protocol") == "official"))
-    return items
-
-
 Cells = list[list[str | float]]
 Runs = Sequence[tuple[str, VerdictFrames]]
-Rows = Callable[["DataFrame"], Any]  # which responses count in a column
-_SINGLE = tuple(name for name in CATEGORIES if name != "Multi-Turn")
 _USAGE = ("input", "think", "response", "total")
 _UNKNOWN = "unknown"
 
@@ -108,18 +95,37 @@ def category_table(runs: Runs, official: bool) -> Cells:
 
     Official rule: a cell without rows is 0, categories outside the list are left out. Ours: blank, and appended.
     """
-
-    def multi_turn(responses: DataFrame) -> Any:  # officially by name, whatever the number of turns
-        return responses["category"] == "Multi-Turn" if official else responses["turns"] > 1
-
-    columns = _columns(runs, "category", _SINGLE, official)
-    columns += [("Single-Turn", lambda responses: ~multi_turn(responses)), ("Multi-Turn", multi_turn)]
-    return _table(runs, columns, official)
+    return _table(runs, "category", [name for name in CATEGORIES if name != "Multi-Turn"], official)
 
 
 def language_table(runs: Runs, official: bool) -> Cells:
     """`stats_lang.csv`: a row per model, columns as in the official code."""
-    return _table(runs, _columns(runs, "language", LANGUAGES, official), official)
+    return _table(runs, "language", LANGUAGES, official)
+
+
+def _table(runs: Runs, field: str, known: Sequence[str], official: bool) -> Cells:
+    """What the official code does not know stands behind what it does; categories go with columns by turns."""
+    others = {name for _, frames in runs for name in frames.responses[field].unique()} - {*known, "Multi-Turn", ""}
+    groups = [*known, *([] if official else sorted(others))]
+    turns = ["Single-Turn", "Multi-Turn"] if field == "category" else []
+    table: Cells = [["Model Name", "Overall", *groups, *turns]]
+    for model, frames in runs:
+        responses = frames.responses
+        passed = response_values(frames)["official" if official else "passed"].to_numpy()
+        instances = responses["instance"].to_numpy()
+        # Officially by name, whatever the number of turns.
+        multi_turn = responses["category"] == "Multi-Turn" if official else responses["turns"] > 1
+        columns = [responses["turns"] >= 0, *(responses[field] == name for name in groups)]
+        columns += [~multi_turn, multi_turn] if turns else []
+        cells: list[str | float] = []
+        for column in columns:
+            rows = column.to_numpy(dtype=bool)
+            # The official code counts rows, whatever they are of.
+            value = rate(passed[rows] if official else unit_means(passed[rows], instances[rows])).value
+            # It rounds the same expression: 102 of 320 is 31.87, where 100 * 102 / 320 gives 31.88.
+            cells.append((0 if official else "") if value is None else round(value * 100, 2))
+        table.append([model, *cells])
+    return table
 
 
 def usage_table(runs: Runs) -> Cells:
@@ -140,32 +146,6 @@ def usage_table(runs: Runs) -> Cells:
             cells += [_UNKNOWN] * 4 if unknown else [read, thought, written - thought, read + written]
             total += read + written
         table.append([model, *cells, _UNKNOWN if _UNKNOWN in cells else total])
-    return table
-
-
-def _columns(runs: Runs, field: str, known: Sequence[str], official: bool) -> list[tuple[str, Rows]]:
-    """Columns, and which responses count in each; what the official code does not know stands behind what it does."""
-    names = {name for _, frames in runs for name in frames.responses[field].unique()} - {*known, "Multi-Turn", ""}
-    columns = [*known, *([] if official else sorted(names))]
-    return [
-        ("Overall", lambda responses: responses["turns"] >= 0),
-        *((name, lambda responses, name=name: responses[field] == name) for name in columns),
-    ]
-
-
-def _table(runs: Runs, columns: Sequence[tuple[str, Rows]], official: bool) -> Cells:
-    table: Cells = [["Model Name", *(name for name, _ in columns)]]
-    for model, frames in runs:
-        passed = response_values(frames)["official" if official else "passed"].to_numpy()
-        instances = frames.responses["instance"].to_numpy()
-        cells: list[str | float] = []
-        for _, rows_of in columns:
-            rows = rows_of(frames.responses).to_numpy(dtype=bool)
-            # The official code counts rows, whatever they are of.
-            value = rate(passed[rows] if official else unit_means(passed[rows], instances[rows])).value
-            # It rounds the same expression: 102 of 320 is 31.87, where 100 * 102 / 320 gives 31.88.
-            cells.append((0 if official else "") if value is None else round(value * 100, 2))
-        table.append([model, *cells])
     return table
 
 
@@ -202,11 +182,8 @@ def read_frames(path: Path) -> VerdictFrames:
     """The same as frames: what scores are made of, without texts."""
     each = read_each(path, no_context)  # refuses what is no run
     frames = verdicts.read_frames(judgments(path), lambda: each)
-    keys = zip(*(frames.responses[name].tolist() for name in ("model", "judge", "instance", "sample")), strict=True)
-    runs: dict[tuple[str, str], list[tuple[str, int]]] = {}
-    for model, judge, instance, sample in keys:
-        runs.setdefault((model, judge), []).append((instance, sample))
-    check_run(path, runs)
+    by_run = frames.responses.groupby(["model", "judge"], sort=False, observed=True)[["instance", "sample"]]
+    check_run(path, {by: list(rows.itertuples(index=False, name=None)) for by, rows in by_run})
     return frames
 
 
@@ -336,11 +313,27 @@ def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
     answers, parsed = row.get("response"), row.get("judge_parsed")
     if not isinstance(answers, list) or not isinstance(parsed, list):
         raise UserError(f"{where}: fields 'response' and 'judge_parsed' must be lists, one entry per turn")
-    by_turn = [_labels(entry) for entry in parsed]
+    known: dict[bool, Label] = {True: "yes", False: "no"}
+    by_turn: list[list[Label | None]] = []
+    for entry in parsed:
+        labels = entry.get("labels") if isinstance(entry, dict) else None
+        labels = labels if isinstance(labels, list) else []
+        by_turn.append([known[label] if isinstance(label, bool) else None for label in labels])
     by_turn += [[]] * (len(instance.turns) - len(by_turn))
     # Of more turns than were asked nobody knows which is which.
     odd = f"labels of {len(by_turn)} turns for {len(instance.turns)}" if len(by_turn) > len(instance.turns) else ""
-    verdicts = tuple(_official_turn(turn, labels, odd) for turn, labels in zip(instance.turns, by_turn, strict=False))
+    verdicts = []
+    for turn, labels in zip(instance.turns, by_turn, strict=False):
+        # Labels stand by position, so of too many or too few nobody knows what they are about.
+        uneven = (
+            f"{len(labels)} labels for {len(turn.criteria)} criteria"
+            if len(labels) not in (0, len(turn.criteria))
+            else ""
+        )
+        reason = f"the official file holds {odd or uneven or 'no label for this criterion'}"
+        usable = labels if labels and not (odd or uneven) else [None] * len(turn.criteria)
+        pairs = zip(turn.criteria, usable, strict=True)
+        verdicts.append(tuple(Verdict(criterion, label, "" if label else reason) for criterion, label in pairs))
     messages = as_answered(instance, list(map(str, answers)))
     try:
         response = Response(instance.id, model, messages, tuple(map(str, row.get("think") or ())))
@@ -350,27 +343,7 @@ def from_official_row(row: dict[str, Any], where: str, model: str) -> Judged:
     recorded = row.get("pass")
     if not isinstance(recorded, bool):
         recorded = official_passes(by_turn)
-    return Judged(instance, response, verdicts, usage, recorded)
-
-
-def _labels(entry: Any) -> list[Label | None]:
-    """The labels of a turn as the file has them."""
-    labels = entry.get("labels") if isinstance(entry, dict) else None
-    known: dict[bool, Label] = {True: "yes", False: "no"}
-    return [known[label] if isinstance(label, bool) else None for label in (labels if isinstance(labels, list) else [])]
-
-
-def _official_turn(turn: Turn, labels: Sequence[Label | None], odd: str) -> tuple[Verdict, ...]:
-    """The verdicts of a turn, none where `odd` says why the labels are not to be trusted.
-
-    Labels stand by position, so of too many or too few nobody knows what they are about.
-    """
-    if not odd and len(labels) not in (0, len(turn.criteria)):
-        odd = f"{len(labels)} labels for {len(turn.criteria)} criteria"
-    known = [None] * len(turn.criteria) if odd or not labels else labels
-    reason = f"the official file holds {odd or 'no label for this criterion'}"
-    pairs = zip(turn.criteria, known, strict=True)
-    return tuple(Verdict(criterion, label, "" if label else reason) for criterion, label in pairs)
+    return Judged(instance, response, tuple(verdicts), usage, recorded)
 
 
 def _tokens(row: dict[str, Any], role: str) -> Usage:

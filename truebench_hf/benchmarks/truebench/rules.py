@@ -113,26 +113,17 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
         notes = [f"Check {options.out}/{DATA}, mend it, and judge by it: --data {options.out}/{DATA}."]
         if unread := [row["problem"] for row in rows if row["problem"]]:
             notes.append(f"Criteria that the model gave no usable answer on: {len(unread)} (the first: {unread[0]}).")
+        different = list({row["criterion"]: row for row in rows}.values())
+        more = f"And {len(different) - _LISTED:,} more, in criteria.jsonl." if len(different) > _LISTED else ""
+        columns = (
+            Column("criterion", "Criterion", "prose"), Column("sort", "by a program"), Column("rule", "rule", "prose")
+        )  # fmt: skip
+        listed = Table("", columns, different[:_LISTED], "Criteria", more, printed=len(different) <= _PRINTED)
         return Outcome(
-            result, title="Rules of criteria", tables=[_listed(rows), _sorts(result)], items=items,
+            result, title="Rules of criteria", tables=[listed, _sorts(result)], items=items,
             notes=notes + weak_judges([options.model] if options.model else []),
             facts={"Model": options.model or "none: phrases alone"},
         )  # fmt: skip
-
-
-def _listed(rows: Sequence[dict[str, Any]]) -> Table:
-    """Return what a program can do with each criterion; a few are shown on the terminal, too."""
-    different = list({row["criterion"]: row for row in rows}.values())
-    more = len(different) - _LISTED
-    columns = (
-        Column("criterion", "Criterion", "prose"),
-        Column("sort", "by a program"),
-        Column("rule", "rule", "prose"),
-    )
-    return Table(
-        "", columns, different[:_LISTED], "Criteria", f"And {more:,} more, in criteria.jsonl." if more > 0 else "",
-        printed=len(different) <= _PRINTED,
-    )  # fmt: skip
 
 
 def _sorts(result: dict[str, Any]) -> Table:
@@ -156,20 +147,19 @@ def vocabulary() -> str:
     for kind, model in KINDS.items():
         schema = TypeAdapter(model).json_schema()
         properties = schema.get("properties") or schema["$defs"][model.__name__]["properties"]
-        fields = json.dumps({name: _plain_schema(field) for name, field in properties.items() if name != "kind"})
+        fields = {}
+        for name, field in properties.items():
+            if name == "kind":
+                continue
+            # Without its title, without null where it may be left out, and rules by their name.
+            fields[name] = {key: value for key, value in field.items() if key != "title" and value is not None}
+            for choice in fields[name].pop("anyOf", ()):
+                fields[name] |= choice if choice != {"type": "null"} else {}
+            if "oneOf" in fields[name].get("items", {}):
+                fields[name]["items"] = "a rule"
         doc = " ".join((model.__doc__ or "").split())
-        lines.append(f"### {kind}\n\n{doc}\n\n    {model.example}\n\nFields: `{fields}`\n")
+        lines.append(f"### {kind}\n\n{doc}\n\n    {model.example}\n\nFields: `{json.dumps(fields)}`\n")
     return "\n".join(lines)
-
-
-def _plain_schema(field: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a field without its title, without null where it may be left out, and rules by their name."""
-    known = {name: value for name, value in field.items() if name != "title" and value is not None}
-    for choice in known.pop("anyOf", ()):
-        known |= choice if choice != {"type": "null"} else {}
-    if "oneOf" in known.get("items", {}):
-        known["items"] = "a rule"
-    return known
 
 
 def rules(options: RulesOptions) -> dict[str, Any]:

@@ -40,12 +40,16 @@ def score(
     counted = values[rule(origin)].to_numpy()
     passed, official = unit_means(counted, instances), rate(unit_means(values["official"], instances))
     first = ~responses["instance"].duplicated().to_numpy()
+    samples: dict[str, list[bool | None]] = {}
+    for instance, value in zip(instances.tolist(), counted.tolist(), strict=True):
+        samples.setdefault(instance, []).append({0.0: False, 1.0: True}.get(value))
+    shares = summary(list(samples.values())) if len(samples) < len(responses) else {}
     multi_turn = responses["turns"].to_numpy()[first] > 1
     scores: dict[str, Score | Mapping[str, Score]] = {
         "overall": rate(passed),
         "strict": rate(unit_means(counted == 1, instances)),
         "official": official,
-        **_repeated(counted, instances),
+        **({REPEATED: shares} if shares else {}),
         **_weighted(frames, instances),
         **_groups(responses, counted),
         "single_turn": rate(passed[~multi_turn]),
@@ -57,11 +61,11 @@ def score(
     }
     if conflicting := int(frames.verdicts["conflicting"].sum()):
         scores["conflicting"] = Score(conflicting / len(frames.verdicts), len(frames.verdicts))
-    notes = (
-        *_bounds(counted, instances),
-        *_notes(frames, rate(unit_means(values["passed"], instances)), official, origin),
-    )
-    return Report(scores, _unscored(frames, values), usage or {}, origin, notes)
+    notes = _notes(frames, rate(unit_means(values["passed"], instances)), official, origin)
+    if values[rule(origin)].isna().any():
+        low, high = (percent(rate(unit_means(ends, instances)).value) for ends in (counted == 1, counted != 0))
+        notes.insert(0, f"Had all that is open been no, the pass rate would be {low} %; had it been yes, {high} %.")
+    return Report(scores, _unscored(frames, values), usage or {}, origin, tuple(notes))
 
 
 def as_frames(judged: VerdictFrames | Iterable[Judged]) -> VerdictFrames:
@@ -135,16 +139,6 @@ def unfinished(judged: VerdictFrames | Iterable[Judged]) -> int:
     return int((values["passed"].isna() & ~values["left_to_nobody"]).sum())
 
 
-def _repeated(passed: Any, instances: Any) -> dict[str, Mapping[str, Score]]:
-    """Return what several samples of an instance tell, where there are any."""
-    samples: dict[str, list[bool | None]] = {}
-    known = {0.0: False, 1.0: True}
-    for instance, value in zip(instances.tolist(), passed.tolist(), strict=True):
-        samples.setdefault(instance, []).append(known.get(value))
-    shares = summary(list(samples.values())) if len(samples) < len(passed) else {}
-    return {REPEATED: shares} if shares else {}
-
-
 def _weighted(frames: VerdictFrames, instances: Any) -> dict[str, Score]:
     """Return the mean share of points, where criteria are not all worth the same; see `pass_rate.weighted_share`."""
     import numpy as np
@@ -168,13 +162,11 @@ def _weighted(frames: VerdictFrames, instances: Any) -> dict[str, Score]:
 
 def _groups(responses: DataFrame, passed: Any) -> dict[str, dict[str, Score]]:
     """Return the pass rates by what the data tells of its instances; what it does not tell makes no group."""
-    names = {name: responses[name].tolist() for name in ("category", "language", "task")}
-    tasks = [
-        "/".join(filter(None, pair)) if pair[1] else None for pair in zip(names["category"], names["task"], strict=True)
-    ]
+    category, language, task = (responses[name].tolist() for name in ("category", "language", "task"))
+    tasks = ["/".join(filter(None, pair)) if pair[1] else None for pair in zip(category, task, strict=True)]
     kinds: dict[str, tuple[Sequence[str | None], Sequence[str]]] = {
-        "by_category": ([name or None for name in names["category"]], CATEGORIES),
-        "by_language": ([name or None for name in names["language"]], LANGUAGES),
+        "by_category": ([name or None for name in category], CATEGORIES),
+        "by_language": ([name or None for name in language], LANGUAGES),
         "by_task": (tasks, ()),
     }
     rates = {
@@ -243,19 +235,7 @@ def _unscored(frames: VerdictFrames, values: DataFrame) -> dict[str, str]:
     return unscored
 
 
-def _bounds(passed: Any, instances: Any) -> list[str]:
-    """Say between which figures the pass rate would lie, had all that is open been no, and had it been yes."""
-    import numpy as np
-
-    if not np.isnan(passed).any():
-        return []
-    low, high = (rate(unit_means(values, instances)).value for values in (passed == 1, passed != 0))
-    return [
-        f"Had all that is open been no, the pass rate would be {percent(low)} %; had it been yes, {percent(high)} %."
-    ]
-
-
-def _notes(frames: VerdictFrames, overall: Score, official: Score, provenance: Mapping[str, Any]) -> tuple[str, ...]:
+def _notes(frames: VerdictFrames, overall: Score, official: Score, provenance: Mapping[str, Any]) -> list[str]:
     notes = []
     if provenance.get("protocol") == "official":
         notes.append("Pass rates follow the official rule, by which a criterion without a verdict does not count.")
@@ -277,7 +257,7 @@ def _notes(frames: VerdictFrames, overall: Score, official: Score, provenance: M
         )
     if provenance.get("self_judged"):
         notes.append("Self-judged: model and judge belong to one family, which favours the model.")
-    return (*notes, *_rules(frames, provenance), *weak_judges(judging_specs(provenance)))
+    return [*notes, *_rules(frames, provenance), *weak_judges(judging_specs(provenance))]
 
 
 def _rules(frames: VerdictFrames, provenance: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
@@ -67,18 +67,17 @@ class JudgingStudy(Study[O, T, D, V]):
         return [] if self.options.nobody else [self.options.settings]
 
     def setup(self) -> None:
-        self.judges = self._make_judges()
-
-    def _make_judges(self) -> CaseJudge:
         """One judge, one that hands what it is unsure of to another (a cascade), a panel of several, or none."""
         options: JudgeOptions = self.options
+        self.judges: CaseJudge
         if options.nobody:
-            return NoJudge()
-        if options.panel is None:
+            self.judges = NoJudge()
+        elif options.panel is None:
             second = self.caller("cascade_judge", part="cascade") if options.cascade_judge else None
-            return CriteriaJudge(self.caller("judge"), options.settings, options.prompts, second)
-        members = [self.judge(options.settings, number=number) for number in range(1, len(options.judge) + 1)]
-        return Panel(members, *options.rule_and_weights)
+            self.judges = CriteriaJudge(self.caller("judge"), options.settings, options.prompts, second)
+        else:
+            members = [self.judge(options.settings, number=number) for number in range(1, len(options.judge) + 1)]
+            self.judges = Panel(members, *options.rule_and_weights)
 
     async def judged(self, instance: Instance, response: Response) -> Judged:
         """A whole response with the verdicts on it."""
@@ -96,18 +95,13 @@ class Judging(JudgingStudy[O, T, list[Judged], Report]):
     def __init__(self, options: O) -> None:
         super().__init__(options)
         self.reader: RuleReader | None = None
+        self.models: Sequence[str] = ()  # the names of all whose answers are judged
         self.prompts = (PROMPT,) if self.options.rules_model else ()
-
-    @property
-    def models(self) -> Sequence[str]:
-        """The names of all whose answers are judged."""
-        raise NotImplementedError
 
     def check(self) -> None:
         out = Path(self.options.out)
         for place in {label_place(out, model, self.models) for model in self.models}:
-            if (place / FILE).exists():
-                read_labels(place / FILE)  # now, not when all is paid for
+            read_labels(place / FILE)  # now, not when all is paid for
         check_prompts(self.prompts, self.options.prompts, self.options.structured)
         if len(self.models) > 1 and (labels := [name for name in (FILE, SAMPLE) if (out / name).exists()]):
             raise UserError(
@@ -162,9 +156,9 @@ class Answering(Study[O, Instance, D, V]):
 class Run(Judging[RunOptions, Instance], Answering[RunOptions, list[Judged], Report]):
     """Answers and verdicts in one pass: a turn is judged as soon as it is answered."""
 
-    @property
-    def models(self) -> Sequence[str]:
-        return cast("list[str]", self.options.models)
+    def __init__(self, options: RunOptions) -> None:
+        super().__init__(options)
+        self.models = options.models
 
     def bars(self) -> dict[str, int]:
         turns = sum(len(instance.turns) for instance in self.chosen) * len(self.draws())
@@ -216,9 +210,9 @@ class Generate(Answering[GenerateOptions, list[Response], int]):
 
 
 class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
-    """The second stage alone: judges the answers that `generate` left in the folder, or others that are `given`.
+    """The second stage alone: judges the answers that `generate` left in the folder, or other `answers`.
 
-    `known` says of given answers what a folder notes of them: whose they are, and of which data.
+    `known` says of these what a folder notes of them: whose they are, and of which data.
     """
 
     files = FILES  # the answers are what it reads, wherever they were written
@@ -226,13 +220,12 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
     def __init__(
         self,
         options: JudgeGivenOptions,
-        given: Sequence[Answered] | None = None,
+        answers: Sequence[Answered] | None = None,
         known: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(options)
-        self.given, self.known = given, dict(known or {})
+        self.answers, self.known = answers, dict(known or {})
         self.summary = ""  # what was read of logs
-        self.answered_by: list[str] = []  # the models, once the answers are read
 
     def items(self) -> Items[Samples]:
         """The answers by instance; those in the folder bind by what `generate` drew, others with all their texts."""
@@ -243,37 +236,33 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
             file = file.value if isinstance(file, InMemory) else file
             chosen = selection(options)
             left_out = chosen.left_out
-            self.given = given_responses(chosen.every, file, options.model_name)
-            self.known = {"model": self.given[0][1].model}
+            self.answers = given_responses(chosen.every, file, options.model_name)
         elif options.logs:
-            self.given, left_out = self._read_logs(options, options.logs)
-            self.known = {"model": self.given[0][1].model}
-        answers = read_responses(Path(options.out)) if self.given is None else self.given
-        in_folder = self.given is None
+            separator = options.criteria_separator
+            criteria = criteria_file(options.criteria, separator) if options.criteria else ()
+            logs = read_logs(Path(options.logs), criteria, options.turns, options.model_name, separator)
+            self.summary, left_out = logs.summary, logs.left_out
+            wanted = data.select([instance for instance, _ in logs.answered], options.language, options.category)
+            kept = {instance.id for instance in wanted}
+            self.answers = [pair for pair in logs.answered if pair[0].id in kept]
+        if self.answers is not None and (options.responses or options.logs):
+            self.known = {"model": self.answers[0][1].model}
+        answers = read_responses(Path(options.out)) if self.answers is None else self.answers
+        in_folder = self.answers is None
         if in_folder:
             self.unasked = {*OF_DATA, "responses", "logs", "turns", "model_name"}
-        pairs = _by_instance(answers)
-        self.answered_by = list(dict.fromkeys(response.model for _, response in answers))
-        options.check_samples(max((response.sample for _, samples in pairs for response in samples), default=1))
+        by_id: dict[str, list[Answered]] = {}
+        for pair in answers:
+            by_id.setdefault(pair[0].id, []).append(pair)
+        pairs = [(samples[0][0], tuple(response for _, response in samples)) for samples in by_id.values()]
+        self.models = list(dict.fromkeys(response.model for _, response in answers))
+        options.check_samples(max((response.sample for _, response in answers), default=1))
         return Items(
             pairs, lambda pair: pair[0].id,
             lambda pair: pair[0] if in_folder else [pair[0], *pair[1]],
             lambda pair: (pair[0].language, pair[0].category), size=lambda pair: len(pair[0].turns), drawn=not in_folder,
             asked=lambda pair: pair[0], left_out=left_out,
         )  # fmt: skip
-
-    def _read_logs(self, options: JudgeGivenOptions, file: str) -> tuple[list[Answered], tuple[str, ...]]:
-        """The conversations of a log, of the languages and categories asked for, and what of its rows is left out."""
-        criteria = criteria_file(options.criteria, options.criteria_separator) if options.criteria else ()
-        logs = read_logs(Path(file), criteria, options.turns, options.model_name, options.criteria_separator)
-        self.summary = logs.summary
-        chosen = data.select([instance for instance, _ in logs.answered], options.language, options.category)
-        kept = {instance.id for instance in chosen}
-        return [pair for pair in logs.answered if pair[0].id in kept], logs.left_out
-
-    @property
-    def models(self) -> Sequence[str]:
-        return self.answered_by
 
     def understood(self) -> list[str]:
         read = understood([instance for instance, _ in self.chosen])
@@ -315,14 +304,6 @@ def understood(instances: Sequence[Instance]) -> str:
     judged_by = f', judged by "{shortened(first.criteria[0].text, _SHOWN)}"' if first.criteria else ""
     counted = how_many(len(criteria), "criterion", "criteria")
     return f'{prompts}, {counted}; the first: "{shortened(first.prompt, _SHOWN)}"{judged_by}'
-
-
-def _by_instance(answered: Sequence[Answered]) -> list[Samples]:
-    """The samples of each instance together, in the order of their first."""
-    by_id: dict[str, list[Answered]] = {}
-    for pair in answered:
-        by_id.setdefault(pair[0].id, []).append(pair)
-    return [(pairs[0][0], tuple(response for _, response in pairs)) for pairs in by_id.values()]
 
 
 def benchmark(instance: Instance) -> str | None:

@@ -10,21 +10,13 @@ from typing import Any, cast
 from truebench_hf.benchmarks.truebench.board import REPEATED, models_of, scores_of
 from truebench_hf.benchmarks.truebench.correction import human_labels
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.scores import as_frames, by_category_and_language, passes
+from truebench_hf.benchmarks.truebench.scores import as_frames, by_category_and_language, passes, rule
 from truebench_hf.data.judged import Judged
 from truebench_hf.options import NOBODY
+from truebench_hf.report import sections
 from truebench_hf.report.conversation import as_counted, conversation
 from truebench_hf.report.page import page_bytes
-from truebench_hf.report.sections import (
-    Conversation,
-    Conversations,
-    Matrix,
-    Met,
-    Outcome,
-    Outcomes,
-    Requirements,
-    Section,
-)
+from truebench_hf.report.sections import Matrix, Section
 from truebench_hf.report.table import ABOUT, Column, Table, pairs, repeated
 from truebench_hf.results.estimators import ordered
 from truebench_hf.results.report import Report
@@ -59,33 +51,48 @@ def run_tables(report: Report, judged: Sequence[Judged] = ()) -> list[Table]:
     """Return the tables of a report, in order; those that need the answers only where some are `judged`."""
     models = models_of(report.provenance) if report.provenance else []
     groups = {name: group for name, group in report.scores.items() if isinstance(group, Mapping) and group}
-    repeated_samples = any(name.partition(":")[0] == REPEATED for name in groups)
     if len(models) > 1:
-        tables = [
-            _models(report),
-            *(human_labels(corrected, model) for model, corrected in report.bias_corrected.items()),
-        ]
+        tables = [_models(report), *(human_labels(own, model) for model, own in report.bias_corrected.items())]
     else:
         failed = missed_most(judged)
         tables = [_headline(report), *([failed] if failed.rows else [])]
-        tables += [_group(name, group) for name, group in groups.items() if name != REPEATED]
+        for name, group in groups.items():
+            if name == REPEATED:
+                continue
+            title = name.removeprefix("by_")
+            rows = [{title: key, "value": score} for key, score in list(group.items())[:_MOST_GROUPS]]
+            more = f"And {len(group) - len(rows):,} more, in scores.json." if len(group) > len(rows) else ""
+            columns = _columns(title.capitalize(), title)
+            tables.append(Table("", columns, rows, note=more, printed=name != "by_task"))
         tables += [human_labels(report.bias_corrected)] if report.bias_corrected else []
-    return [*tables, *([unscored(report, repeated_samples)] if report.unscored else [])]
+    samples = any(name.partition(":")[0] == REPEATED for name in groups)
+    return [*tables, *([unscored(report, samples)] if report.unscored else [])]
 
 
 def run_charts(report: Report, judged: Sequence[Judged] = (), frames: VerdictFrames | None = None) -> list[Section]:
     """Return what is drawn beside them; `frames` are what is judged without its texts."""
     models = models_of(report.provenance) if report.provenance else []
-    if len(models) > 1:
-        scores = cast("Mapping[str, Mapping[str, Score]]", report.scores)
-        samples = {model: group for model in models if (group := scores_of(scores, model).get(REPEATED))}
-        charts: list[Section] = [requirements(judged)] if judged else []
-        charts += [repeated(group, f"Repeated samples: {model}") for model, group in samples.items()]
-        return charts + [m for by in ("category", "language", "task") if (m := _side_by_side(by, scores, models)).rows]
-    samples_of_one = cast("Mapping[str, Score]", report.scores.get(REPEATED, {}))
-    charts = [repeated(samples_of_one)] if samples_of_one else []
-    cells = by_category_and_language(frames or as_frames(judged), report.provenance)
-    return charts + (_by_category_and_language(cells) if cells else [])
+    scores = cast("Mapping[str, Mapping[str, Score]]", report.scores)
+    if len(models) <= 1:
+        charts: list[Section] = [repeated(scores[REPEATED])] if scores.get(REPEATED) else []
+        cells = by_category_and_language(frames or as_frames(judged), report.provenance)
+        categories, languages = (
+            ordered({pair[i] for pair in cells}, first) for i, first in ((0, CATEGORIES), (1, LANGUAGES))
+        )
+        if not cells or max(len(categories), len(languages)) > _MOST_GROUPS:
+            return charts
+        rows = tuple((name, tuple(cells.get((name, language)) for language in languages)) for name in categories)
+        return [*charts, Matrix("Category by language", "Pass rate in %", tuple(languages), rows)]
+    charts = [requirements(judged)] if judged else []
+    samples = {model: group for model in models if (group := scores_of(scores, model).get(REPEATED))}
+    charts += [repeated(group, f"Repeated samples: {model}") for model, group in samples.items()]
+    for by in ("category", "language", "task"):  # none where the data tells no groups
+        groups = {name.partition(":")[2]: cells for name, cells in scores.items() if name.startswith(f"by_{by}:")}
+        rows = tuple((group, tuple(own.get(model) for model in models)) for group, own in groups.items())
+        more = f"And {len(rows) - _MOST_GROUPS:,} more, in scores.json." if len(rows) > _MOST_GROUPS else ""
+        if rows:
+            charts.append(Matrix(by.capitalize(), "Pass rate in %", tuple(models), rows[:_MOST_GROUPS], more))
+    return charts
 
 
 def lead(report: Report) -> str:
@@ -130,40 +137,18 @@ def _headline(report: Report) -> Table:
 
 
 def _open(report: Report) -> str:
-    if is_official(report):
+    if rule(report.provenance) == "official":
         return "Undecided instances count by the labels given, as the official rule has it."
     return "Unscored instances are left out of the pass rate and counted beside it."
 
 
 def meaningless(report: Report) -> set[str]:
     """The figures that say nothing: the official rule leaves out what nobody was asked about, as if it were met."""
-    return {"official"} if report.provenance.get("judge") == NOBODY and not is_official(report) else set()
-
-
-def is_official(report: Report) -> bool:
-    """Whether its figures follow the official rule."""
-    return report.provenance.get("protocol") == "official"
+    return {"official"} if report.provenance.get("judge") == NOBODY and rule(report.provenance) != "official" else set()
 
 
 def _columns(title: str, key: str = "score") -> list[Column]:
     return [Column(key, title), Column("value", "%", "score", parts=_PARTS, drawn=True)]
-
-
-def _group(name: str, group: Mapping[str, Score]) -> Table:
-    title = name.removeprefix("by_")
-    rows = [{title: key, "value": score} for key, score in list(group.items())[:_MOST_GROUPS]]
-    more = f"And {len(group) - len(rows):,} more, in scores.json." if len(group) > len(rows) else ""
-    return Table("", _columns(title.capitalize(), title), rows, note=more, printed=name != "by_task")
-
-
-def _by_category_and_language(cells: Mapping[tuple[str, str], Score]) -> list[Matrix]:
-    categories, languages = (
-        ordered({names[i] for names in cells}, first) for i, first in ((0, CATEGORIES), (1, LANGUAGES))
-    )
-    if max(len(categories), len(languages)) > _MOST_GROUPS:
-        return []
-    rows = tuple((name, tuple(cells.get((name, language)) for language in languages)) for name in categories)
-    return [Matrix("Category by language", "Pass rate in %", tuple(languages), rows)]
 
 
 def _models(report: Report) -> Table:
@@ -187,26 +172,18 @@ def _models(report: Report) -> Table:
     return Table("", columns, rows, "Models", f"In %; intervals by Wilson. {_open(report)}")
 
 
-def _side_by_side(by: str, scores: Mapping[str, Mapping[str, Score]], models: Sequence[str]) -> Matrix:
-    """The pass rate of every group and model; without rows where the data tells no groups."""
-    groups = {name.partition(":")[2]: cells for name, cells in scores.items() if name.startswith(f"by_{by}:")}
-    rows = tuple((group, tuple(cells.get(model) for model in models)) for group, cells in groups.items())
-    more = f"And {len(rows) - _MOST_GROUPS:,} more, in scores.json." if len(rows) > _MOST_GROUPS else ""
-    return Matrix(by.capitalize(), "Pass rate in %", tuple(models), rows[:_MOST_GROUPS], more)
-
-
 def unscored(report: Report, samples: bool) -> Table:
     """What has no score, of several `samples` each by itself, and the first reasons."""
     count = how_many(len(report.unscored), "sample" if samples else "instance")
     title = f"Unscored: {count}, left out of the {'mean of their instance' if samples else 'pass rate'}"
-    if is_official(report):
+    if rule(report.provenance) == "official":
         title = f"Undecided: {count}; the official rule counts them by the labels given"
     rows = [(name, reason[:160]) for name, reason in list(report.unscored.items())[:_REASONS]]
     more = len(report.unscored) - len(rows)
     return pairs(title, rows, f"And {more} more, in scores.json." if more else "")
 
 
-def conversations(report: Report, judged: Sequence[Judged], folder: str = "") -> Conversations:
+def conversations(report: Report, judged: Sequence[Judged], folder: str = "") -> sections.Conversations:
     """The instances, failed ones first, by the run's own rule, as many as a page holds.
 
     `folder` is where all of them are. Those of several models are named with whose answer it is.
@@ -215,10 +192,13 @@ def conversations(report: Report, judged: Sequence[Judged], folder: str = "") ->
     named = len(models_of(provenance)) > 1 if provenance else False
     samples = any(item.response.sample > 1 for item in judged)
     order = sorted(judged, key=lambda item: {False: 0, None: 1, True: 2}[passes(item, provenance)])
-    rows: list[Conversation] = []
+    rows: list[sections.Conversation] = []
     held = 0
     for item in order:
-        size = _size(item)
+        texts = [message.content for message in item.response.messages] + list(item.response.reasoning)
+        verdicts = [verdict for turn in item.verdicts for verdict in turn]
+        texts += [text for verdict in verdicts for text in (verdict.criterion.text, verdict.reason)]
+        size = page_bytes(texts) + _FRAME * (1 + len(verdicts) // 3)  # about, of a page
         if size > _PAGE // 4:  # a few giants would leave no room for others
             continue
         if (held := held + size) > _PAGE:
@@ -226,15 +206,7 @@ def conversations(report: Report, judged: Sequence[Judged], folder: str = "") ->
         rows.append(conversation(item, passes(item, provenance), samples, item.response.model if named else ""))
     more = len(judged) - len(rows)
     note = f"And {more:,} more: `truebench space --runs {folder or 'DIR'}` shows all." if more else ""
-    return Conversations("Samples" if samples else "Instances", tuple(rows), note)
-
-
-def _size(item: Judged) -> int:
-    """About how many bytes of a page a conversation takes."""
-    texts = [message.content for message in item.response.messages] + list(item.response.reasoning)
-    verdicts = [verdict for turn in item.verdicts for verdict in turn]
-    texts += [text for verdict in verdicts for text in (verdict.criterion.text, verdict.reason)]
-    return page_bytes(texts) + _FRAME * (1 + len(verdicts) // 3)
+    return sections.Conversations("Samples" if samples else "Instances", tuple(rows), note)
 
 
 RULES = "rules"  # who judges what a program counts
@@ -252,14 +224,24 @@ _MISSED = (
 Cell = tuple[Verdict, str]  # a verdict and the answer it is on
 
 
-def requirements(judged: Sequence[Judged]) -> Requirements:
+def requirements(judged: Sequence[Judged]) -> sections.Requirements:
     """Return every requirement with its outcome for each model; of many those that are missed most."""
     models = list(dict.fromkeys(item.response.model for item in judged))
     cells = _by_requirement(judged)
-    rows = [
-        Outcomes(text, prompt, tuple(_outcome(by_model.get(model, ())) for model in models))
-        for (_, prompt, text), by_model in cells.items()
-    ]
+    rows = []
+    for (_, prompt, text), by_model in cells.items():
+        outcomes = []
+        for model in models:
+            if not (own := by_model.get(model)):
+                outcomes.append(sections.Met(""))
+                continue
+            labels = [verdict.label for verdict, _ in own]
+            state: sections.Outcome = "no" if "no" in labels else "yes" if set(labels) == {"yes"} else "open"
+            # Of several answers one that misses it is shown.
+            verdict, answer = next((cell for cell in own if cell[0].label == "no"), own[0])
+            figure = measured(verdict) if len(own) == 1 else f"{labels.count('yes')} of {len(labels)}"
+            outcomes.append(sections.Met(state, figure, answer, verdict.reason))
+        rows.append(sections.Outcomes(text, prompt, tuple(outcomes)))
     rows.sort(key=lambda row: -sum(cell.outcome == "no" for cell in row.cells))
     sizes = (page_bytes(text for cell in row.cells for text in (cell.answer, cell.reason)) for row in rows)
     rows = rows[: sum(size <= _TABLE_PAGE for size in accumulate(islice(sizes, _ROWS)))]
@@ -269,7 +251,7 @@ def requirements(judged: Sequence[Judged]) -> Requirements:
     )
     if more > 0:
         note += f" And {more:,} more, of which fewer are missed: judgments.jsonl has all."
-    return Requirements("Requirements", tuple(models), tuple(rows), note)
+    return sections.Requirements("Requirements", tuple(models), tuple(rows), note)
 
 
 def missed_most(judged: Iterable[Judged], rows: int = 20) -> Table:
@@ -316,14 +298,3 @@ def _by_requirement(judged: Iterable[Judged]) -> dict[tuple[str, str, str], dict
                 key = (f"{item.instance.id} {number} {place}", turn.prompt, verdict.criterion.text)
                 cells.setdefault(key, {}).setdefault(item.response.model, []).append((verdict, answer))
     return cells
-
-
-def _outcome(cells: Sequence[Cell]) -> Met:
-    """Return what became of a requirement in the answers of a model; of several answers one that misses it is shown."""
-    if not cells:
-        return Met("")
-    labels = [verdict.label for verdict, _ in cells]
-    state: Outcome = "no" if "no" in labels else "yes" if all(label == "yes" for label in labels) else "open"
-    verdict, answer = next((cell for cell in cells if cell[0].label == "no"), cells[0])
-    figure = measured(verdict) if len(cells) == 1 else f"{labels.count('yes')} of {len(labels)}"
-    return Met(state, figure, answer, verdict.reason)

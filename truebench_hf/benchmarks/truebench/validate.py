@@ -14,18 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench import worklist
-from truebench_hf.benchmarks.truebench.ablation import (
-    RELEASE,
-    SUBSETS,
-    Edited,
-    Validated,
-    ablation,
-    ablation_tables,
-    edited_rows,
-    ranking,
-    read_edits,
-)
+from truebench_hf.benchmarks.truebench import ablation, worklist
+from truebench_hf.benchmarks.truebench.ablation import RELEASE, SUBSETS, Edited, Validated, subset_scores
 from truebench_hf.benchmarks.truebench.history import first_state
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.benchmarks.truebench.validator import (
@@ -35,7 +25,6 @@ from truebench_hf.benchmarks.truebench.validator import (
     SAMPLING,
     Finding,
     Kind,
-    Validation,
     kinds,
     validate_instance,
     validate_prompt,
@@ -59,7 +48,7 @@ from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PromptOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Criterion, Message, Verdict
+from truebench_hf.types import Criterion, Label, Message, Verdict
 
 STAGES = ("criteria", "prompt")
 KIND = "criteria-validation"
@@ -118,7 +107,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         chosen = options.chosen(judged=options.stage == "criteria")
         rows = [Edited(instance, "unedited") for instance in chosen]
         if options.ablation:
-            rows = edited_rows(chosen, read_edits(options.ablation))
+            rows = ablation.edited_rows(chosen, ablation.read_edits(options.ablation))
             if not rows:
                 raise UserError(f"--data {options.data}: has none of the rows of --ablation {options.ablation}")
         return Items(
@@ -147,8 +136,9 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         options, rows = self.options, [row.edited for row in done]
         tables, place = validation_tables(done, options.looked), None
         if options.ablation:
-            subsets = ablation(done)
-            tables, place = [*ablation_tables(subsets, rows), *tables], ranking(subsets[-1], self.provenance)
+            subsets = [subset_scores(some, [(row.edited, row.by_aspects[some]) for row in done]) for some in SUBSETS]
+            tables = [*ablation.ablation_tables(subsets, rows), *tables]
+            place = ablation.ranking(subsets[-1], self.provenance)
         notes = weak_judges([options.validator])
         if any(row.validation.findings for row in done):
             notes.append(
@@ -247,27 +237,22 @@ def _conversation(row: Validated) -> Conversation:
     exchanges = []
     for number, turn in enumerate(instance.turns, 1):
         here = [finding for finding in validation.findings if finding.turn == number]
-        verdicts = [_verdict(c, place, here, validation) for place, c in enumerate(turn.criteria, 1)]
-        verdicts += [
-            Verdict(Criterion(f"({_title(finding)})"), "no", _reason(finding))
-            for finding in here
-            if finding.criterion is None
-        ]
+        verdicts: list[Verdict | Criterion] = list(turn.criteria)  # bare where nobody could tell
+        if validation.label is not None and {"E1", "E2"} & set(validation.looked):
+            for place, criterion in enumerate(turn.criteria):
+                own = [finding for finding in here if finding.criterion == place + 1]
+                defect = any(finding.kind != "composite" for finding in own)
+                label: Label = "no" if defect else "unknown" if own else "yes"  # open where a composite is all
+                reasons = (f"{_title(finding)}: {_reason(finding)}" for finding in own)
+                verdicts[place] = Verdict(criterion, label, " ".join(reasons))
+        absent = [finding for finding in here if finding.criterion is None]
+        verdicts += [Verdict(Criterion(f"({_title(finding)})"), "no", _reason(finding)) for finding in absent]
         exchanges.append(Exchange((Message("user", turn.prompt),), tuple(verdicts)))
     name = " · ".join(filter(None, (instance.id, instance.language, instance.category, instance.task)))
     return Conversation(
         name, tuple(exchanges), outcomes[validation.label], validation.problem, language=instance.language,
         context=instance.context or "",
     )  # fmt: skip
-
-
-def _verdict(criterion: Criterion, place: int, here: Sequence[Finding], validation: Validation) -> Verdict | Criterion:
-    """A criterion with the defects found in it: open where a composite is all; bare where nobody could tell."""
-    if validation.label is None or not {"E1", "E2"} & set(validation.looked):
-        return criterion
-    own = [finding for finding in here if finding.criterion == place]
-    label = "no" if any(finding.kind != "composite" for finding in own) else "unknown" if own else "yes"
-    return Verdict(criterion, label, " ".join(f"{_title(finding)}: {_reason(finding)}" for finding in own))  # type: ignore[arg-type]
 
 
 def _title(finding: Finding) -> str:
