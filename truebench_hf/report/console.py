@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from truebench_hf.errors import write_error
 from truebench_hf.report.page import page
-from truebench_hf.report.sections import Grid, Section
+from truebench_hf.report.sections import Cells, Grid, Section
 from truebench_hf.report.table import WIDTH, Table
 from truebench_hf.text.terminal import cell, console, how_many, say, shortened
 from truebench_hf.text.whole_files import write_whole
@@ -31,7 +31,7 @@ def show(sections: Iterable[Section], *, lead: str = "", notes: Iterable[str] = 
             if section.printed:
                 _show_table(section)
         elif isinstance(section, Grid) and section.printed:
-            table = _table(section)
+            table = _rows(section.header, section.rows, section.paper, section.prose)
             _line(section.title, "italic")
             # Wide enough for every column: where output goes to a file, a table cut at 80 characters is worthless.
             screen = console()
@@ -52,7 +52,7 @@ def _show_table(table: Table) -> None:
     """Print a table at most `WIDTH` wide: its most minor columns are folded until it fits, and then texts are broken."""
     folded: list[str] = []
     screen = console(width=WIDTH)
-    while screen.measure(drawn := _table(_grid(table)), options=screen.options.update_width(_WIDEST)).maximum > WIDTH:
+    while screen.measure(drawn := _drawn(table), options=screen.options.update_width(_WIDEST)).maximum > WIDTH:
         table, left_out = table.folded()
         if not left_out:
             break
@@ -65,31 +65,28 @@ def _show_table(table: Table) -> None:
     _line(table.note, "dim")
 
 
-def _grid(table: Table) -> Grid:
-    prose = tuple(place for place, column in table.places if column.kind == "prose")
-    rows = [(row, paper) for row, paper in zip(table.texts, table.marks, strict=True)]
-    return Grid(
-        table.title, table.header if any(table.header) else (), tuple(row for row, paper in rows if not paper),
-        tuple(row for row, paper in rows if paper), table.note, prose=prose,
-    )  # fmt: skip
+def _drawn(table: Table) -> RichTable:
+    prose = [place for place, column in table.places if column.kind == "prose"]
+    marked = list(zip(table.texts, table.marks, strict=True))
+    rows, paper = [row for row, mark in marked if not mark], [row for row, mark in marked if mark]
+    return _rows(table.header if any(table.header) else (), rows, paper, prose)
 
 
-def _table(grid: Grid) -> RichTable:
+def _rows(header: Sequence[str], rows: Sequence[Cells], paper: Sequence[Cells], prose: Sequence[int]) -> RichTable:
     from rich.table import Table as RichTable
 
-    table = RichTable(show_header=bool(grid.header))
-    width = len(grid.header) or max(map(len, grid.rows), default=0)
-    for number in range(width):
-        name, prose = grid.header[number] if grid.header else "", number in grid.prose
+    table = RichTable(show_header=bool(header))
+    for number in range(len(header) or max(map(len, rows), default=0)):
         table.add_column(
-            cell(name), justify="left" if number == 0 or prose else "right", overflow="fold",
-            max_width=_PROSE if prose else None,
+            cell(header[number] if header else ""), overflow="fold",
+            justify="left" if number == 0 or number in prose else "right",
+            max_width=_PROSE if number in prose else None,
         )  # fmt: skip
-    for row in grid.rows:
+    for row in rows:
         table.add_row(*map(cell, row))
-    if grid.paper:
+    if paper:
         table.add_section()
-    for row in grid.paper:
+    for row in paper:
         table.add_row(cell(f"paper: {row[0]}"), *map(cell, row[1:]), style="dim")
     return table
 
@@ -106,30 +103,20 @@ def present(
     """
     try:
         if out is not None:
-            _write(
-                {
-                    out: page(title, sections, notes=notes),
-                    **{out.parent / name: of for name, of in (files or {}).items()},
-                }
-            )
+            out.parent.mkdir(parents=True, exist_ok=True)
+            beside = {out.parent / name: text for name, text in (files or {}).items()}
+            for path, text in {out: page(title, sections, notes=notes), **beside}.items():
+                parts = [text] if isinstance(text, str) else text
+                if path.is_symlink() or (path.exists() and not path.is_file()):  # /dev/stdout, say
+                    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
+                        file.writelines(parts)
+                else:
+                    write_whole(path, parts)
+    except OSError as error:
+        raise write_error(f"--out {out}: cannot be written", error.strerror or error) from error
     finally:
         show(sections, notes=notes)
     if out is not None:
         say(f"report: {out}")
     if out is not None and files:
         say(f"in {out.parent}: {', '.join(files)}")
-
-
-def _write(files: Mapping[Path, str | Iterable[str]]) -> None:
-    out = next(iter(files))
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        for path, text in files.items():
-            parts = [text] if isinstance(text, str) else text
-            if path.is_symlink() or (path.exists() and not path.is_file()):  # /dev/stdout, say
-                with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
-                    file.writelines(parts)
-            else:
-                write_whole(path, parts)
-    except OSError as error:
-        raise write_error(f"--out {out}: cannot be written", error.strerror or error) from error

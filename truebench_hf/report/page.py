@@ -24,11 +24,6 @@ COLOURS = (
     "#d1478e", "#8c5a2b", "#00897b",
 )  # fmt: skip
 _SHORT = 40  # characters
-# Macro by type, in sections.html.jinja; a `Table` names its own.
-_MACROS: dict[type, str] = {
-    Grid: "grid", kinds.Matrix: "matrix", kinds.Plot: "plot", kinds.Requirements: "requirements", kinds.Highlighted: "highlighted", kinds.Beside: "beside",
-    Conversations: "conversations", Conversation: "conversation", Exchange: "exchange",
-}  # fmt: skip
 
 
 def page(
@@ -63,7 +58,8 @@ def fragment(part: Section | Conversation | Exchange) -> str:
 
 
 def _macro(part: Section | Conversation | Exchange) -> str:
-    return getattr(part, "macro", "") or _MACROS[type(part)]
+    """The macro in sections.html.jinja that draws it."""
+    return type(part).__name__.lower()
 
 
 def in_notebook(*parts: Section | Conversation) -> str:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from truebench_hf.report.csv_table import csv_text
 from truebench_hf.report.sections import p_value
@@ -117,7 +117,6 @@ class Table:
     printed: bool = True
     headline: bool = False
     on_page: bool = True
-    macro: ClassVar[str] = "table"  # that draws it on pages
 
     @classmethod
     def of_frame(cls, name: str, frame: DataFrame, columns: Sequence[Column], **more: Any) -> Table:

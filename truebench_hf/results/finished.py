@@ -127,16 +127,15 @@ def model_runs(results: Results, kind: JudgedKind) -> list[Finished]:
     asks = asked(file, lambda: kind.each(path), criteria=kind.has_criteria)
     rows = frames.responses[["instance", "sample", "language", "category", "model", "judge", "line"]]
     rows = rows.assign(score=kind.scores(results, frames), asked=pd.Series(asks, dtype="int64"))
-    return [_finished(results, kind, of_model, before) for of_model in kind.model_runs(rows)]
-
-
-def _finished(results: Results, kind: JudgedKind, rows: DataFrame, before: Stamp) -> Finished:
-    """Of several samples of an instance the first stands for all, with the mean of their scores."""
-    first = rows.drop_duplicates("instance").set_index("instance")
-    scores = unit_means(rows["score"].to_numpy(), rows["instance"].to_numpy())
-    instances = first[["language", "category", "asked", "line"]].assign(score=scores)
-    names = first["model"].iloc[0], first["judge"].iloc[0]
-    return Finished(str(results.path), kind, *names, results.settings, instances, before)
+    runs = []
+    for of_model in kind.model_runs(rows):
+        # Of several samples of an instance the first stands for all, with the mean of their scores.
+        first = of_model.drop_duplicates("instance").set_index("instance")
+        scores = unit_means(of_model["score"].to_numpy(), of_model["instance"].to_numpy())
+        instances = first[["language", "category", "asked", "line"]].assign(score=scores)
+        names = first["model"].iloc[0], first["judge"].iloc[0]
+        runs.append(Finished(str(path), kind, *names, results.settings, instances, before))
+    return runs
 
 
 def judged_with_scores(results: Results, kind: JudgedKind) -> list[tuple[Judged, float | None]]:
