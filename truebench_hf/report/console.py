@@ -52,7 +52,13 @@ def _show_table(table: Table) -> None:
     """Print a table at most `WIDTH` wide: its most minor columns are folded until it fits, and then texts are broken."""
     folded: list[str] = []
     screen = console(width=WIDTH)
-    while screen.measure(drawn := _drawn(table), options=screen.options.update_width(_WIDEST)).maximum > WIDTH:
+    while True:
+        prose = [place for place, column in table.places if column.kind == "prose"]
+        marked = list(zip(table.texts, table.marks, strict=True))
+        rows, paper = [row for row, mark in marked if not mark], [row for row, mark in marked if mark]
+        drawn = _rows(table.header if any(table.header) else (), rows, paper, prose)
+        if screen.measure(drawn, options=screen.options.update_width(_WIDEST)).maximum <= WIDTH:
+            break
         table, left_out = table.folded()
         if not left_out:
             break
@@ -63,13 +69,6 @@ def _show_table(table: Table) -> None:
         names = shortened(", ".join(folded), _NAMES)
         _line(f"Folded: {how_many(len(folded), 'column')} ({names}).", "dim")
     _line(table.note, "dim")
-
-
-def _drawn(table: Table) -> RichTable:
-    prose = [place for place, column in table.places if column.kind == "prose"]
-    marked = list(zip(table.texts, table.marks, strict=True))
-    rows, paper = [row for row, mark in marked if not mark], [row for row, mark in marked if mark]
-    return _rows(table.header if any(table.header) else (), rows, paper, prose)
 
 
 def _rows(header: Sequence[str], rows: Sequence[Cells], paper: Sequence[Cells], prose: Sequence[int]) -> RichTable:
