@@ -153,6 +153,6 @@ def _readings(stage: str, names: Sequence[str]) -> dict[str, Reading]:
     """What each judge of a stage says, by its name."""
 
     def reading(index: int) -> Reading:
-        return lambda trace: getattr(trace, stage)[index].label  # type: ignore[no-any-return]
+        return lambda trace: getattr(trace, stage)[index].label
 
     return {name: reading(index) for index, name in enumerate(names)}

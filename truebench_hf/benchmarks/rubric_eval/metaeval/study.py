@@ -239,7 +239,7 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
 
 def _files(rows: Sequence[Row], options: MetaevalOptions) -> dict[str, Any]:
     """The verdicts as lines: the first ones, and in files of their own what perturbs them."""
-    files = {JUDGMENTS: (LINE, (FIRST,))}
+    files: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {JUDGMENTS: (LINE, (FIRST,))}
     if options.reworded:
         files[REWORDED] = ((*_PERTURBED, "label", "reason", "probability"), (*OTHERS, *AGAIN))
     if options.attacks:
