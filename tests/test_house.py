@@ -241,7 +241,7 @@ RUN_JSON_OF_OTHERS = {  # the engine opens the folder it works in; a study asks 
 }  # fmt: skip
 OWN_FOLDER = {"study/study.py", "study/binding.py", "engine/folder.py", "engine/info.py"}
 PERCENT_BY_HAND = {
-    "report/labels.py", "space/board/conversation.py",
+    "space/board/conversation.py",
     "space/board/page.py",
 }  # fmt: skip
 AGREEMENT_BY_HAND = {"benchmarks/facts/classify.py"}
