@@ -338,7 +338,7 @@ def test_rows_show_what_judges_saw() -> None:
     made = [leave(item, i, (), _verdicts("yy"), ()).row() for i in (0, 1)]
     (again,) = rubric_rows.items(made)
     assert sections(again.case) == shown
-    sheet = people._question(made[1])
+    sheet = people.question(made[1])
     assert sheet.question.endswith(shown["criteria"][1])
     assert sheet.material["Context"] == "On tea."
     assert leave(item, 1, (), _verdicts("yy"), ()).exit_row()["rubric"] == made[1]["rubric"]
@@ -360,9 +360,9 @@ def test_the_right_answer_of_a_source_reaches_judges_people_and_later_readers(tm
         for one in items
         for i in (0, 1)
     ]
-    sheet = people._question(made[0]).material
+    sheet = people.question(made[0]).material
     assert sheet["Reference answer"] == "耳熟能详"
-    assert "Reference answer" not in people._question(made[2]).material
+    assert "Reference answer" not in people.question(made[2]).material
     path = write_rows(tmp_path / "rows.jsonl", made)
     export("rubric_eval", tmp_path / "built", source=path)
     cases = [item.case for item in items]

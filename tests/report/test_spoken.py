@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from truebench_hf.report.spoken import spoken
+from truebench_hf.report.page import spoken
 
 CASES = [
     ("번역하세요", "", "ko"),

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from truebench_hf.benchmarks.truebench.tables import RULES, measured, missed_most
 from truebench_hf.data import jsonl
@@ -23,7 +23,7 @@ from truebench_hf.report.sections import interval
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.report import Report
 from truebench_hf.text.terminal import say
-from truebench_hf.types import Message, Score
+from truebench_hf.types import Message, Score, Verdict
 
 FOLDER = Path(__file__).parent
 PROMPTS = FOLDER / "prompts.jsonl"
@@ -74,35 +74,28 @@ def _show(rows: Sequence[dict[str, Any]], report: Report, judged: Sequence[Judge
     )
     weak = [item for item in judged if item.response.model != BY_HAND]
     missed = replace(missed_most(weak, rows=6), title="What SmolLM2 misses most", printed=True)
-    show([_table(report, judged), missed])
-    one_model = [
-        verdict for item in judged if item.response.model == BY_HAND for turn in item.verdicts for verdict in turn
-    ]
-    counted = sum(verdict.judge == RULES and verdict.label is not None for verdict in one_model)
+    verdicts: dict[str, list[Verdict]] = {}
+    for item in judged:
+        verdicts.setdefault(item.response.model, []).extend(verdict for turn in item.verdicts for verdict in turn)
+    answers, titles = [], ("Answers", "prompts passed", "95 % interval", "requirements met")
+    for model, score in cast("Mapping[str, Score]", report.scores["overall"]).items():
+        met = sum(verdict.label == "yes" for verdict in verdicts[model])
+        passed = round((score.value or 0.0) * score.n)
+        texts = (model, f"{passed} of {score.n}", interval(score), f"{met} of {len(verdicts[model])}")
+        answers.append(dict(zip(titles, texts, strict=True)))
+    show([Table("demo", [Column(title, title) for title in titles], answers), missed])
+    counted = sum(verdict.judge == RULES and verdict.label is not None for verdict in verdicts[BY_HAND])
     say(
-        f"No judge was asked: {counted} of {len(one_model)} requirements can be counted. 'is polite' cannot: for "
+        f"No judge was asked: {counted} of {len(verdicts[BY_HAND])} requirements can be counted. 'is polite' cannot: for "
         "that `truebench run --judge` asks a model."
     )
     say(f"Every answer, requirement by requirement:  {Path(out) / 'report.html'}")
     say("Which of YOUR requirements need a judge?   truebench data rules --data mine.jsonl --out runs/rules")
 
 
-def _table(report: Report, judged: Sequence[Judged]) -> Table:
-    """A row per model: how many prompts pass, with the interval, and how many requirements are met."""
-    rows, titles = [], ("Answers", "prompts passed", "95 % interval", "requirements met")
-    overall = report.scores["overall"]
-    assert not isinstance(overall, Score)
-    for model, score in overall.items():
-        verdicts = [v for item in judged if item.response.model == model for turn in item.verdicts for v in turn]
-        met = sum(verdict.label == "yes" for verdict in verdicts)
-        passed = round((score.value or 0.0) * score.n)
-        texts = (model, f"{passed} of {score.n}", interval(score), f"{met} of {len(verdicts)}")
-        rows.append(dict(zip(titles, texts, strict=True)))
-    return Table("demo", [Column(title, title) for title in titles], rows)
-
-
 async def _live(rows: Sequence[dict[str, Any]]) -> None:
     """Let the embedded SmolLM2 answer, token by token on the screen, and judge every answer by counting."""
+    import truebench_hf
     from truebench_hf.models.spec import open_model
 
     say("\nNow live: SmolLM2-135M answers on this machine. (As a judge it is at chance, so it judges nothing here.)")
@@ -113,7 +106,7 @@ async def _live(rows: Sequence[dict[str, Any]]) -> None:
         for number, row in enumerate(rows, 1):
             say(f"\n{number}. {row['prompt']}")
             answer = await _answer_on_screen(model, row["prompt"])
-            verdicts = _count(row, answer)
+            verdicts = truebench_hf.judge(row["prompt"], answer, row["criteria"], judge=None).verdicts
             for verdict in verdicts:
                 say(
                     f"   {_SIGNS.get(verdict.label, '?')} {verdict.criterion.text}   ({measured(verdict) or verdict.reason})"
@@ -139,11 +132,3 @@ async def _answer_on_screen(model: ChatModel, prompt: str) -> str:
                 printed = part.text
     say("")
     return printed
-
-
-def _count(row: dict[str, Any], answer: str) -> tuple[Any, ...]:
-    """Return the verdicts on one answer by counting."""
-    import truebench_hf
-
-    judgment = truebench_hf.judge(row["prompt"], answer, row["criteria"], judge=None)
-    return tuple(judgment.verdicts)

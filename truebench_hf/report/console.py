@@ -88,30 +88,20 @@ def present(
     """
     try:
         if out is not None:
-            _write(
-                {
-                    out: page(title, sections, notes=notes),
-                    **{out.parent / name: of for name, of in (files or {}).items()},
-                }
-            )
+            out.parent.mkdir(parents=True, exist_ok=True)
+            beside = {out.parent / name: text for name, text in (files or {}).items()}
+            for path, text in {out: page(title, sections, notes=notes), **beside}.items():
+                parts = [text] if isinstance(text, str) else text
+                if path.is_symlink() or (path.exists() and not path.is_file()):  # /dev/stdout, say
+                    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
+                        file.writelines(parts)
+                else:
+                    write_whole(path, parts)
+    except OSError as error:
+        raise write_error(f"--out {out}: cannot be written", error.strerror or error) from error
     finally:
         show(sections, notes=notes)
     if out is not None:
         say(f"report: {out}")
     if out is not None and files:
         say(f"in {out.parent}: {', '.join(files)}")
-
-
-def _write(files: Mapping[Path, str | Iterable[str]]) -> None:
-    out = next(iter(files))
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        for path, text in files.items():
-            parts = [text] if isinstance(text, str) else text
-            if path.is_symlink() or (path.exists() and not path.is_file()):  # /dev/stdout, say
-                with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
-                    file.writelines(parts)
-            else:
-                write_whole(path, parts)
-    except OSError as error:
-        raise write_error(f"--out {out}: cannot be written", error.strerror or error) from error

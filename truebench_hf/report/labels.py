@@ -7,7 +7,7 @@ answered. Later answers join those of the file.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -80,23 +80,15 @@ class Settled:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The lines of a file of labels: id, label, how, label_source, annotations (in the columns of `rubric_eval`)."""
-        return [
-            {
-                "id": item,
-                "label": label,
-                "how": self.how[item],
-                "label_source": "human",
-                "annotations": self._entries(item),
-            }
-            for item, label in self.labels.items()
-        ]
-
-    def _entries(self, item: str) -> list[dict[str, Any]]:
-        notes = self.annotations.notes
-        return [
-            {"annotator": name, "label": label} | ({"note": notes[item, name]} if (item, name) in notes else {})
-            for name, label in sorted(self.annotations.labels[item].items())
-        ]
+        rows, notes = list[dict[str, Any]](), self.annotations.notes
+        for item, label in self.labels.items():
+            entries = [
+                {"annotator": name, "label": answer} | ({"note": notes[item, name]} if (item, name) in notes else {})
+                for name, answer in sorted(self.annotations.labels[item].items())
+            ]
+            row = {"id": item, "label": label, "how": self.how[item], "label_source": "human", "annotations": entries}
+            rows.append(row)
+        return rows
 
 
 @dataclass(frozen=True)
@@ -124,12 +116,17 @@ def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = N
             raise UserError(f"decision on {item!r}: no annotator was asked about it")
         if label not in annotations.options[item]:
             raise UserError(f"decision on {item!r}: {label!r} is none of {', '.join(annotations.options[item])}")
-    settled = {
-        item: (decided[item], "decided") if item in decided else _settled(list(answers.values()))
-        for item, answers in annotations.labels.items()
-    }
-    labels = {item: label for item, (label, _) in settled.items()}
-    return Settled(annotations, labels, {item: how for item, (_, how) in settled.items()})
+    labels, how = dict[str, str | None](), dict[str, How]()
+    for item, answers in annotations.labels.items():
+        votes = [answer for answer in answers.values() if answer is not None]
+        if item in decided:
+            labels[item], how[item] = decided[item], "decided"
+        elif len(set(votes)) == 1:
+            labels[item], how[item] = votes[0], "unanimous" if len(votes) > 1 else "single"
+        else:
+            labels[item] = majority(votes).label if votes else None
+            how[item] = "unanswered" if not votes else "tie" if labels[item] is None else "majority"
+    return Settled(annotations, labels, how)
 
 
 def agreement(annotations: Annotations, level: Literal["nominal", "ordinal"] = "nominal") -> AnnotatorAgreement:
@@ -178,7 +175,7 @@ def joined(before: Iterable[Mapping[str, Any]], new: Annotations, options: tuple
 
     Raises UserError where the sheets ask for other answers than `options`.
     """
-    if other := next((item for item, asked in new.options.items() if set(asked) != set(options)), None):
+    if other := next((item for item, choices in new.options.items() if set(choices) != set(options)), None):
         raise UserError(
             f"{other}: a sheet asks for {' or '.join(new.options[other])}, not for {' or '.join(options)}; "
             "give the sheets that were made for this folder"
@@ -208,10 +205,10 @@ def read_rows(path: Path, answers: tuple[str, ...]) -> list[dict[str, Any]]:
     rows = list(jsonl.read(path, remedy)) if path.is_file() else []
     for where, row in rows:
         entries = row.get("annotations") if isinstance(row, dict) else None
-        whole = isinstance(entries, list) and all(
+        readable = isinstance(entries, list) and all(
             isinstance(entry, dict) and _is_label(entry, "annotator", answers) for entry in entries
         )
-        if not whole or not _is_label(row, "id", answers) or not isinstance(row.get("how"), str):
+        if not readable or not _is_label(row, "id", answers) or not isinstance(row.get("how"), str):
             raise UserError(
                 f"{where}: is no line of labels: fields 'id' and 'how' must be texts, 'label' {', '.join(answers)} or null, "
                 f"and 'annotations' a list of annotators with their labels; {remedy}"
@@ -231,13 +228,3 @@ def line(row: Mapping[str, Any]) -> str:
 
 def _is_label(row: Mapping[str, Any], name: str, answers: tuple[str, ...]) -> bool:
     return isinstance(row.get(name), str) and row.get("label", 0) in (*answers, None)
-
-
-def _settled(answers: Sequence[str | None]) -> tuple[str | None, How]:
-    labels = [answer for answer in answers if answer is not None]
-    if not labels:
-        return None, "unanswered"
-    if len(set(labels)) == 1:
-        return labels[0], "unanimous" if len(labels) > 1 else "single"
-    label = majority(labels).label
-    return label, "tie" if label is None else "majority"

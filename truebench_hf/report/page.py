@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +15,6 @@ from markupsafe import Markup, escape
 
 from truebench_hf.report import sections as kinds
 from truebench_hf.report.sections import Conversation, Conversations, Exchange, Section
-from truebench_hf.report.spoken import spoken
 from truebench_hf.text.terminal import on_page
 from truebench_hf.types import Usage, Verdict
 
@@ -24,11 +24,17 @@ COLOURS = (
     "#d1478e", "#8c5a2b", "#00897b",
 )  # fmt: skip
 _SHORT = 40  # characters
-# Macro by type, in sections.html.jinja; a `Table` names its own.
-_MACROS: dict[type, str] = {
-    kinds.Matrix: "matrix", kinds.Plot: "plot", kinds.Requirements: "requirements", kinds.Highlighted: "highlighted", kinds.Beside: "beside",
-    Conversations: "conversations", Conversation: "conversation", Exchange: "exchange",
-}  # fmt: skip
+# Chinese, Japanese and Korean share signs that each writes in its own way.
+_LOOKED = 2000  # characters
+_HANGUL, _KANA, _HAN = (
+    re.compile("[\u1100-\u11ff\uac00-\ud7a3]+"),
+    re.compile("[\u3041-\u30ff]+"),
+    re.compile("[\u3400-\u9fff]+"),
+)
+_THEIRS = re.compile(f"{_HANGUL.pattern}|{_KANA.pattern}|{_HAN.pattern}")
+_LATIN = re.compile("[A-Za-z\u00c0-\u024f\u0400-\u04ff]+")
+_LETTERS = 3  # letters that say as much as one sign of theirs, about
+_TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
 
 
 def page(title: str, sections: Iterable[Section], *, lead: str = "", notes: Sequence[str] = ()) -> Iterator[str]:
@@ -57,7 +63,8 @@ def fragment(part: Section | Conversation | Exchange) -> str:
 
 
 def _macro(part: Section | Conversation | Exchange) -> str:
-    return getattr(part, "macro", "") or _MACROS[type(part)]
+    """The macro in sections.html.jinja that draws it."""
+    return type(part).__name__.lower()
 
 
 def in_notebook(*parts: Section | Conversation) -> str:
@@ -98,6 +105,22 @@ def quoted(passage: str) -> tuple[str, str, str]:
     before, opening, rest = passage.partition("“")
     quote, closing, after = rest.rpartition("”")
     return (before, f"“{quote}”", after) if opening and closing else (passage, "", "")
+
+
+def spoken(text: str, language: str = "") -> Markup:
+    """` lang="ja"` for the element of a text, by its script, or else by the `language` of what it belongs to; nothing where
+    that is not known. Han without kana is Japanese where its language says so."""
+    known = language.lower() if _TAG.fullmatch(language.lower()) else ""
+    start = str(text)[:_LOOKED]
+    script = known
+    hangul = kana = han = latin = 0
+    if _THEIRS.search(start):
+        hangul, kana, han, latin = (len("".join(sort.findall(start))) for sort in (_HANGUL, _KANA, _HAN, _LATIN))
+    if _LETTERS * (hangul + kana + han) > latin:
+        script = (
+            "ko" if hangul > kana + han else "ja" if 8 * kana > han else known if known[:2] in ("ja", "zh") else "zh"
+        )
+    return Markup(f' lang="{script}"') if script else Markup()
 
 
 def page_bytes(texts: Iterable[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from truebench_hf.data.judged import Mark
 from truebench_hf.types import Criterion, Message, Score, Verdict
@@ -167,7 +167,6 @@ class Tree:
     roots: tuple[TreeNode, ...]
     columns: tuple[str, ...] = ()
     note: str = ""
-    macro: ClassVar[str] = "tree"
 
 
 Section: TypeAlias = "Table | Tree | Requirements | Matrix | Plot | Highlighted | Beside | Conversations"

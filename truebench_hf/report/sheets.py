@@ -87,7 +87,23 @@ def write(questions: Iterable[Question], out: str | Path, annotators: Sequence[s
     folder.mkdir(parents=True, exist_ok=True)
     for name in annotators:
         order = in_order(checked, name, seed)
-        _write_csv(folder / f"{name}.csv", _sheet(order, name))
+        titles = list(dict.fromkeys(title for question in order for title in question.material))
+        # For a spreadsheet program: the column of answers is left to be filled in.
+        rows = [
+            [
+                item.id,
+                name,
+                *(item.material.get(title, "") for title in titles),
+                item.question,
+                "|".join(item.options),
+                "",
+                "",
+            ]
+            for item in order
+        ]
+        _write_csv(
+            folder / f"{name}.csv", [("id", "annotator", *titles, "question", "options", "answer", "note"), *rows]
+        )
         write_whole(folder / f"{name}.html", [form(order, name)], errors="replace")
     return files
 
@@ -156,8 +172,14 @@ def read(paths: Iterable[str | Path], *, written: bool = False) -> Annotations:
     one annotator gives two different answers to one question (naming both places), and where there are no questions.
     """
     table: dict[str, dict[str, SheetAnswer]] = {}
-    for path in _files(paths):
-        for answer in read_answers(path, written):
+    files: list[Path] = []
+    for path in map(Path, paths):
+        inside = sorted(path.glob("*.csv")) if path.is_dir() else [path]
+        if not inside:
+            raise UserError(f"{path}: holds no .csv files")
+        files += inside
+    for file in files:
+        for answer in read_answers(file, written):
             known = table.setdefault(answer.id, {})
             first = next(iter(known.values()), answer)
             if first.options != answer.options:
@@ -214,26 +236,6 @@ def chosen(text: str, options: Sequence[str], where: str) -> str | None:
     return alike[0] if alike and text not in options else text or None
 
 
-def _sheet(questions: Sequence[Question], annotator: str) -> list[list[str]]:
-    """The rows of a sheet for a spreadsheet program: the answer column is left to be filled in."""
-    titles = list(dict.fromkeys(title for question in questions for title in question.material))
-    rows = [["id", "annotator", *titles, "question", "options", "answer", "note"]]
-    for question in questions:
-        texts = [question.material.get(title, "") for title in titles]
-        rows.append([question.id, annotator, *texts, question.question, "|".join(question.options), "", ""])
-    return rows
-
-
 def _write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
     """Write a table to be filled in; the mark at its beginning tells spreadsheet programs that it is UTF-8."""
     write_whole(path, [csv_text(rows, "\r\n")], encoding="utf-8-sig", errors="replace", newline="")
-
-
-def _files(paths: Iterable[str | Path]) -> list[Path]:
-    files: list[Path] = []
-    for path in map(Path, paths):
-        inside = sorted(path.glob("*.csv")) if path.is_dir() else [path]
-        if not inside:
-            raise UserError(f"{path}: holds no .csv files")
-        files += inside
-    return files

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from truebench_hf.report.csv_table import csv_text
 from truebench_hf.report.sections import p_value
@@ -117,7 +117,6 @@ class Table:
     printed: bool = True
     headline: bool = False
     on_page: bool = True
-    macro: ClassVar[str] = "table"  # that draws it on pages
 
     @classmethod
     def of_frame(cls, name: str, frame: DataFrame, columns: Sequence[Column], **more: Any) -> Table:
@@ -168,12 +167,9 @@ class Table:
 
     def described(self) -> dict[str, Any]:
         """What the table and its columns are, without the rows, for JSON: `of_records` makes the table again."""
+        kept = ("name", "title")
         columns = [
-            {
-                name: value
-                for name, value in vars(column).items()
-                if name in ("name", "title") or value != _DEFAULTS[name]
-            }
+            {name: value for name, value in vars(column).items() if name in kept or value != _DEFAULTS[name]}
             for column in self.columns
         ]
         return {"title": self.title, "note": self.note, "keys": self.keys, "columns": columns}
@@ -213,15 +209,10 @@ class Table:
         import pandas
 
         columns, rows = self._flat()
-        kinds = {column.name: column.kind for column in self.columns}
-        ends = {
-            f"{name}{end}": "float64"
-            for name, kind in kinds.items()
-            if kind == "score"
-            for end in ("", "_low", "_high")
-        }
+        scores = [column.name for column in self.columns if column.kind == "score"]
+        ends = [f"{name}{end}" for name in scores for end in ("", "_low", "_high")]
         frame = pandas.DataFrame(rows, columns=columns, dtype=object)
-        return frame.astype(ends).infer_objects() if rows else frame
+        return frame.astype(dict.fromkeys(ends, "float64")).infer_objects() if rows else frame
 
     def to_csv(self) -> str:
         """The same as CSV text, of which a spreadsheet runs nothing."""
@@ -231,8 +222,11 @@ class Table:
     def to_markdown(self) -> str:
         """The table as people read it, for a README or an issue."""
         align = ["---" if column.kind in ("text", "prose") else "--:" for _, column in self.places]
-        rows = [self.header, align, *self._marked()]
-        return "".join(f"| {' | '.join(_in_markdown(cell) for cell in row)} |\n" for row in rows)
+        rows = [
+            [" ".join(cell.replace("|", "\\|").split()) for cell in row]
+            for row in (self.header, align, *self._marked())
+        ]
+        return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
     def to_latex(self) -> str:
         """The table as people read it, for a paper that uses booktabs."""
@@ -257,22 +251,23 @@ class Table:
 
     def _flat(self) -> tuple[list[str], list[list[Any]]]:
         """The names of flat columns, and the rows."""
-        names: list[str] = []
-        for column in self.columns:
-            ends = ("", "_low", "_high", "_n", "_unscored") if column.kind == "score" else ("",)
-            names += [f"{column.name}{end}" for end in ends]
-        with_paper = any(self.marks)
-        rows = [[*self._values(row), *([paper] * with_paper)] for row, paper in zip(self.rows, self.marks, strict=True)]
+        names = [
+            f"{column.name}{end}"
+            for column in self.columns
+            for end in (("", "_low", "_high", "_n", "_unscored") if column.kind == "score" else ("",))
+        ]
+        rows, with_paper = list[list[Any]](), any(self.marks)
+        for row, paper in zip(self.rows, self.marks, strict=True):
+            values: list[Any] = []
+            for column in self.columns:
+                value = row.get(column.name)
+                if column.kind == "score":
+                    score = value or _NOTHING
+                    values += [score.value, *(score.ci95 or (None, None)), score.n, score.unscored]
+                else:
+                    values.append(value)
+            rows.append([*values, *([paper] * with_paper)])
         return names + [PUBLISHED] * with_paper, rows
-
-    def _values(self, row: Row) -> Iterator[Any]:
-        for column in self.columns:
-            value = row.get(column.name)
-            if column.kind != "score":
-                yield value
-                continue
-            score = value or Score(None, 0)
-            yield from (score.value, *(score.ci95 or (None, None)), score.n, score.unscored)
 
     def _repr_html_(self) -> str:
         from truebench_hf.report.page import in_notebook
@@ -330,7 +325,3 @@ def repeated(scores: Mapping[str, Score], title: str = "Repeated samples") -> Ta
         rows.append({"name": text, "score": score})
     parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
     return Table("", (Column("name", title), Column("score", "%", "score", parts=parts, drawn=True)), rows, note=note)
-
-
-def _in_markdown(cell: str) -> str:
-    return " ".join(cell.replace("|", "\\|").split())

@@ -1,20 +1,24 @@
-"""Finished runs instance by instance, of every kind that scores its instances one by one."""
+"""Finished runs instance by instance, of every kind that scores its instances one by one.
+
+A file of a million verdicts is not held: texts are read again for the lines that somebody looks at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged
-from truebench_hf.data.records import Form, Stamp, read_lines, stamp, unchanged
+from truebench_hf.data.records import Form, Reader, Stamp, read_lines, stamp, told, unchanged
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.results.conversations import asked, conversations
 from truebench_hf.results.estimators import unit_means
 from truebench_hf.results.folder import Results
 from truebench_hf.results.verdicts import VerdictFrames, read_frames
+from truebench_hf.types import Instance, Message
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -124,19 +128,18 @@ def model_runs(results: Results, kind: JudgedKind) -> list[Finished]:
         raise UserError(f"{file}: is no file that can be read twice; save it to one, and give that")
     before = stamp(file)
     frames = kind.frames(path)
-    asks = asked(file, lambda: kind.each(path), criteria=kind.has_criteria)
+    asks = questions(file, lambda: kind.each(path), criteria=kind.has_criteria)
     rows = frames.responses[["instance", "sample", "language", "category", "model", "judge", "line"]]
     rows = rows.assign(score=kind.scores(results, frames), asked=pd.Series(asks, dtype="int64"))
-    return [_finished(results, kind, of_model, before) for of_model in kind.model_runs(rows)]
-
-
-def _finished(results: Results, kind: JudgedKind, rows: DataFrame, before: Stamp) -> Finished:
-    """Of several samples of an instance the first stands for all, with the mean of their scores."""
-    first = rows.drop_duplicates("instance").set_index("instance")
-    scores = unit_means(rows["score"].to_numpy(), rows["instance"].to_numpy())
-    instances = first[["language", "category", "asked", "line"]].assign(score=scores)
-    names = first["model"].iloc[0], first["judge"].iloc[0]
-    return Finished(str(results.path), kind, *names, results.settings, instances, before)
+    runs = []
+    for of_model in kind.model_runs(rows):
+        # Of several samples of an instance the first stands for all, with the mean of their scores.
+        first = of_model.drop_duplicates("instance").set_index("instance")
+        scores = unit_means(of_model["score"].to_numpy(), of_model["instance"].to_numpy())
+        instances = first[["language", "category", "asked", "line"]].assign(score=scores)
+        names = first["model"].iloc[0], first["judge"].iloc[0]
+        runs.append(Finished(str(path), kind, *names, results.settings, instances, before))
+    return runs
 
 
 def judged_with_scores(results: Results, kind: JudgedKind) -> list[tuple[Judged, float | None]]:
@@ -144,3 +147,57 @@ def judged_with_scores(results: Results, kind: JudgedKind) -> list[tuple[Judged,
     judged = [item for item, _ in kind.each(results.path)]
     scores = kind.scores(results, kind.frames(results.path))
     return [(item, None if score != score else float(score)) for item, score in zip(judged, scores, strict=True)]
+
+
+def conversations(
+    file: Path, wanted: Collection[int], make: Callable[[Judged], T], form: Form | None = None
+) -> Iterator[tuple[int, T]]:
+    """Yield (line, what `make` returns) of the wanted lines, numbered from 0; the others are not parsed.
+
+    Raises UserError naming a line that cannot be read.
+    """
+    reader, read = Reader(), form or Reader.judged
+    with file.open("rb") as content:
+        for number, (where, line) in enumerate(jsonl.lines(content, str(file))):
+            if number in wanted or b'"context"' in line:  # which later lines may name
+                item, _ = read(reader, jsonl.parsed(line, where), where)
+                if number in wanted:
+                    yield number, make(item)
+
+
+def questions(file: Path, careful: Callable[[], Iterable[tuple[Judged, str]]], *, criteria: bool = True) -> list[int]:
+    """Return a number for every line: equal, within this process, where instances ask the same.
+
+    That is their texts, and with `criteria` these with their points. `careful` reads files that are not of our form.
+    """
+    try:
+        with file.open("rb") as content:
+            contexts: dict[str, int] = {}
+            rows = (jsonl.parsed(line, where) for where, line in jsonl.lines(content, str(file)))
+            return [_of_row(row, contexts, criteria) for row in rows]
+    except (KeyError, TypeError, AttributeError, IndexError):
+        return [_of_instance(item.instance, criteria) for item, _ in careful()]
+
+
+def _of_row(row: Mapping[str, Any], contexts: dict[str, int], criteria: bool) -> int:
+    messages = [Message(message["role"], message["content"]) for message in row["messages"]]
+    prompts, system = told(messages)
+    verdicts, context = row["verdicts"], row.get("context")
+    if "context_of" in row:
+        context = contexts[row["context_of"]]
+    elif context is not None:
+        context = contexts[row["id"]] = hash(context)
+    own = row.get("prompts") or [None] * len(verdicts)
+    texts = [text if text is not None else prompts[place] for place, text in enumerate(own)]
+    turns = zip(texts, row.get("references") or [None] * len(verdicts), strict=True)
+    history = tuple((message["role"], message["content"]) for message in row.get("history", ()))
+    points = (tuple((cell["criterion"], float(cell.get("weight", 1))) for cell in turn) for turn in verdicts)
+    return hash((row.get("system", system), context, history, tuple(turns), tuple(points) if criteria else ()))
+
+
+def _of_instance(instance: Instance, criteria: bool) -> int:
+    context = None if instance.context is None else hash(instance.context)
+    history = tuple((message.role, message.content) for message in instance.history)
+    turns = tuple((turn.prompt, turn.reference) for turn in instance.turns)
+    points = (tuple((c.text, float(c.weight)) for c in turn.criteria) for turn in instance.turns)
+    return hash((instance.system, context, history, turns, tuple(points) if criteria else ()))

@@ -25,7 +25,7 @@ JUDGED = (JUDGMENTS, "verdicts.jsonl")  # files in which studies leave what they
 class Results:
     """A run folder; `info` is what its run.json says.
 
-    What was judged is in frames (`results.verdicts`) and, where texts are looked at, in `results.conversations`.
+    What was judged is in frames (`results.verdicts`) and, where texts are looked at, in `results.finished`.
     """
 
     path: Path
@@ -95,7 +95,12 @@ class Results:
     @property
     def judged_file(self) -> Path | None:
         """The file of judged conversations, a line each; None where the folder holds none."""
-        return next((file for name in JUDGED if (file := self.path / name).is_file() and _has_messages(file)), None)
+        for file in (self.path / name for name in JUDGED):
+            if file.is_file():
+                with file.open("rb") as content:  # some studies keep bare labels under the name of conversations
+                    if file.name == JUDGMENTS or b'"messages"' in content.readline():
+                        return file
+        return None
 
     def judged(self, loads: Callable[[str], Any] = json.loads) -> Iterator[Judged]:
         """Yield the judged responses one after the other, of every model. Raises UserError naming a line of another form."""
@@ -110,11 +115,3 @@ class Results:
         """What was spent by role, over all sessions."""
         total = self.info.get("usage", {}).get("total", {})
         return {role: Usage(**counts) for role, counts in total.items()}
-
-
-def _has_messages(file: Path) -> bool:
-    """Whether a line of verdicts holds a conversation; some studies keep bare labels under the same name."""
-    if file.name == JUDGMENTS:
-        return True
-    with file.open("rb") as content:
-        return b'"messages"' in content.readline()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -59,7 +59,23 @@ class Report:
         """
         import pandas
 
-        rows = [row for item in self.judged for row in _verdict_rows(item)]
+        rows: list[dict[str, Any]] = []
+        for item in self.judged:
+            instance, response, answers = item.instance, item.response, item.response.answers
+            shared = {"id": instance.id, "sample": response.sample, "model": response.model}
+            shared |= {name: getattr(instance, name) for name in ("language", "category", "task")}
+            for place, verdicts in enumerate(item.verdicts):
+                shared["prompt"] = instance.turns[place].prompt if place < len(instance.turns) else None
+                shared["response"] = answers[place] if place < len(answers) else None
+                rows += [
+                    shared | {
+                        "turn": place + 1, "criterion": verdict.criterion.text, "weight": verdict.criterion.weight,
+                        "label": verdict.label, "met": _MET.get(outcome(verdict.label, verdict.criterion.weight) or ""),
+                        "reason": verdict.reason, "probability": verdict.probability, "votes": list(verdict.votes),
+                        "decided_by": verdict.judge,
+                    }
+                    for verdict in verdicts
+                ]  # fmt: skip
         # Texts are objects: half a character (a lone surrogate) is none of Arrow's.
         columns = {name: pandas.Series([row[name] for row in rows], dtype=object) for name in VERDICTS}
         return pandas.DataFrame(columns).astype({"sample": int, "turn": int, "weight": float, "probability": float})
@@ -114,23 +130,3 @@ def _score_rows(report: Report) -> list[dict[str, Any]]:
         for group, scores in groups.items()
         for name, score in scores.items()
     ]
-
-
-def _verdict_rows(item: Judged) -> Iterator[dict[str, Any]]:
-    instance, response, answers = item.instance, item.response, item.response.answers
-    shared = {
-        "id": instance.id, "sample": response.sample, "language": instance.language, "category": instance.category,
-        "task": instance.task, "model": response.model,
-    }  # fmt: skip
-    for place, verdicts in enumerate(item.verdicts):
-        texts = {
-            "prompt": instance.turns[place].prompt if place < len(instance.turns) else None,
-            "response": answers[place] if place < len(answers) else None,
-        }
-        for verdict in verdicts:
-            criterion = verdict.criterion
-            yield shared | texts | {
-                "turn": place + 1, "criterion": criterion.text, "weight": criterion.weight, "label": verdict.label,
-                "met": _MET.get(outcome(verdict.label, criterion.weight) or ""), "reason": verdict.reason,
-                "probability": verdict.probability, "votes": list(verdict.votes), "decided_by": verdict.judge,
-            }  # fmt: skip

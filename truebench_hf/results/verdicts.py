@@ -71,9 +71,20 @@ class VerdictFrames:
 def read_frames(file: Path, careful: Callable[[], Iterable[tuple[Judged, str]]]) -> VerdictFrames:
     """Return the frames of a file of judged instances; `careful` reads it where pyarrow cannot, and raises UserError."""
     import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow.json as arrow_json  # type: ignore[import-untyped]
 
+    parse = arrow_json.ParseOptions(explicit_schema=_schema(), unexpected_field_behavior="ignore")
+    parts: tuple[list[Any], ...] = ([], [], [])
+    lines = count = 0
     try:
-        return _joined(_blocks(file))
+        with arrow_json.open_json(file, arrow_json.ReadOptions(block_size=_BLOCK), parse) as blocks:
+            for block in blocks:
+                tables = (_responses(block, lines), *_verdicts(block, lines, count))
+                for part, table in zip(parts, tables, strict=True):
+                    part.append(table)
+                lines, count = lines + block.num_rows, count + tables[1].num_rows
+        joined = [pa.concat_tables(part).unify_dictionaries() for part in parts]
+        return VerdictFrames(*(table.to_pandas(self_destruct=True, split_blocks=True) for table in joined))
     except (pa.ArrowInvalid, UnicodeDecodeError, OSError):
         return frames_of(careful())
 
@@ -82,20 +93,22 @@ def frames_of(judged: Iterable[tuple[Judged, str]]) -> VerdictFrames:
     """Return the frames of judged instances, each with the judge of its run; each is held no longer than it is read."""
     import pandas as pd
 
-    responses, verdicts, votes = (_empty(columns) for columns in (_RESPONSES, _VERDICTS, _VOTES))
+    responses, verdicts, votes = (list[tuple[Any, ...]]() for _ in range(3))
     for line, (item, judge) in enumerate(judged):
-        _append(responses, _response_row(item, judge, line))
+        instance, response = item.instance, item.response
+        groups = (instance.language, instance.category, instance.task, response.model, judge, response.error)
+        sizes = (len(response.truncated), len(item.verdicts), len(response.answers), line)
+        spent = [getattr(item.usage.get(role, Usage()), count) for role in ROLES for count in COUNTS]
+        responses.append((instance.id, response.sample, *groups, item.recorded, *sizes, *spent))
         for turn, of_turn in enumerate(item.verdicts, 1):
             for verdict in of_turn:
-                place = len(verdicts["response"])
-                is_open = verdict.label not in ("yes", "no")
-                row = (line, turn, verdict.label, verdict.criterion.weight, verdict.judge, verdict.conflicting)
-                _append(verdicts, (*row, verdict.reason if is_open else None))
-                for vote in verdict.votes:
-                    _append(votes, (place, vote))
+                votes += [(len(verdicts), vote) for vote in verdict.votes]
+                reason = None if verdict.label in ("yes", "no") else verdict.reason
+                row = (line, turn, verdict.label, verdict.criterion.weight, verdict.judge, verdict.conflicting, reason)
+                verdicts.append(row)
     frames = (
-        pd.DataFrame({name: _column(name, values) for name, values in columns.items()})
-        for columns in (responses, verdicts, votes)
+        pd.DataFrame({name: _column(name, [row[place] for row in rows]) for place, name in enumerate(names)})
+        for names, rows in ((_RESPONSES, responses), (_VERDICTS, verdicts), (_VOTES, votes))
     )
     return VerdictFrames(*frames)
 
@@ -106,15 +119,6 @@ _RESPONSES = (
 )  # fmt: skip
 _VERDICTS = ("response", "turn", "label", "weight", "judge", "conflicting", "reason")
 _VOTES = ("verdict", "label")
-
-
-def _empty(columns: Iterable[str]) -> dict[str, list[Any]]:
-    return {name: [] for name in columns}
-
-
-def _append(columns: dict[str, list[Any]], row: Iterable[Any]) -> None:
-    for column, value in zip(columns.values(), row, strict=True):
-        column.append(value)
 
 
 def _column(name: str, values: list[Any]) -> Any:
@@ -132,14 +136,6 @@ def _column(name: str, values: list[Any]) -> Any:
     return pd.Series(values, dtype=dtypes.get(name, "int64"))
 
 
-def _response_row(item: Judged, judge: str, line: int) -> tuple[Any, ...]:
-    instance, response = item.instance, item.response
-    spent = [getattr(item.usage.get(role, Usage()), count) for role in ROLES for count in COUNTS]
-    groups = (instance.language, instance.category, instance.task, response.model, judge, response.error)
-    sizes = (len(response.truncated), len(item.verdicts), len(response.answers), line)
-    return (instance.id, response.sample, *groups, item.recorded, *sizes, *spent)
-
-
 def _renumbered(frame: DataFrame, key: str, rows: Any, size: int) -> tuple[DataFrame, Any]:
     """Return the rows of a frame whose key is among `rows`, by its place there, and the places that these rows had."""
     import numpy as np
@@ -152,14 +148,6 @@ def _renumbered(frame: DataFrame, key: str, rows: Any, size: int) -> tuple[DataF
 
 
 # Blocks of a file, as columns of Arrow.
-
-
-def _blocks(file: Path) -> Iterator[Any]:
-    import pyarrow.json as arrow_json  # type: ignore[import-untyped]
-
-    parse = arrow_json.ParseOptions(explicit_schema=_schema(), unexpected_field_behavior="ignore")
-    with arrow_json.open_json(file, arrow_json.ReadOptions(block_size=_BLOCK), parse) as blocks:
-        yield from blocks
 
 
 @cache
@@ -184,22 +172,6 @@ def _schema() -> Any:
             "verdicts": pa.list_(pa.list_(pa.struct(list(verdict.items())))),
         }
     )
-
-
-def _joined(blocks: Iterable[Any]) -> VerdictFrames:
-    """Return the frames of all blocks. Raises ArrowInvalid where a line is none of ours."""
-    import pyarrow as pa
-
-    responses, verdicts, votes = [], [], []
-    lines = count = 0
-    for block in blocks:
-        responses.append(_responses(block, lines))
-        of_block, cast = _verdicts(block, lines, count)
-        verdicts.append(of_block)
-        votes.append(cast)
-        lines, count = lines + block.num_rows, count + of_block.num_rows
-    tables = [pa.concat_tables(parts).unify_dictionaries() for parts in (responses, verdicts, votes)]
-    return VerdictFrames(*(table.to_pandas(self_destruct=True, split_blocks=True) for table in tables))
 
 
 def _responses(block: Any, first: int) -> Any:

@@ -11,8 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from truebench_hf.report.page import inert, style
-from truebench_hf.report.spoken import spoken
+from truebench_hf.report.page import inert, spoken, style
 from truebench_hf.space.board.figures import Bar, Points
 
 # One family per script, those that systems have at hand: Latin and Vietnamese, Cyrillic, Korean, Japanese, Chinese.

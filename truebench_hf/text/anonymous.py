@@ -55,8 +55,9 @@ def text(private: str) -> str:
 def settings(value: Any) -> Any:
     """Settings without local folders, addresses of servers and keys; what has passed here once stays as it is."""
     if isinstance(value, dict):
-        kept = {key: settings(inner) for key, inner in value.items() if not _PRIVATE.search(key) or _count(inner)}
-        return _renamed(kept)
+        # Numbers of tokens are no tokens: input_tokens and max_tokens stay.
+        kept = [key for key, inner in value.items() if not _PRIVATE.search(key) or isinstance(inner, int | float)]
+        return _renamed({key: settings(value[key]) for key in kept})
     if isinstance(value, list | tuple):
         return [settings(inner) for inner in value if not (isinstance(inner, str) and _private_pair(inner))]
     return redaction.known(name(value)) if isinstance(value, str) else value
@@ -82,11 +83,6 @@ def _renamed(content: dict[str, Any]) -> dict[str, Any]:
             public_key += "'"
         renamed[public_key] = inner
     return renamed
-
-
-def _count(value: Any) -> bool:
-    """Numbers of tokens are no tokens: input_tokens and max_tokens stay."""
-    return isinstance(value, int | float)
 
 
 def _private_pair(pair: str) -> bool:

@@ -17,27 +17,27 @@ _SHORTEST = 3  # words in common, in a row, between two differences; fewer are c
 Pieces = tuple[tuple[str, bool], ...]
 
 
-def differing(one: str, other: str) -> tuple[Pieces, Pieces, float | None]:
+def differing(first: str, second: str) -> tuple[Pieces, Pieces, float | None]:
     """Both texts in pieces, each with whether the other lacks it; and the share of the words of both that they have in common.
 
     The share is None where the texts are too long to be compared; then nothing is marked.
     """
-    found = [list(_WORD.finditer(text)) for text in (one, other)]
-    words = [[match[0] for match in matches] for matches in found]
+    matches = [list(_WORD.finditer(text)) for text in (first, second)]
+    words = [[match[0] for match in of_text] for of_text in matches]
     total = sum(map(len, words))
     if total > _MOST:
-        return ((one, False),), ((other, False),), None
+        return ((first, False),), ((second, False),), None
     common = _common(*words)
     shared = 2 * sum(end - start for start, end, _ in common) / total if total else 1.0
     ours = [(start, end) for start, end, _ in common]
     theirs = [(at, at + end - start) for start, end, at in common]
-    return _pieces(one, found[0], ours), _pieces(other, found[1], theirs), shared
+    return _pieces(first, matches[0], ours), _pieces(second, matches[1], theirs), shared
 
 
-def _common(one: list[str], other: list[str]) -> list[tuple[int, int, int]]:
+def _common(first: list[str], second: list[str]) -> list[tuple[int, int, int]]:
     """(start, end, start in the other) of what both have; short chance meetings between differences left out."""
-    blocks = [(b.src_start, b.src_end, b.dest_start) for b in Indel.opcodes(one, other) if b.tag == "equal"]
-    last = (len(one), len(other))
+    blocks = [(b.src_start, b.src_end, b.dest_start) for b in Indel.opcodes(first, second) if b.tag == "equal"]
+    last = (len(first), len(second))
     return [
         (start, end, at) for start, end, at in blocks
         if end - start >= _SHORTEST or (start, at) == (0, 0) or (end, at + end - start) == last

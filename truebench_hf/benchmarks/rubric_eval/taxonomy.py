@@ -222,10 +222,10 @@ def _accuracy(done: Sequence[SortedRubric], model: str) -> Table:
     """How well the model sorts rubrics of known type; intervals take the rubrics of an instruction together."""
     clusters = [rubric.item.instruction_id for rubric in done]
     gold, kinds = [rubric.rubric.kind for rubric in done], [rubric.kind for rubric in done]
-    dimensions = [[kind and RUBRIC_TYPES[kind].dimension for kind in column] for column in (gold, kinds)]
+    known, sorted_as = ([kind and RUBRIC_TYPES[kind].dimension for kind in column] for column in (gold, kinds))
     rows = [
         {"level": "13 types", **class_agreement(gold, kinds, clusters)},
-        {"level": "4 dimensions", **class_agreement(*dimensions, clusters)},
+        {"level": "4 dimensions", **class_agreement(known, sorted_as, clusters)},
     ]
     columns = (
         Column("level", ""),

@@ -43,7 +43,7 @@ class ArbitrationLabels(Labelling):
             rows, options.n or DEFAULT_N, lambda row: str(row["id"]), lambda row: (_stratum(row),), options.seed
         )
         strata = Counter(map(_stratum, chosen))
-        return Draw([_question(row) for row in chosen], [f"{count:5} {name}" for name, count in strata.items()])
+        return Draw([question(row) for row in chosen], [f"{count:5} {name}" for name, count in strata.items()])
 
     def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """Write `human.json`, how far people agree with the labels and with each other, and `human.jsonl`, their labels
@@ -111,7 +111,7 @@ def _stratum(row: Row) -> str:
     return f"{row['split']} {row['instruction_category']}"
 
 
-def _question(row: Row) -> Question:
+def question(row: Row) -> Question:
     """A row as an annotator sees it: neither the label nor what judges said."""
     *before, last = (Message(message["role"], message["content"]) for message in row["messages"])
     beside = {"Context": row.get("context"), "Reference answer": row.get("reference")}

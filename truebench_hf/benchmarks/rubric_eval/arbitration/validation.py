@@ -120,7 +120,7 @@ def validation_tables(
         "other_response": sum(gold is None and trace.exit != "unanswered" for trace, gold in labels),
         "unanswered": sum(trace.exit == "unanswered" for trace in known),
     }  # fmt: skip
-    shown = (
+    judged = (
         ("judges", _ranked(rows, single | _readings("candidates", candidates)), "Judges ranked on the trusted labels"),
         ("judges_on_disputed", alone, "Single judges on the disputed"),
         ("methods", methods, "Methods of labelling (paper 003, Figure 3)"),
@@ -129,7 +129,7 @@ def validation_tables(
     return [
         *(
             Table(name, (Column("method", "method" if name == "methods" else ""), *_MEASURES), records, title)
-            for name, records, title in shown
+            for name, records, title in judged
         ),
         Table("reference", _COUNTS, [counts], "The reference, and what of it is left out", keys=0),
     ]
@@ -153,6 +153,6 @@ def _readings(stage: str, names: Sequence[str]) -> dict[str, Reading]:
     """What each judge of a stage says, by its name."""
 
     def reading(index: int) -> Reading:
-        return lambda trace: getattr(trace, stage)[index].label  # type: ignore[no-any-return]
+        return lambda trace: getattr(trace, stage)[index].label
 
     return {name: reading(index) for index, name in enumerate(names)}

@@ -219,10 +219,10 @@ def _costs(study: Fit) -> list[Table]:
         for way, points in (*alone, ("best for its cost", steps), chosen)
         for point in points
     ]
-    every = [{**vars(point), "cost": point.cost / study.responses} for point in study.points]
+    cascades = [{**vars(point), "cost": point.cost / study.responses} for point in study.points]
     return [
         Table("costs", (Column("way", ""), *columns), rows, "What a cascade costs: the best", note, keys=3),
-        Table("cascades", columns, every, "Cascades", keys=2, printed=False, on_page=False),
+        Table("cascades", columns, cascades, "Cascades", keys=2, printed=False, on_page=False),
     ]
 
 

@@ -54,7 +54,7 @@ _FACTS = ("Paradigm", "Data", "Rules", "Wording", "Injections")
 
 
 def ranking(
-    tables: Mapping[str, Table], provenance: Mapping[str, Any], usage: Mapping[tuple[str, ...], Usage]
+    tables: Mapping[str, Table], provenance: Mapping[str, Any], usage: Mapping[tuple[str, str], Usage]
 ) -> Ranking:
     """Return the place of the judges of a study. They are ranked together over the same data and split, however asked.
 
@@ -86,8 +86,8 @@ def ranking(
             row |= {"pass_rate": rate, **marks.get((judge, paradigm), {})}
     columns = (Column("judge", "Judge"), *(Column(name, name) for name in _FACTS), *_SCORES)
     # Labels of one's own seldom have the paper's four categories: then it is the balanced accuracy of all rows.
-    names = {record["group"] for record in tables["agreement"].rows if record["by"] == "instruction_category"}
-    main = MAIN.name if names and names <= set(INSTRUCTION_CATEGORIES) else "pooled:balanced_accuracy"
+    categories = {record["group"] for record in tables["agreement"].rows if record["by"] == "instruction_category"}
+    main = MAIN.name if categories and categories <= set(INSTRUCTION_CATEGORIES) else "pooled:balanced_accuracy"
     alike = [provenance["data_sha256"], provenance.get("rules", "off")]
     return Ranking(Table("ranking", columns, list(rows.values())), main, alike, ("split",))
 

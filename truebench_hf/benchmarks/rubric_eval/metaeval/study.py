@@ -112,11 +112,11 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
             if verdicts is not None:
                 first[key] = verdicts
                 others = self.reworded.get(key, {})
-                draws = {asked: draw for draw, asked in enumerate(AGAIN, 1)}
-                again = [self._verdicts(judge, item, paradigm, draws.get(asked, 0)) for asked, judge in others.items()]
+                draws = {how: draw for draw, how in enumerate(AGAIN, 1)}
+                again = [self._verdicts(judge, item, paradigm, draws.get(how, 0)) for how, judge in others.items()]
                 rows[key] = self._rows(item, verdicts, key)
-                for asked, answers in zip(others, await asyncio.gather(*again), strict=True):
-                    rows[key] += self._rows(item, answers, key, asked=asked)
+                for how, answers in zip(others, await asyncio.gather(*again), strict=True):
+                    rows[key] += self._rows(item, answers, key, asked=how)
                 rows[key] += await self._attacked(item, key, verdicts)
             self.step(f"{name} {paradigm}")
 
@@ -144,18 +144,18 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
         number, settings = self.names.index(key[0]) + 1, self.judges[key].settings
         # The judge as it is, its calls counted by themselves.
         judges = {
-            asked: self.judge(settings, number=number, part=f"{' '.join(key)} {asked}") for asked in (ATTACKED, NEUTRAL)
+            how: self.judge(settings, number=number, part=f"{' '.join(key)} {how}") for how in (ATTACKED, NEUTRAL)
         }
         trials = [
-            (asked, attack, perturbed.appended(target, text(item.case)))
+            (how, attack, perturbed.appended(target, text(item.case)))
             for attack in perturbed.drawn(item, options.attacks_each, options.seed)
-            for asked, text in ((ATTACKED, attack.on), (NEUTRAL, attack.beside))
+            for how, text in ((ATTACKED, attack.on), (NEUTRAL, attack.beside))
         ]
-        answers = [self._verdicts(judges[asked], response, key[1]) for asked, _, response in trials]
+        answers = [self._verdicts(judges[how], response, key[1]) for how, _, response in trials]
         rows = []
-        for (asked, attack, _), verdicts in zip(trials, await asyncio.gather(*answers), strict=True):
+        for (how, attack, _), verdicts in zip(trials, await asyncio.gather(*answers), strict=True):
             columns = {"attack": attack.id, "technique": attack.technique, "attack_language": attack.language}
-            rows += self._rows(target, verdicts, key, asked=asked, **columns)
+            rows += self._rows(target, verdicts, key, asked=how, **columns)
         return rows
 
     async def _verdicts(self, judge: CriteriaJudge, item: Item, paradigm: str, draw: int = 0) -> tuple[Verdict, ...]:
@@ -239,14 +239,14 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
 
 def _files(rows: Sequence[Row], options: MetaevalOptions) -> dict[str, Any]:
     """The verdicts as lines: the first ones, and in files of their own what perturbs them."""
-    files = {JUDGMENTS: (LINE, (FIRST,))}
+    files: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {JUDGMENTS: (LINE, (FIRST,))}
     if options.reworded:
         files[REWORDED] = ((*_PERTURBED, "label", "reason", "probability"), (*OTHERS, *AGAIN))
     if options.attacks:
         files[ATTACKS] = ((*_PERTURBED, *_ATTACK, "label", "reason", "probability"), (ATTACKED, NEUTRAL))
     return {
-        file: [{name: row[name] for name in names} for row in rows if row["asked"] in asked]
-        for file, (names, asked) in files.items()
+        file: [{name: row[name] for name in names} for row in rows if row["asked"] in ways]
+        for file, (names, ways) in files.items()
     }
 
 

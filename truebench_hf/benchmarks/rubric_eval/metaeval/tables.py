@@ -69,6 +69,11 @@ def result_tables(
     single = first[first["judge"].isin(judges)]
     agreed = scores.agreements(first, rules)
     groups = (*JUDGED, Column("split", "Split"), Column("by", "By"), Column("group", "Group"))
+    reasons = [
+        {"judge": judge, "paradigm": paradigm, "reason": reason, "rows": count}
+        for (judge, paradigm), part in first[~first["label"].isin(["yes", "no"])].groupby(WHO, observed=True)
+        for reason, count in Counter(part["reason"]).most_common(_REASONS)
+    ]
     tables = [
         _judges(scores.overview(first, rules), agreed),
         _differences(first),
@@ -80,15 +85,16 @@ def result_tables(
         # Every measure in every group: for files and other programs.
         Table("agreement", (*groups, *map(measure, ABOUT), *_COUNTS.values()), agreed, "Agreement in every group",
               keys=5, printed=False, on_page=False),
-        _undecided(first),
+        Table("undecided", (*JUDGED, Column("rows", "rows", "count"), Column("reason", "reason", "prose")), reasons,
+              "Why rubrics were left undecided", keys=2, printed=False),
     ]  # fmt: skip
     return [table for table in tables if any(not row.get(PUBLISHED) for row in table.rows)]
 
 
 def _judges(overview: Sequence[Row], agreed: Sequence[Row]) -> Table:
     """Judges against the labels: on a screen six columns, on the page every measure, votes and refusals."""
-    whole = [row for row in agreed if (row["split"], row["by"]) == ("all", MEAN)]
-    means = {(row["judge"], row["paradigm"]): row["balanced_accuracy"] for row in whole}
+    pooled = [row for row in agreed if (row["split"], row["by"]) == ("all", MEAN)]
+    means = {(row["judge"], row["paradigm"]): row["balanced_accuracy"] for row in pooled}
     columns = [
         *JUDGED, measure("balanced_accuracy", parts=BOTH, drawn=True), measure("macro_f1"), measure("kappa"), _COUNTS["n"],
         _COUNTS["undecided"], *(measure(name, minor=3) for name in list(ABOUT)[3:]), *_TYPES.values(),
@@ -204,52 +210,39 @@ def _pass_rates(single: DataFrame) -> list[Table]:
     ]
 
 
-def _undecided(first: DataFrame) -> Table:
-    """Why rubrics were left undecided, the most frequent reasons first."""
-    undecided = first[~first["label"].isin(["yes", "no"])]
-    rows = [
-        {"judge": judge, "paradigm": paradigm, "reason": reason, "rows": count}
-        for (judge, paradigm), part in undecided.groupby(WHO, observed=True)
-        for reason, count in Counter(part["reason"]).most_common(_REASONS)
-    ]
-    columns = (*JUDGED, Column("rows", "rows", "count"), Column("reason", "reason", "prose"))
-    return Table("undecided", columns, rows, "Why rubrics were left undecided", keys=2, printed=False)
-
-
 def _grouped(first: DataFrame, agreed: Sequence[Row], published: bool) -> list[Table]:
     """Agreement group by group, wide: by category and overall as in the paper's Tables 2, 3 and 9, by type as in Table 4."""
     labelled = set(first.loc[first["gold"].notna(), "instruction_category"])
     missing = [name for name in INSTRUCTION_CATEGORIES if name not in labelled]
     why = f"; here it is left open, for there are no labelled rows of {', '.join(missing)}" if missing else ""
     note = f"Overall is the unweighted mean of the paper's four categories{why}."
-    whole_data = [row for row in agreed if row["split"] == "all"]
-    papers = [_paper_categories(of) if published else [] for of in ("balanced_accuracy", "macro_f1")]
-    types = _paper_types() if published else []
+    rows = [*agreed, *(_published() if published else [])]
+    by_category = ("instruction_category", MEAN)
     return [
-        _wide("by_category", agreed, ("instruction_category", MEAN), paper=papers[0], note=note, printed=published),
-        _wide("f1_by_category", agreed, ("instruction_category", MEAN), "macro_f1", papers[1], note),
+        _wide("by_category", rows, by_category, note=note, printed=published),
+        _wide("f1_by_category", rows, by_category, "macro_f1", note),
         _reasoning(agreed, published),
-        _wide("accuracy_by_type", whole_data, ("rubric_type", "dimension", ""), "accuracy", types),
-        *(_wide(f"by_{name}", whole_data, (name,)) for name in ("rubric_type", "dimension", "language")),
+        _wide("accuracy_by_type", rows, ("rubric_type", "dimension", ""), "accuracy", splits=False),
+        *(_wide(f"by_{name}", rows, (name,), splits=False) for name in ("rubric_type", "dimension", "language")),
     ]
 
 
 def _wide(
-    name: str, agreed: Sequence[Row], by: Sequence[str], of: str = "balanced_accuracy", paper: Sequence[Row] = (),
-    note: str = "", *, printed: bool = False,
+    name: str, agreed: Sequence[Row], by: Sequence[str], of: str = "balanced_accuracy", note: str = "",
+    *, splits: bool = True, printed: bool = False,
 ) -> Table:  # fmt: skip
     """A row per judge, paradigm and split with a measure of every group; none where the only group is the mean."""
     rows = [
         {**row, "by": row["by"].replace(MEAN, ""), "group": row["group"] or "overall", "score": row[of]}
         for row in agreed
-        if row["by"] in by
+        if row["by"] in by and of in row and (splits or row["split"] == "all")
     ]
-    if not any(row["by"] for row in rows):
+    if not any(row["by"] and not row.get(PUBLISHED) for row in rows):
         rows = []
     what = " and ".join(name.removeprefix("instruction_").replace("_", " ") for name in by if name not in (MEAN, ""))
-    note += " The paper's rows are on its own data." if paper else ""
+    note += " The paper's rows are on its own data." if any(row.get(PUBLISHED) for row in rows) else ""
     columns = (*JUDGED, Column("split", "Split"), Column("by", ""), Column("group", ""), Column("score", "", "score"))
-    long = Table(name, columns, [*rows, *paper], f"{_SPOKEN[of]} by {what}", note, keys=5, printed=printed)
+    long = Table(name, columns, rows, f"{_SPOKEN[of]} by {what}", note, keys=5, printed=printed)
     return long.spread(("by", "group"), "score")
 
 
@@ -282,34 +275,30 @@ def _level(row: Row) -> str:
     return str(row["Granularity"].removesuffix("-level").lower())
 
 
-def _paper_categories(of: str) -> list[Row]:
-    """The paper's Table 2 (rubric level with reasoning), and of balanced accuracy its Tables 3 and 9."""
-    ending = {"balanced_accuracy": "BAcc", "macro_f1": "mF1"}[of]
+def _published() -> list[Row]:
+    """The paper's figures as rows of agreement: its Tables 2 (rubric level with reasoning), 3 and 9 by category, and 4."""
     printed = [
-        (f"{row['Model']} (Table 2)", "rubric-reasoning", ending, row)
+        (f"{row['Model']} (Table 2)", "rubric-reasoning", measure, ending, row)
         for row in paper_rows("rubric_eval", "rubriceval_table2")
+        for measure, ending in (("balanced_accuracy", "BAcc"), ("macro_f1", "mF1"))
     ]
-    for number in (3, 9) if of == "balanced_accuracy" else ():
+    for number in (3, 9):
         for row in paper_rows("rubric_eval", f"rubriceval_table{number}"):
             paradigm = f"{_level(row)}-reasoning" if row["Reasoning"] else _level(row)
-            printed += [(f"{model} (Table {number})", paradigm, short, row) for short, model in _PAPER_MODELS.items()]
-    return [
-        {"judge": judge, "paradigm": paradigm, "split": row.get("Split", "all").lower(), "group": name or "overall",
-         "by": name and "instruction_category", "score": _printed(row[f"{title}/{column}"]), PUBLISHED: True}
-        for judge, paradigm, column, row in printed for name, title in _CATEGORIES.items()
+            for short, model in _PAPER_MODELS.items():
+                printed.append((f"{model} (Table {number})", paradigm, "balanced_accuracy", short, row))
+    rows = [
+        {"judge": judge, "paradigm": paradigm, "split": row.get("Split", "all").lower(), "group": name,
+         "by": "instruction_category" if name else MEAN, measure: _printed(row[f"{title}/{column}"]), PUBLISHED: True}
+        for judge, paradigm, measure, column, row in printed for name, title in _CATEGORIES.items()
     ]  # fmt: skip
-
-
-def _paper_types() -> list[Row]:
-    """The paper's Table 4, of judges at rubric level with reasoning."""
-    rows = paper_rows("rubric_eval", "rubriceval_table4")
-    named = [(row["Level"], row["Rubric Type"] or row["Dimension"] or "overall", row) for row in rows]
     by = {"type": "rubric_type", "dimension": "dimension"}
-    return [
-        {"judge": judge, "paradigm": "rubric-reasoning", "split": "all", "by": by.get(level, ""), "group": name.lower().replace(" ", "_").replace("-", "_"),
-         "score": _printed(row[judge]), PUBLISHED: True}
-        for judge in _JUDGES_OF_TABLE_4 for level, name, row in named
-    ]  # fmt: skip
+    for judge in _JUDGES_OF_TABLE_4:
+        for row in paper_rows("rubric_eval", "rubriceval_table4"):
+            name = (row["Rubric Type"] or row["Dimension"] or "").lower().replace(" ", "_").replace("-", "_")
+            keys = {"judge": judge, "paradigm": "rubric-reasoning", "split": "all", "by": by.get(row["Level"], "")}
+            rows.append(keys | {"group": name, "accuracy": _printed(row[judge]), PUBLISHED: True})
+    return rows
 
 
 def _printed(percent: float | None) -> Score | None:
