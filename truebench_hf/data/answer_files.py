@@ -18,7 +18,7 @@ from typing import Any
 from truebench_hf.data import jsonl
 from truebench_hf.data.case import as_answered
 from truebench_hf.data.headers import unwrapped, words
-from truebench_hf.data.logs import Chat, chat_of, chat_of_messages, of_server
+from truebench_hf.data.logs import Chat, chat_in, chat_of, of_server
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold
 from truebench_hf.errors import UserError, refused
@@ -306,7 +306,7 @@ def _answers(value: Any, where: str, field: str) -> str | tuple[str | None, ...]
         value = [value]
     if isinstance(value, list | tuple):
         if value and all(isinstance(part, Mapping) for part in value):
-            if messages := chat_of_messages(list(value)).messages:
+            if messages := chat_in(list(value)).messages:
                 return _by_turn([(message.role, message.content) for message in messages])
             if all(part.get("content", "") is None for part in value):
                 return None

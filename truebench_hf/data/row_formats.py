@@ -58,7 +58,7 @@ class RowFile:
         """
         check_path(path)
         name = name or str(path)
-        ending, opened = _ending(name), cast("Callable[[], IO[bytes]]", partial(open, path, "rb"))
+        ending, opened = _endings(name)[-1], cast("Callable[[], IO[bytes]]", partial(open, path, "rb"))
         with readable(name):
             if what_is(path) == "stream":
                 with path.open("rb") as stream:
@@ -110,9 +110,9 @@ def sound(entries: Iterable[Entry]) -> Iterator[Record]:
 
 def form(name: str) -> str:
     """The ending that tells the form of a file, "" where it is none that is read: `.jsonl` for `a.jsonl.gz`."""
-    ending = _ending(name)
-    inner = _ending(_path(name).removesuffix(Path(_path(name)).suffix)) if ending in _PACKED else ending
-    return inner if inner in FORMS else ""
+    endings = _endings(name)
+    ending = (endings[:-1] if endings[-1] in _PACKED else endings)[-1:] or [""]
+    return ending[0] if ending[0] in FORMS else ""
 
 
 def read_text(path: str | Path, flag: str = "") -> str:
@@ -140,12 +140,9 @@ def what_is(path: Path) -> str:
     return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "stream"
 
 
-def _path(name: str) -> str:
-    return urlsplit(name).path if "://" in name else name
-
-
-def _ending(name: str) -> str:
-    return Path(_path(name)).suffix.lower()
+def _endings(name: str) -> list[str]:
+    path = urlsplit(name).path if "://" in name else name
+    return [ending.lower() for ending in Path(path).suffixes] or [""]
 
 
 def _unpacked(content: bytes, packing: Callable[..., Any] | None) -> IO[bytes]:
