@@ -52,7 +52,7 @@ def read_logs(
     conversations: list[_Conversation] = []
     reasons: dict[str, list[str]] = {}
     check_path(path)
-    rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}", every=True)
+    rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}", together=True)
     for number, entry in enumerate(joined(rows.entries()), 1):
         if isinstance(entry, UserError):
             reasons.setdefault("that cannot be read", []).append(f"{path}, row {number}")

@@ -67,8 +67,9 @@ class RowFile:
                             f"{name}: is a terminal; send rows into it (... | truebench ...), or name a file"
                         )
                     content = stream.read()
-                packing = next((_PACKED[packed] for magic, packed in _MAGIC.items() if content.startswith(magic)), None)
-                opened = partial(_unpacked, content, packing)
+                for magic in (magic for magic in _MAGIC if content.startswith(magic)):
+                    content = _PACKED[_MAGIC[magic]](io.BytesIO(content)).read()
+                opened = partial(io.BytesIO, content)
             elif ending in _PACKED:
                 opened = partial(_PACKED[ending], path, "rb")
             kind = form(name)
@@ -143,11 +144,6 @@ def what_is(path: Path) -> str:
 def _endings(name: str) -> list[str]:
     path = urlsplit(name).path if "://" in name else name
     return [ending.lower() for ending in Path(path).suffixes] or [""]
-
-
-def _unpacked(content: bytes, packing: Callable[..., Any] | None) -> IO[bytes]:
-    file = io.BytesIO(content)
-    return packing(file) if packing else file
 
 
 @contextlib.contextmanager
