@@ -63,12 +63,11 @@ class RowFile:
             if what_is(path) == "stream":
                 with path.open("rb") as stream:
                     if stream.isatty():  # nobody would know what is waited for
-                        raise UserError(
-                            f"{name}: is a terminal; send rows into it (... | truebench ...), or name a file"
-                        )
+                        remedy = "send rows into it (... | truebench ...), or name a file"
+                        raise UserError(f"{name}: is a terminal; {remedy}")
                     content = stream.read()
-                for magic in (magic for magic in _MAGIC if content.startswith(magic)):
-                    content = _PACKED[_MAGIC[magic]](io.BytesIO(content)).read()
+                for magic, packed in _MAGIC.items():
+                    content = _PACKED[packed](io.BytesIO(content)).read() if content.startswith(magic) else content
                 opened = partial(io.BytesIO, content)
             elif ending in _PACKED:
                 opened = partial(_PACKED[ending], path, "rb")
@@ -77,12 +76,12 @@ class RowFile:
                 with opened() as file:
                     head = file.read(_HEAD)
                 start = head.decode("utf-8-sig", "replace").lstrip()[:1]
-                magic = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx"}
-                kind = magic.get(head[:4]) or (".csv" if start and start not in "[{" else ".json")
+                known = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx"}
+                kind = known.get(head[:4]) or (".csv" if start and start not in "[{" else ".json")
         if not kind:
             remedy = next((f" ({remedy})" for remedy, endings in _REMEDIES.items() if ending in endings), "")
-            packed = ", ".join(_PACKED)
-            raise UserError(f"{name}: give a file of type {', '.join(FORMS)}, as it is or packed ({packed}){remedy}")
+            kinds = f"{', '.join(FORMS)}, as it is or packed ({', '.join(_PACKED)})"
+            raise UserError(f"{name}: give a file of type {kinds}{remedy}")
         return cls(name, kind, opened)
 
     def entries(self) -> Iterator[Entry]:
