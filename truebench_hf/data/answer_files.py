@@ -203,7 +203,8 @@ def read_answers(path: Path) -> Iterator[Answers]:
     """The answers of a file, row by row. Raises UserError naming the row and what is wrong with it."""
     kind = path.suffix.lower()
     try:
-        if kind == ".eval" or (kind == ".json" and what_is(path) == "file" and _is_log(path)):
+        content = jsonl.maybe(path.read_bytes()) if kind == ".json" and what_is(path) == "file" else None
+        if kind == ".eval" or (isinstance(content, dict) and {"eval", "samples"} <= content.keys()):
             need("inspect", "inspect_ai", what=f"{path}: a log of inspect")
             from inspect_ai.log import read_eval_log
 
@@ -359,11 +360,3 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(inner)
     elif value is not None:
         yield value
-
-
-def _is_log(path: Path) -> bool:
-    try:
-        content = jsonl.parsed(path.read_bytes(), str(path))
-    except UserError:  # lines of JSON, say
-        return False
-    return isinstance(content, dict) and {"eval", "samples"} <= content.keys()
