@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from importlib.resources import as_file, files
 from operator import itemgetter
 
-from pydantic import ConfigDict
-
 from truebench_hf.data import row_files
 from truebench_hf.data.checklist_rows import ChecklistRow
 from truebench_hf.data.rows import Record
@@ -18,10 +16,8 @@ from truebench_hf.loaders.builders import Builder, Data, Row, SourceBuilder, con
 from truebench_hf.loaders.rows import of_form
 
 
-class PublishedEntry(ChecklistRow):
+class PublishedEntry(ChecklistRow, extra="forbid"):
     """A row of a set that others will read: a column that it does not have is refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 FEATURES = of_form(PublishedEntry)

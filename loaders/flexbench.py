@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated
 
 import datasets
-from pydantic import ConfigDict, Strict
+from pydantic import Strict
 
 from truebench_hf.benchmarks.flexbench import procedure
 from truebench_hf.data import row_files
@@ -28,13 +28,8 @@ from truebench_hf.types import Label
 from truebench_hf.version import __version__
 
 
-class _Published(RowModel):
-    """A row of a set that others will read: a column that it does not have is refused."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class Instruction(_Published):
+# Others will read these rows: a column that a form does not have is refused.
+class Instruction(RowModel, extra="forbid"):
     """A row of `instructions`."""
 
     id: str
@@ -45,7 +40,7 @@ class Instruction(_Published):
     words: Annotated[int, Strict()]
 
 
-class FlexDimensionRow(_Published):
+class FlexDimensionRow(RowModel, extra="forbid"):
     """A row of `dimensions`."""
 
     id: str
@@ -56,14 +51,14 @@ class FlexDimensionRow(_Published):
     question: str
 
 
-class FlexVerdictRow(_Published):
+class FlexVerdictRow(RowModel, extra="forbid"):
     """The label of a dimension in a conversation."""
 
     dimension_id: str
     label: Label
 
 
-class FlexConversationRow(_Published):
+class FlexConversationRow(RowModel, extra="forbid"):
     """A row of `conversations`."""
 
     id: str

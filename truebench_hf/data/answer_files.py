@@ -18,7 +18,7 @@ from typing import Any
 from truebench_hf.data import jsonl
 from truebench_hf.data.case import as_answered
 from truebench_hf.data.headers import unwrapped, words
-from truebench_hf.data.logs import Chat, chat_of, chat_of_messages, of_server
+from truebench_hf.data.logs import Chat, chat_in, chat_of, of_server
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold
 from truebench_hf.errors import UserError, refused
@@ -203,7 +203,8 @@ def read_answers(path: Path) -> Iterator[Answers]:
     """The answers of a file, row by row. Raises UserError naming the row and what is wrong with it."""
     kind = path.suffix.lower()
     try:
-        if kind == ".eval" or (kind == ".json" and what_is(path) == "file" and _is_log(path)):
+        content = jsonl.maybe(path.read_bytes()) if kind == ".json" and what_is(path) == "file" else None
+        if kind == ".eval" or (isinstance(content, dict) and {"eval", "samples"} <= content.keys()):
             need("inspect", "inspect_ai", what=f"{path}: a log of inspect")
             from inspect_ai.log import read_eval_log
 
@@ -306,7 +307,7 @@ def _answers(value: Any, where: str, field: str) -> str | tuple[str | None, ...]
         value = [value]
     if isinstance(value, list | tuple):
         if value and all(isinstance(part, Mapping) for part in value):
-            if messages := chat_of_messages(list(value)).messages:
+            if messages := chat_in(list(value)).messages:
                 return _by_turn([(message.role, message.content) for message in messages])
             if all(part.get("content", "") is None for part in value):
                 return None
@@ -359,11 +360,3 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(inner)
     elif value is not None:
         yield value
-
-
-def _is_log(path: Path) -> bool:
-    try:
-        content = jsonl.parsed(path.read_bytes(), str(path))
-    except UserError:  # lines of JSON, say
-        return False
-    return isinstance(content, dict) and {"eval", "samples"} <= content.keys()

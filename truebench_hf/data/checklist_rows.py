@@ -48,13 +48,18 @@ class Written(Row):
     questions: Annotated[tuple[str, ...], *Texts.__metadata__]
 
 
-class ChecklistAnswers(Row):
-    """Yes or no by an annotator to each question of a checklist about a response, None where it was left open."""
+class _Answers(Row):
+    """What each answer is about."""
 
     keeps_blanks = ("answers",)
 
     response_id: Id
     checklist_id: Id
+
+
+class ChecklistAnswers(_Answers):
+    """Yes or no by an annotator to each question of a checklist about a response, None where it was left open."""
+
     annotator: FilledText
     answers: _Parts[MaybeLabel]
 
@@ -64,13 +69,9 @@ class ChecklistAnswers(Row):
         return self.annotator
 
 
-class Judgments(Row):
+class Judgments(_Answers):
     """The same by a judge: how it was asked, and which draw this is (from 1)."""
 
-    keeps_blanks = ("answers",)
-
-    response_id: Id
-    checklist_id: Id
     judge: FilledText
     mode: Literal["direct", "reasoning"]
     sample: _Number = 1

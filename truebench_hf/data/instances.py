@@ -254,7 +254,7 @@ def criteria_of(record: Record, name: str, value: Any, separator: str = "") -> t
 def _listed(record: Record, name: str, value: Any, separator: str) -> list[Any]:
     """A list as it is; a text as the JSON it holds, or else line by line, lines parted by the separator."""
     if isinstance(value, str):
-        if not _is_json(value):
+        if value.strip()[:1] not in ("[", "{"):
             return _split(value, separator)
         try:
             value = json.loads(value)
@@ -265,13 +265,9 @@ def _listed(record: Record, name: str, value: Any, separator: str) -> list[Any]:
     return value
 
 
-def _is_json(text: str) -> bool:
-    return text.strip()[:1] in ("[", "{")
-
-
 def _split(text: str, separator: str) -> list[str]:
     """The criteria in a text; a text that is JSON holds none."""
-    if _is_json(text):
+    if text.strip()[:1] in ("[", "{"):
         return []
     parts = [part for line in text.splitlines() for part in (line.split(separator) if separator else [line])]
     return [_MARKER.sub("", part.strip()) for part in parts if part.strip()]

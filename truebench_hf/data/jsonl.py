@@ -58,7 +58,7 @@ def parsed(text: str | bytes, where: str, *, unique: bool = False) -> Any:
         raise UserError(f"{where}: not JSON: {error}") from error
 
 
-def maybe(text: str) -> Any:
+def maybe(text: str | bytes) -> Any:
     """The value of a text that may be JSON; None where it is none."""
     try:
         return json.loads(text)

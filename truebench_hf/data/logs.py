@@ -52,7 +52,7 @@ def read_logs(
     conversations: list[_Conversation] = []
     reasons: dict[str, list[str]] = {}
     check_path(path)
-    rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}", every=True)
+    rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}", together=True)
     for number, entry in enumerate(joined(rows.entries()), 1):
         if isinstance(entry, UserError):
             reasons.setdefault("that cannot be read", []).append(f"{path}, row {number}")
@@ -193,20 +193,13 @@ def chat_of(row: Mapping[str, Any]) -> Chat:
     return chat
 
 
-def chat_of_messages(value: Any) -> Chat:
-    """A conversation that stands in one field: a list of messages in any of the forms."""
-    return _chat(value, "user", "answered")
-
-
 def apart(record: Record) -> list[Record]:
     """A row for each conversation of one that holds several, or the row as it is."""
     columns: Mapping[str, list[str]] = words("apart")
     if not all(holds(record.row.get(name)) for name in columns["conversation"]):
         return [record]
     rest = {name: value for name, value in record.row.items() if name not in {*chain(*columns.values())}}
-    rows = (
-        dict(zip(columns, map(record.row.get, theirs), strict=True)) for theirs in zip(*columns.values(), strict=True)
-    )
+    rows = ({ours: record.row.get(theirs[place]) for ours, theirs in columns.items()} for place in range(2))
     return [replace(record, row=rest | row) for row in rows]
 
 
@@ -257,27 +250,23 @@ def _at(value: Mapping[str, Any], what: str) -> Iterator[Any]:
 
 def _first(value: Mapping[str, Any], role: Role, slot: str) -> Chat:
     """What the first path leads to that leads to any message."""
-    chats = (_chat(inner, role, slot) for inner in _at(value, slot))
+    chats = (chat_in(inner, role, slot) for inner in _at(value, slot))
     return next((chat for chat in chats if chat.messages or chat.left_out), Chat())
 
 
-def _chat(value: Any, role: Role, slot: str) -> Chat:
-    """A text is a message of the role, a list its messages, an object whatever form it has."""
+def chat_in(value: Any, role: Role = "user", slot: str = "answered") -> Chat:
+    """The conversation in one field: a text is a message of the role, a list its messages in any of the forms, an object
+    whatever form it has."""
     text, value, chat = value, _decoded(value), Chat()
     if isinstance(value, str):
         chat.add(role, value)
-    elif (
-        isinstance(value, list)
-        and value
-        and all(
-            isinstance(part, Mapping) and str(part.get("type")) in _kinds("parts") and _speaker(part) is None
-            for part in value
-        )
-    ):
-        chat.add(role, _text(value, chat.left_out))
     elif isinstance(value, list):
-        for entry in value:
-            chat.take(_chat(entry, role, slot))
+        objects = [part for part in value if isinstance(part, Mapping) and _speaker(part) is None]
+        if 0 < len(value) == sum(str(part.get("type")) in _kinds("parts") for part in objects):
+            chat.add(role, _text(value, chat.left_out))
+        else:
+            for entry in value:
+                chat.take(chat_in(entry, role, slot))
     elif isinstance(value, Mapping):
         chat = _of_object(_nested(value), role, slot)
     if isinstance(text, str) and not chat.messages and not chat.left_out:  # JSON that is no conversation is a text
@@ -312,11 +301,11 @@ def _of_object(value: dict[str, Any], role: Role, slot: str) -> Chat:
 
 def _object(value: Mapping[str, Any], role: Role, slot: str) -> Chat:
     """The conversation in an object that is no message, with its system message where that stands beside it."""
-    lists = (_chat(value[name], role, slot) for name in words("lists") if isinstance(_decoded(value.get(name)), list))
+    lists = (chat_in(value[name], role, slot) for name in words("lists") if isinstance(_decoded(value.get(name)), list))
     chat = next((inner for inner in lists if inner.messages or inner.left_out), None)
     chat = chat or _first(value, "assistant" if slot == "answered" else role, slot)
     if slot == "asked" and chat.messages and not any(message.role == "system" for message in chat.messages):
-        systems = (_chat(inner, "system", "content").messages for inner in _at(value, "system"))
+        systems = (chat_in(inner, "system", "content").messages for inner in _at(value, "system"))
         first = next((messages for messages in systems if messages), [])
         chat.messages = [Message("system", message.content) for message in first] + chat.messages
     return chat

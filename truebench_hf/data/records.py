@@ -265,10 +265,18 @@ def response_lines(answered: Iterable[tuple[Instance, Response]]) -> Iterator[st
 def to_row(judged: Judged, judge: str, numbered: bool = False) -> dict[str, Any]:
     """A `JudgedRow` with its context in full; where samples are `numbered` each has its number, the first too."""
     first = {"judge": judge, "passed": judged.passed}  # in front, for those who read no further
-    row = _row(judged.instance, judged.response, numbered, first, {
-        "verdicts": [[_verdict(verdict, judge) for verdict in turn] for turn in judged.verdicts],
-        "usage": {role: asdict(usage) for role, usage in judged.usage.items()},
-    })  # fmt: skip
+    usage = {role: asdict(usage) for role, usage in judged.usage.items()}
+    verdicts: list[list[dict[str, Any]]] = []
+    for turn in judged.verdicts:
+        verdicts.append([])
+        for verdict in turn:
+            cell = _criterion(verdict.criterion)
+            cell |= {name: getattr(verdict, name) for name in ("label", "reason", "probability")}
+            cell |= {"votes": list(verdict.votes), "conflicting": verdict.conflicting}
+            cell |= {"vote_share": vote_share(verdict.votes, verdict.label)} if verdict.votes else {}
+            cell |= {} if verdict.judge == judge else {"judge": verdict.judge}
+            verdicts[-1].append(cell)
+    row = _row(judged.instance, judged.response, numbered, first, {"verdicts": verdicts, "usage": usage})
     if judged.response.usage != judged.usage.get("model", Usage()):
         row["response_usage"] = asdict(judged.response.usage)
     if judged.marked:
@@ -316,14 +324,6 @@ def _criterion(criterion: Criterion) -> dict[str, Any]:
     more = {"kind": criterion.kind, "condition": criterion.condition, "rule": criterion.rule}
     row |= {name: text for name, text in more.items() if text is not None}
     return row if criterion.weight == 1 else row | {"weight": criterion.weight}
-
-
-def _verdict(verdict: Verdict, judge: str) -> dict[str, Any]:
-    row = _criterion(verdict.criterion)
-    row |= {name: getattr(verdict, name) for name in ("label", "reason", "probability")}
-    row |= {"votes": list(verdict.votes), "conflicting": verdict.conflicting}
-    row |= {"vote_share": vote_share(verdict.votes, verdict.label)} if verdict.votes else {}
-    return row if verdict.judge == judge else row | {"judge": verdict.judge}
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:

@@ -89,16 +89,19 @@ def one_split(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> 
     return the_one(splits(data, built_in, flag), f"{flag} {data}")
 
 
-def the_one(splits: Splits, what: str, every: bool = False) -> Rows:
+def the_one(splits: Splits, what: str, together: bool = False) -> Rows:
     """The rows of the split named test, or of the only one; where all are named by languages, of all of them.
 
-    With `every` those of all splits. Raises UserError where several are left of which one must be chosen.
+    Those of all splits `together`, if so asked. Raises UserError where several are left of which one must be chosen.
     """
+    import locale
+
     first, *others = splits.values()
-    if all(map(_is_language, splits)):
+    codes = [re.fullmatch(r"([a-z]{2})([_-][a-z]{2,4})?", name.casefold()) for name in splits]  # en, pt_BR
+    if all(code and any(known.startswith(f"{code[1]}_") for known in locale.locale_alias) for code in codes):
         return _of_languages(splits)
     of_a_run = any((file.parent / "run.json").is_file() for rows in splits.values() for file in rows.files)
-    if every and not of_a_run:
+    if together and not of_a_run:
         return Rows(lambda: (entry for rows in splits.values() for entry in rows.entries()), first.name)
     if "test" in splits or not others:
         return splits.get("test", first)
@@ -109,14 +112,6 @@ def the_one(splits: Splits, what: str, every: bool = False) -> Rows:
         raise UserError(f"{what}: is the folder of a run, with {names}; {remedy}")
     remedy = "give the file of the one you mean" if in_files else "save the one you mean to a file, and give that"
     raise UserError(f"{what}: has no split test, and more than one other: {names}; {remedy}")
-
-
-def _is_language(name: str) -> bool:
-    """Whether a split is named by a language: en, pt_BR."""
-    import locale
-
-    code = re.fullmatch(r"([a-z]{2})([_-][a-z]{2,4})?", name.casefold())
-    return code is not None and any(known.startswith(f"{code[1]}_") for known in locale.locale_alias)
 
 
 def _of_languages(splits: Splits) -> Rows:
@@ -253,7 +248,7 @@ def _unfit(name: str, built_in: Sequence[str]) -> str:
     if name not in CATALOGUE:
         return ""
     what = CATALOGUE[name]
-    if any(one in CATALOGUE and CATALOGUE[one].paper == what.paper for one in built_in):
+    if any(other in CATALOGUE and CATALOGUE[other].paper == what.paper for other in built_in):
         return f"is built first: run `truebench data build {name} --source FILE --out DIR`, and give DIR"
     reads = f" (`truebench {what.command}` reads it)" if what.command else ""
     return f"does not fit this command{reads}"

@@ -58,17 +58,17 @@ class RowFile:
         """
         check_path(path)
         name = name or str(path)
-        ending, opened = _ending(name), cast("Callable[[], IO[bytes]]", partial(open, path, "rb"))
+        ending, opened = _endings(name)[-1], cast("Callable[[], IO[bytes]]", partial(open, path, "rb"))
         with readable(name):
             if what_is(path) == "stream":
                 with path.open("rb") as stream:
                     if stream.isatty():  # nobody would know what is waited for
-                        raise UserError(
-                            f"{name}: is a terminal; send rows into it (... | truebench ...), or name a file"
-                        )
+                        remedy = "send rows into it (... | truebench ...), or name a file"
+                        raise UserError(f"{name}: is a terminal; {remedy}")
                     content = stream.read()
-                packing = next((_PACKED[packed] for magic, packed in _MAGIC.items() if content.startswith(magic)), None)
-                opened = partial(_unpacked, content, packing)
+                for magic, packed in _MAGIC.items():
+                    content = _PACKED[packed](io.BytesIO(content)).read() if content.startswith(magic) else content
+                opened = partial(io.BytesIO, content)
             elif ending in _PACKED:
                 opened = partial(_PACKED[ending], path, "rb")
             kind = form(name)
@@ -76,12 +76,12 @@ class RowFile:
                 with opened() as file:
                     head = file.read(_HEAD)
                 start = head.decode("utf-8-sig", "replace").lstrip()[:1]
-                magic = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx"}
-                kind = magic.get(head[:4]) or (".csv" if start and start not in "[{" else ".json")
+                known = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx"}
+                kind = known.get(head[:4]) or (".csv" if start and start not in "[{" else ".json")
         if not kind:
             remedy = next((f" ({remedy})" for remedy, endings in _REMEDIES.items() if ending in endings), "")
-            packed = ", ".join(_PACKED)
-            raise UserError(f"{name}: give a file of type {', '.join(FORMS)}, as it is or packed ({packed}){remedy}")
+            kinds = f"{', '.join(FORMS)}, as it is or packed ({', '.join(_PACKED)})"
+            raise UserError(f"{name}: give a file of type {kinds}{remedy}")
         return cls(name, kind, opened)
 
     def entries(self) -> Iterator[Entry]:
@@ -110,9 +110,9 @@ def sound(entries: Iterable[Entry]) -> Iterator[Record]:
 
 def form(name: str) -> str:
     """The ending that tells the form of a file, "" where it is none that is read: `.jsonl` for `a.jsonl.gz`."""
-    ending = _ending(name)
-    inner = _ending(_path(name).removesuffix(Path(_path(name)).suffix)) if ending in _PACKED else ending
-    return inner if inner in FORMS else ""
+    endings = _endings(name)
+    ending = (endings[:-1] if endings[-1] in _PACKED else endings)[-1:] or [""]
+    return ending[0] if ending[0] in FORMS else ""
 
 
 def read_text(path: str | Path, flag: str = "") -> str:
@@ -140,17 +140,9 @@ def what_is(path: Path) -> str:
     return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "stream"
 
 
-def _path(name: str) -> str:
-    return urlsplit(name).path if "://" in name else name
-
-
-def _ending(name: str) -> str:
-    return Path(_path(name)).suffix.lower()
-
-
-def _unpacked(content: bytes, packing: Callable[..., Any] | None) -> IO[bytes]:
-    file = io.BytesIO(content)
-    return packing(file) if packing else file
+def _endings(name: str) -> list[str]:
+    path = urlsplit(name).path if "://" in name else name
+    return [ending.lower() for ending in Path(path).suffixes] or [""]
 
 
 @contextlib.contextmanager

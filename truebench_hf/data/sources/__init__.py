@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import row_files
-from truebench_hf.data.row_files import Rows
 from truebench_hf.data.row_files import is_source as is_source
 from truebench_hf.data.row_formats import Entry, RowFile
 from truebench_hf.data.rows import Record
@@ -71,13 +70,6 @@ def of_items(name: str, items: Iterable[Item]) -> list[Instance]:
     return list(instances.values())
 
 
-def _each(name: str, path: str, strict: bool, split: str) -> Usable[Item]:
-    rows = _rows_of(path, split)
-    parse = partial(PARSERS[name], sets()[name])
-    sieve = Sieve(rows.name, rows.entries(), parse, key=attrgetter("instruction_id"), strict=strict)
-    return Usable(list(sieve), sieve.left_out)
-
-
 def by_response(
     name: str, entries: Iterable[Entry], strict: bool = False, row: Callable[[Record], Mapping[str, Any]] = attrgetter("row")
 ) -> Usable[Item]:  # fmt: skip
@@ -92,9 +84,14 @@ def by_response(
     return Usable([*sieve, *responses.items], sieve.left_out)
 
 
-def _rows(row: Callable[[Record], Mapping[str, Any]], path: str, strict: bool, split: str) -> Usable[Item]:
-    rows = _rows_of(path, split)
-    return by_response(rows.name, rows.entries(), strict, row)
+def _read(name: str, path: str, strict: bool, split: str) -> Usable[Item]:
+    splits = row_files.splits(path, flag="source")
+    rows = splits[split] if split in splits else row_files.the_one(splits, path)
+    if name in _BY_RESPONSE:
+        return by_response(rows.name, rows.entries(), strict, _BY_RESPONSE[name])
+    parse = partial(PARSERS[name], sets()[name])
+    sieve = Sieve(rows.name, rows.entries(), parse, key=attrgetter("instruction_id"), strict=strict)
+    return Usable(list(sieve), sieve.left_out)
 
 
 def _llmbar(path: str, strict: bool, split: str) -> Usable[Item]:
@@ -119,14 +116,11 @@ def _llmbar(path: str, strict: bool, split: str) -> Usable[Item]:
     return Usable(list(sieve), sieve.left_out)
 
 
-def _rows_of(path: str, split: str) -> Rows:
-    splits = row_files.splits(path, flag="source")
-    return splits[split] if split in splits else row_files.the_one(splits, path)
-
-
+_BY_RESPONSE: dict[str, Callable[[Record], Mapping[str, Any]]] = {
+    "healthbench_meta": healthbench_meta,
+    "rubric_eval": attrgetter("row"),
+}
 READERS: dict[str, Callable[[str, bool, str], Usable[Item]]] = {
-    **{name: partial(_each, name) for name in PARSERS},
-    "healthbench_meta": partial(_rows, healthbench_meta),
+    **{name: partial(_read, name) for name in (*PARSERS, *_BY_RESPONSE)},
     "llmbar": _llmbar,
-    "rubric_eval": partial(_rows, attrgetter("row")),
 }

@@ -9,8 +9,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from pydantic import ConfigDict
-
 from truebench_hf.data import jsonl
 from truebench_hf.data.case import Case, category_shown, stated
 from truebench_hf.data.instances import criterion
@@ -23,13 +21,11 @@ _BULLET = re.compile(r"\s*(?:\(?\d{1,3}[.):]|[-*•])\s+(?=\S)")
 _KIND = re.compile(r"(.+?)\s*\[(Hard Rule|Principle)\]\s*", re.IGNORECASE | re.DOTALL)
 
 
-class CriteriaForm(Row):
+class CriteriaForm(Row, extra="forbid"):
     """Where criteria stand: in a `column` (a path into objects), each with its text, kinds and points in fields.
 
     Without a `text` they are texts, or objects as `truebench_hf.data.instances` reads them; `lines` are of one text.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     column: str = ""
     text: str = ""
@@ -41,10 +37,8 @@ class CriteriaForm(Row):
     fixed: str = ""  # the one criterion of a set that has none of its own
 
 
-class SetForm(Row):
+class SetForm(Row, extra="forbid"):
     """How a set is called, listed and read; see `sets.yaml`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     published: str
     holds: str = ""

@@ -155,7 +155,7 @@ def _labels(record: Record, name: str) -> list[Label | None]:
     return [record.part(name, place, {"label": vote}).value("label", MaybeLabel) for place, vote in votes]
 
 
-def ifbench(form: SetForm, record: Record) -> list[Item]:
+def ifbench(form: SetForm, record: Record) -> Iterator[Item]:
     """The chosen and the rejected response with a label for every constraint: those listed as unsatisfied are not met.
 
     Raises UserError on an unsatisfied constraint that is none of the row's.
@@ -165,7 +165,6 @@ def ifbench(form: SetForm, record: Record) -> list[Item]:
     criteria = [Criterion(part.text("constraint"), part.maybe("constraint_type")) for part in constraints]
     if not criteria:
         raise record.wrong("llm_constraints_used", "is empty, and so is 'code_constraints_used'")
-    items, name = [], name_of(form, record)
     for which in ("chosen", "rejected"):
         answer = record.part(which, None, record.decoded(which))
         faults = answer.decoded("unsatisfied_constraints") or []
@@ -173,24 +172,24 @@ def ifbench(form: SetForm, record: Record) -> list[Item]:
         if unknown := unmet - {criterion.text for criterion in criteria}:
             raise answer.wrong("unsatisfied_constraints", f"names {min(unknown)!r}, which is no constraint of the row")
         labels: list[Label] = ["no" if criterion.text in unmet else "yes" for criterion in criteria]
-        judged = {"labels": labels, "response": answer.text("content"), "response_id": f"{name}-{which}"}
-        items.append(item_of(form, record, criteria, facts={"preferred": which == "chosen"}, **judged))
-    return items
+        name, facts = f"{name_of(form, record)}-{which}", {"preferred": which == "chosen"}
+        yield item_of(
+            form, record, criteria, facts=facts, labels=labels, response=answer.text("content"), response_id=name
+        )
 
 
-def if_rewardbench(form: SetForm, record: Record) -> list[Item]:
+def if_rewardbench(form: SetForm, record: Record) -> Iterator[Item]:
     """An item for each response, with people's label for every constraint of the checklist."""
     parts = record.parts("constraint_type")
     kinds = {part.text("item").strip(): part.words("constraint_categories") for part in parts}
     criteria = [Criterion(text, joined(kinds.get(text.strip(), ()))) for text in record.texts("checklist")]
-    name, model, items = name_of(form, record), record.maybe("response_generation_model") or "", []
+    model = record.maybe("response_generation_model") or ""
     for response in record.parts("responses"):
         labels = _labels(response, "labels")
         if len(labels) != len(criteria):
             raise response.wrong("labels", f"must have one label for each of the {len(criteria)} constraints")
-        judged = {"labels": labels, "response": response.text("response"), "model": model}
-        items.append(item_of(form, record, criteria, response_id=f"{name}-{response.id('response_id')}", **judged))
-    return items
+        name, text = f"{name_of(form, record)}-{response.id('response_id')}", response.text("response")
+        yield item_of(form, record, criteria, labels=labels, response=text, model=model, response_id=name)
 
 
 def infobench(form: SetForm, record: Record) -> list[Item]:
@@ -280,7 +279,7 @@ def _by_turn(form: SetForm, name: str, system: Sequence[Message], turns: Turns) 
         history.append(Message("assistant", answer))
 
 
-def structflowbench(form: SetForm, record: Record) -> list[Item]:
+def structflowbench(form: SetForm, record: Record) -> Iterator[Item]:
     """One item per turn. Turns count by place: one real conversation starts its names over at c1 half-way."""
     facts = {
         "conversation": record.number, "structure": record.decoded("structure"),
@@ -291,10 +290,10 @@ def structflowbench(form: SetForm, record: Record) -> list[Item]:
         user, answer = turn.text("user prompt"), turn.text("assistant answer")
         criteria = [Criterion(part.text("content"), part.text("type")) for part in turn.parts("constraints")]
         turns.append((user, answer, criteria, facts | {"name": turn.text("name")}))
-    return list(_by_turn(form, f"{form.prefix}-{record.number:03d}", (), turns))
+    return _by_turn(form, f"{form.prefix}-{record.number:03d}", (), turns)
 
 
-def sysbench(form: SetForm, record: Record) -> list[Item]:
+def sysbench(form: SetForm, record: Record) -> Iterator[Item]:
     """One item per turn of a dialogue.
 
     The documentation does not fix every container: `prompt_infos` may be a list in the order of the turns or an object
@@ -320,7 +319,7 @@ def sysbench(form: SetForm, record: Record) -> list[Item]:
         parts = [info.part("criteria", place, value) for place, value in enumerate(objects)]
         criteria = [Criterion(part.text("criteria_content"), part.maybe("criteria_type")) for part in parts]
         turns.append((user, answer, criteria, {"system_id": name, "alignment": info.row.get("alignment")}))
-    return list(_by_turn(form, f"{form.prefix}-{name}", [Message("system", record.text("system_prompt"))], turns))
+    return _by_turn(form, f"{form.prefix}-{name}", [Message("system", record.text("system_prompt"))], turns)
 
 
 def wildbench(form: SetForm, record: Record) -> list[Item]:
@@ -330,7 +329,7 @@ def wildbench(form: SetForm, record: Record) -> list[Item]:
     return [item_of(form, record, language=language)]
 
 
-PARSERS: dict[str, Callable[[SetForm, Record], list[Item]]] = {
+PARSERS: dict[str, Callable[[SetForm, Record], Iterable[Item]]] = {
     "advancedif": advancedif, "biggen": biggen, "cfbench": cfbench, "complexbench": complexbench,
     "complexbench_en": complexbench, "healthbench": healthbench, "if_rewardbench": if_rewardbench, "ifbench": ifbench,
     "infobench": infobench, "judgebench": forms.plain, "multichallenge": multichallenge, "openrubrics": forms.plain,
