@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from truebench_hf.judging.rules.deciding import JUDGE
-from truebench_hf.models.caller import Caller
-from truebench_hf.models.reading import ReadingCost
+from truebench_hf.models.caller import Caller, ReadingCost
 from truebench_hf.report.sections import percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.types import Verdict

@@ -31,9 +31,8 @@ from truebench_hf.report.table import SCORES
 from truebench_hf.study import providers
 from truebench_hf.study.binding import NOTED, Editable, bound, growing, refuse_to_drop
 from truebench_hf.study.cost import Prices, RunBudget, cost_notes, cost_table
-from truebench_hf.study.estimate import EstimatedLedger, estimated
+from truebench_hf.study.estimate import EstimatedLedger, estimated, local_time
 from truebench_hf.study.items import Items
-from truebench_hf.study.local_time import local_time
 from truebench_hf.study.notes import from_cache, lost_calls, reading_costs, reading_notes, reading_record, reading_table
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome, lines, prepare, write
@@ -263,7 +262,7 @@ class Study(Generic[O, T, D, V]):
         """The outcome with what is to be said of its calls, of providers, and of reading the answers."""
         about = (self.folder.info["settings"], self.folder.info.get("served", {}))
         lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
-        recalled = from_cache(self.folder.ledger.own_calls(), *self.folder.ledger.recalled())
+        recalled = from_cache(*self.folder.ledger.recalled())
         notes = [*self._left_out(), *recalled, *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
         callers = self._callers.values()
         costs = reading_costs(callers)
@@ -304,7 +303,7 @@ class Study(Generic[O, T, D, V]):
             self._cache = open_cache(self.options, reading=True)
             self.setup()
             run_async(self._work())
-            recalled = from_cache(self.ledger.own_calls(), *self.ledger.recalled())
+            recalled = from_cache(*self.ledger.recalled())
             prices = Prices(self.options, read_info(Path(self.options.out)).get("prices", {}))
             prices.look_up(self.roles.opened)
             paid = self.ledger.paid()
