@@ -110,7 +110,7 @@ class ChecklistReward:
         more = {key: value for key, value in given.items() if key not in ("self", "settings")}
         self._again = partial(type(self), **more, **settings)
 
-        from truebench_hf.engine.background import Background
+        from truebench_hf.engine.pool import Background
         from truebench_hf.prompts import Prompts
 
         _check(judge, shape, penalty, held_out, held_out_share, settings)
