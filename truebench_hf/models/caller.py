@@ -55,7 +55,8 @@ class ReadingCost:
     ) -> None:
         """Count what a question came to, which offered these labels under each key. What failed was never read.
 
-        `answer` is what the judge stated in the end (`judging.signed.SignedAnswer`), `outcomes` are its yes/no questions, None where unread; by default the keys on which yes is offered.
+        `answer` is what the judge stated in the end (`judging.signed.SignedAnswer`), `outcomes` are its yes/no
+        questions, None where unread; by default the keys on which yes is offered.
         """
         if answer.failed:
             return

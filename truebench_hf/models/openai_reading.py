@@ -110,7 +110,7 @@ def decision(answer: dict[str, Any], *, kind: str, count: int) -> Decision:
     key = "noul" if kind == "systemone" else "probability"
     shares: list[float | None] = []
     for name in names:
-        value = _object(by_name.get(name)).get(key)
+        value: Any = _object(by_name.get(name)).get(key)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         shares.append(float(value) if is_number and 0.0 <= value <= 1.0 else None)
     return Decision(tuple(shares), usage(answer))
