@@ -377,7 +377,7 @@ def test_the_time_of_a_local_judge_is_told_before_it_starts(
 ) -> None:
     """At 100 tokens a second; nothing of it is asked or loaded twice, and Python calls are told nothing."""
     from truebench_hf.models.local import LocalModel
-    from truebench_hf.study.local_time import local_time
+    from truebench_hf.study.estimate import local_time
 
     monkeypatch.setattr(LocalModel, "speed", lambda self: (0.01, 0.01))
     options = {"data": "facts_mini", "model": judges[0], "eligibility": "none", "out": str(tmp_path / "run")}

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from truebench_hf.engine.background import Background
+from truebench_hf.engine.pool import Background
 
 
 async def fails() -> None:

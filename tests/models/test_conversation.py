@@ -12,8 +12,8 @@ from tests.support.openai_client import open_at
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.data.case import cases
 from truebench_hf.engine.ledger import Ledger
+from truebench_hf.models.asking import converse
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.conversation import converse
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.types import Instance, Message, Response, Turn

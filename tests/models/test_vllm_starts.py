@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from types import SimpleNamespace
 
 import pytest
 
 from truebench_hf.errors import UserError
 from truebench_hf.models import vllm_engine
+from truebench_hf.models.protocol import DecisionRequest
 from truebench_hf.models.vllm_engine import VllmModel, VllmOptions
 
 
@@ -23,10 +26,12 @@ def test_an_engine_that_cannot_start_is_started_once_in_a_run(monkeypatch: pytes
     async def ask() -> None:
         for _ in range(3):
             with pytest.raises(UserError, match="org/m: no memory"):
-                vllm_engine._acquire(VllmModel("org/m", VllmOptions()), "org/m", VllmOptions())
+                await VllmModel("org/m", VllmOptions()).decide(DecisionRequest("", ()))
 
     monkeypatch.setattr(vllm_engine, "_FAILED", {})
     monkeypatch.setattr(vllm_engine, "_start", fail)
+    monkeypatch.setattr(vllm_engine, "_tokenizer", lambda *names: None)
+    monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(SamplingParams=None))
     asyncio.run(ask())
     assert starts == 1
     asyncio.run(ask())

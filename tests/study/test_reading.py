@@ -12,7 +12,7 @@ import pytest
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.judging.signed import SignedAnswer
-from truebench_hf.models.reading import ReadingCost
+from truebench_hf.models.caller import ReadingCost
 from truebench_hf.study.notes import reading_record, reading_table
 
 

@@ -171,7 +171,7 @@ class Judge:
     def __init__(self, judge: ModelLike | None, **settings: Any) -> None:
         """Raises UserError on what makes no sense; nothing is asked before the first call."""
         from truebench_hf.api.kept import Kept
-        from truebench_hf.engine.background import Background
+        from truebench_hf.engine.pool import Background
         from truebench_hf.prompts import Prompts
 
         options = from_values(KeptJudgeOptions, _plain(settings))

@@ -40,7 +40,7 @@ def take_labels(options: LabelInOptions) -> Taken:
 
 def ask_here(options: LabelOpenOptions, tell: Callable[[str], None] = print) -> Taken:
     """Ask one annotator in a browser of this machine, and take the labels in; `tell` gets the address. Raises UserError."""
-    from truebench_hf.study.label_server import label_open
+    from truebench_hf.study.labelling import label_open
 
     return label_open(_labelling(options.folder), options, tell)
 

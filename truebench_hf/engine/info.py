@@ -51,19 +51,16 @@ def parsed(text: str) -> dict[str, Any]:
         raise ValueError("nested too deeply") from error
     if not isinstance(info, dict):
         raise ValueError("not an object")
-    wrong = [name for name, types in _TYPES.items() if not all(isinstance(part, types) for part in _parts(info, name))]
+    wrong, absent = [], object()
+    for name, types in _TYPES.items():
+        part: Any = info
+        for step in name.split("."):
+            part = part.get(step, absent) if isinstance(part, dict) else absent
+        if part is not absent and not isinstance(part, types):
+            wrong.append(name)
     if wrong:
         raise ValueError(f"not as we write it: {', '.join(wrong)}")
     return info
-
-
-def _parts(value: Any, name: str) -> list[Any]:
-    """The part of this name, its steps divided by dots; none where it is not there."""
-    for step in name.split("."):
-        if not isinstance(value, dict) or step not in value:
-            return []
-        value = value[step]
-    return [value]
 
 
 def may_open(path: Path, kind: str, files: Collection[str]) -> dict[str, Any]:
@@ -72,8 +69,8 @@ def may_open(path: Path, kind: str, files: Collection[str]) -> dict[str, Any]:
         raise UserError(f"--out {path} is a link to {path.readlink()}, which is not there; make that folder first")
     info = read_info(path)
     if "settings" in info:  # which every run.json of ours has
-        if (made := info.get("format")) != FORMAT:
-            raise UserError(f"--out {path} was made by another version (format {made}); choose another folder")
+        if (version := info.get("format")) != FORMAT:
+            raise UserError(f"--out {path} was made by another version (format {version}); choose another folder")
         if kind and (earlier := info.get("kind", "")) not in ("", kind):
             raise UserError(f"--out {path} holds a study of kind {earlier}, not {kind}; choose another folder")
     elif held := results(path, (INFO, *files)):

@@ -141,10 +141,6 @@ class Ledger:
             usage[name] = {role: Usage(*counts) for role, *counts in self._ask(query, (self.session,))}
         return usage
 
-    def own_calls(self) -> int:
-        """How many answers were asked for by this folder itself."""
-        return int(self._ask("SELECT COUNT(*) FROM calls WHERE recalled IS NULL")[0][0])
-
     def paid(self) -> dict[tuple[str, str], PaidTokens]:
         """By role and model what was asked for by this folder itself, in all sessions, whether an answer came or not."""
         query = (
@@ -154,10 +150,13 @@ class Ledger:
         )
         return {(role, model): PaidTokens(*counts) for role, model, *counts in self._ask(query)}
 
-    def recalled(self) -> tuple[int, float, float]:
-        """How many answers came from the cache, and when the first and the last of them were asked for."""
-        count, first, last = self._ask("SELECT COUNT(recalled), MIN(recalled), MAX(recalled) FROM calls")[0]
-        return count, first or 0.0, last or 0.0
+    def recalled(self) -> tuple[int, int, float, float]:
+        """How many answers were asked for by this folder itself, how many came from the cache, and when the first and the
+        last of these were asked for.
+        """
+        counts = "COUNT(*) - COUNT(recalled), COUNT(recalled)"
+        own, count, first, last = self._ask(f"SELECT {counts}, MIN(recalled), MAX(recalled) FROM calls")[0]
+        return own, count, first or 0.0, last or 0.0
 
     def dates(self) -> dict[str, tuple[int, float, float]]:
         """By role how many answers there are, and when the first and the last of them were committed."""

@@ -86,6 +86,7 @@ def read_prices(texts: Sequence[str], file: Path = Path(FILE)) -> dict[str, Pric
             raise UserError(f'{file}, {model}: write ["{model}"] with input, output and, if need be, cached')
         amounts = [row[name] for name in ("input", "output", "cached") if name in row]
         prices[model] = _price(f"{file}, {model}", *amounts, day=day, source=str(file))
+    today = time.strftime("%Y-%m-%d", time.gmtime())
     for text in texts:
         model, _, numbers = text.rpartition("=")
         try:
@@ -96,7 +97,7 @@ def read_prices(texts: Sequence[str], file: Path = Path(FILE)) -> dict[str, Pric
             raise UserError(
                 f"--price {text}: write it as MODEL=IN,OUT or MODEL=IN,OUT,CACHED, dollars per million tokens"
             )
-        prices[model.strip()] = _price(f"--price {text}", *amounts, day=_today(), source="--price")
+        prices[model.strip()] = _price(f"--price {text}", *amounts, day=today, source="--price")
     return prices
 
 
@@ -121,7 +122,7 @@ def listed_price(answer: Any, name: str, day: str = "") -> Price | None:
         chosen += [offer for offer in offers if isinstance(offer, dict) and offer.get("provider") == provider]
         for offer in chosen:
             if amounts := _amounts(offer.get("pricing")):
-                return Price(*amounts, day or _today(), "listed by the server")
+                return Price(*amounts, day or time.strftime("%Y-%m-%d", time.gmtime()), "listed by the server")
     return None
 
 
@@ -195,7 +196,3 @@ def _amounts(pricing: Any) -> tuple[float, float, float] | None:
     except (KeyError, TypeError, ValueError):
         return None
     return (amounts[0], amounts[1], amounts[2]) if all(a >= 0 and isfinite(a) for a in amounts) else None
-
-
-def _today() -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime())

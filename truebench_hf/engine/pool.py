@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -107,6 +109,48 @@ class Stopped(KeyboardInterrupt):
         return [f"truebench: {self}"]
 
 
+class Background:
+    """An event loop in a thread of its own, for callers that have none, have one running (notebooks), or are many threads.
+
+    It runs coroutines of any thread, so that clients, batches and locks outlive a single call.
+    """
+
+    def __init__(self) -> None:
+        ready: Future[asyncio.AbstractEventLoop] = Future()
+        self._last: Callable[[], Awaitable[None]] | None = None
+        # A daemon: a Judge that nobody closed must not keep the process alive.
+        self._thread = threading.Thread(target=asyncio.run, args=(self._serve(ready),), name="truebench", daemon=True)
+        self._thread.start()
+        self._loop = ready.result()
+
+    async def _serve(self, ready: Future[asyncio.AbstractEventLoop]) -> None:
+        self._stop = asyncio.Event()
+        ready.set_result(asyncio.get_running_loop())
+        await self._stop.wait()
+        if self._last is not None:
+            await self._last()
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        """What `work` returns or raises; it is cancelled where the caller is interrupted."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    async def ask(self, work: Coroutine[Any, Any, R]) -> R:
+        """The same for a caller on a loop of its own."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    def close(self, last: Callable[[], Awaitable[None]] | None = None) -> None:
+        """End the loop, with `last` as its last work; what else is under way is cancelled."""
+        self._last = last
+        self._loop.call_soon_threadsafe(self._stop.set)
+        if threading.current_thread() is not self._thread:  # where the garbage collector may have found the owner
+            self._thread.join()
+
+
 class Batcher(Generic[Q, A]):
     """Awaitable single requests over `run`, a blocking function from a batch of requests to their answers.
 
@@ -133,46 +177,44 @@ class Batcher(Generic[Q, A]):
         future: asyncio.Future[A] = loop.create_future()
         queue = self._queues.setdefault(loop, _Queue())
         queue.waiting.append((request, future))
-        if queue.worker is None or queue.worker.done():
+        if queue.worker is None:
             queue.worker = asyncio.create_task(self._work(queue))
-            queue.worker.add_done_callback(queue.rest)
         return await future
 
     async def _work(self, queue: _Queue[Q, A]) -> None:
-        loop = asyncio.get_running_loop()
-        await asyncio.sleep(0.02)  # requests issued together should travel together
-        while queue.wanted():
-            queue.waiting.sort(key=lambda item: -self._cost(item[0]))
-            longest = self._cost(queue.waiting[0][0])
-            # Half as long at least: what is padded to a far longer neighbour costs as much as the neighbour.
-            count = sum(1 for request, _ in queue.waiting[: self._size] if 2 * self._cost(request) >= longest)
-            batch, queue.waiting = queue.waiting[:count], queue.waiting[count:]
-            try:
-                answers = await loop.run_in_executor(self._executor, self._run, [request for request, _ in batch])
-            except Exception as error:  # goes to everyone who waits for this batch
-                answers = [error] * len(batch)
-            for (_, future), answer in zip(batch, answers, strict=True):
-                if future.cancelled():
-                    continue
-                if isinstance(answer, BaseException):
-                    future.set_exception(answer)
-                else:
-                    future.set_result(answer)
-            await asyncio.sleep(0)  # let the answered put their next requests in before the next batch is cut
+        try:
+            await asyncio.sleep(0.02)  # requests issued together should travel together
+            # Requests that were given up are dropped before they are run.
+            while waiting := [item for item in queue.waiting if not item[1].cancelled()]:
+                waiting.sort(key=lambda item: -self._cost(item[0]))
+                longest = self._cost(waiting[0][0])
+                # Half as long at least: what is padded to a far longer neighbour costs as much as the neighbour.
+                count = sum(1 for request, _ in waiting[: self._size] if 2 * self._cost(request) >= longest)
+                batch, queue.waiting = waiting[:count], waiting[count:]
+                await self._answer(batch)
+        finally:  # the task knows its loop, which would otherwise live as long as the batcher
+            queue.worker = None
+
+    async def _answer(self, batch: Sequence[tuple[Q, asyncio.Future[A]]]) -> None:
+        answers: Sequence[A | BaseException]
+        try:
+            requests, loop = [request for request, _ in batch], asyncio.get_running_loop()
+            answers = await loop.run_in_executor(self._executor, self._run, requests)
+        except Exception as error:  # goes to everyone who waits for this batch
+            answers = [error] * len(batch)
+        for (_, future), answer in zip(batch, answers, strict=True):
+            if future.cancelled():
+                continue
+            if isinstance(answer, BaseException):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
+        await asyncio.sleep(0)  # let the answered put their next requests in before the next batch is cut
 
 
+@dataclass(eq=False)
 class _Queue(Generic[Q, A]):
     """What waits on one event loop, and the task that answers it."""
 
-    def __init__(self) -> None:
-        self.waiting: list[tuple[Q, asyncio.Future[A]]] = []
-        self.worker: asyncio.Task[None] | None = None
-
-    def wanted(self) -> bool:
-        """Whether anybody still waits. Requests that were given up are dropped before they are run."""
-        self.waiting = [item for item in self.waiting if not item[1].cancelled()]
-        return bool(self.waiting)
-
-    def rest(self, done: asyncio.Task[None]) -> None:
-        """Let the task go: it knows its loop, which would otherwise live as long as the batcher."""
-        self.worker = None if self.worker is done else self.worker
+    waiting: list[tuple[Q, asyncio.Future[A]]] = field(default_factory=list)
+    worker: asyncio.Task[None] | None = None

@@ -84,12 +84,6 @@ def _line(name: str, done: int, total: int, lately: int, minutes: float) -> str:
     if done >= total:
         return f"{name} {done:,} of {total:,}"
     so_far = f"{name} {done:,} of {total:,}, {min(99, round(100 * done / total))} %"
-    if not lately:
-        return f"{so_far}, nothing new for {_lasting(minutes)}"
-    return f"{so_far}, about {_lasting((total - done) * minutes / lately)} left"
-
-
-def _lasting(minutes: float) -> str:
-    if minutes >= 120:
-        return f"{minutes / 60:,.0f} hours"
-    return how_many(max(1, round(minutes)), "minute")
+    minutes = (total - done) * minutes / lately if lately else minutes
+    lasting = f"{minutes / 60:,.0f} hours" if minutes >= 120 else how_many(max(1, round(minutes)), "minute")
+    return f"{so_far}, about {lasting} left" if lately else f"{so_far}, nothing new for {lasting}"

@@ -16,8 +16,8 @@ from truebench_hf.api.judge import mode
 from truebench_hf.api.kept import Kept
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
 from truebench_hf.data.case import Case
-from truebench_hf.engine.background import Background
 from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.pool import Background
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.integrations.inspect_log import chat

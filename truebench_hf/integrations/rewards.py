@@ -109,7 +109,7 @@ class ChecklistReward:
         arguments = {key: value for key, value in locals().items() if key not in ("self", "settings")}
         self._again = partial(type(self), **arguments, **settings)
 
-        from truebench_hf.engine.background import Background
+        from truebench_hf.engine.pool import Background
         from truebench_hf.prompts import Prompts
 
         if shape not in SHAPES:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -15,7 +16,6 @@ from truebench_hf.engine.money import PaidTokens, Purse, unanswered
 from truebench_hf.engine.retry import RequestFailed, Slot
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest
-from truebench_hf.models.reading import ReadingCost
 from truebench_hf.text import redaction
 from truebench_hf.types import Usage
 
@@ -28,6 +28,58 @@ def metered() -> dict[str, Usage]:
     spent: dict[str, Usage] = {}
     _METER.set(spent)
     return spent
+
+
+@dataclass
+class ReadingCost:
+    """Counts over the labels that one part of a study asked a model for.
+
+    `again` labels were read only after the model was told what was wrong with an answer, `unread` ones in none of its
+    answers, `unsigned` ones in an object without the id that was asked for. Of yes/no questions `yes` and `other` count
+    the labels, and `open` those that are unread. `thinking` counts answers by (with a JSON schema, with reasoning).
+
+    All follow from the answers alone: what the ledger replays is counted as it was when it was asked.
+    """
+
+    labels: int = 0
+    again: int = 0
+    unread: int = 0
+    unsigned: int = 0
+    yes: int = 0
+    other: int = 0
+    open: int = 0
+    thinking: Counter[tuple[bool, bool]] = field(default_factory=Counter)
+
+    def add(
+        self, answer: Any, offered_labels: Mapping[str, Iterable[object]], outcomes: Sequence[bool | None] | None = None
+    ) -> None:
+        """Count what a question came to, which offered these labels under each key. What failed was never read.
+
+        `answer` is what the judge stated in the end (`judging.signed.SignedAnswer`), `outcomes` are its yes/no
+        questions, None where unread; by default the keys on which yes is offered.
+        """
+        if answer.failed:
+            return
+        read = len(answer.labels)
+        self.labels += len(offered_labels)
+        self.again += read if answer.asks > 1 else 0
+        self.unread += len(offered_labels) - read
+        self.unsigned += 0 if answer.signed else read
+        if outcomes is None:
+            keys = [key for key, offered in offered_labels.items() if any(map(_is_yes, offered))]
+            outcomes = [_is_yes(answer.labels[key]) if key in answer.labels else None for key in keys]
+        self.yes += outcomes.count(True)
+        self.other += outcomes.count(False)
+        self.open += outcomes.count(None)
+
+    @property
+    def share_of_yes(self) -> tuple[float, float] | None:
+        """The share of yes had all unread labels been no, and had they been yes; None without yes/no questions."""
+        total = self.yes + self.other + self.open
+        return (self.yes / total, (self.yes + self.open) / total) if total else None
+
+    def __add__(self, more: ReadingCost) -> ReadingCost:
+        return ReadingCost(*(getattr(self, part.name) + getattr(more, part.name) for part in fields(self)))
 
 
 class Caller:
@@ -131,7 +183,13 @@ class Caller:
                 if waited:
                     known = self._ledger.get(key)
                 if known is None:
-                    known = self._recall(key, body) or await self._paid(key, body, ask, limit)
+                    place = None if self._cache is None else self._place(key)
+                    if self._cache and place and (hit := self._cache.get_dated(place)):
+                        answer, asked_at = hit  # committed as one that was not asked for now
+                        usage, spec = Usage(**answer["usage"]), self.model.spec
+                        known = self._ledger.put(key, self._role, body, answer, usage, asked_at, spec)
+                    else:
+                        known = await self._paid(key, body, ask, limit)
         if (spent := _METER.get()) is not None:
             spent[self._role] = spent.get(self._role, Usage()) + Usage(**known["usage"])
         return known
@@ -159,14 +217,6 @@ class Caller:
             self._cache.put(place, self.model.spec, "", answer, usage, model=self.model.spec)
         return answer
 
-    def _recall(self, key: str, body: str) -> dict[str, Any] | None:
-        """The cache's answer, committed to the ledger as one that was not asked for; None where it has none."""
-        place = None if self._cache is None else self._place(key)
-        if self._cache is None or place is None or (hit := self._cache.get_dated(place)) is None:
-            return None
-        answer, asked_at = hit
-        return self._ledger.put(key, self._role, body, answer, Usage(**answer["usage"]), asked_at, self.model.spec)
-
     async def _within_budget(
         self, body: str, ask: _Ask, limit: int, lost: list[PaidTokens]
     ) -> tuple[dict[str, Any], Usage]:
@@ -187,3 +237,7 @@ class Caller:
         # Asked each time: the weights of the Hub are known once they are loaded.
         scope = getattr(self.model, "cache_scope", None)
         return None if scope is None else digest(f"{scope} {key}")
+
+
+def _is_yes(label: object) -> bool:
+    return label is True or label == "yes"  # a rating of 1 equals True

@@ -83,8 +83,8 @@ def yes_no_prompts(tokenizer: Any, name: str, state: str, questions: Sequence[st
         from transformers.decision import DecisionConfig
     except ImportError:
         words = {word: tokenizer.encode(word, add_special_tokens=False) for word in ("Yes", "No")}
-        if several := [word for word, tokens in words.items() if len(tokens) != 1]:
-            raise ValueError(f"the word {several[0]} is not a single token for this model") from None
+        if longer := [word for word, tokens in words.items() if len(tokens) != 1]:
+            raise ValueError(f"the word {longer[0]} is not a single token for this model") from None
         yes, no = (int(tokens[0]) for tokens in words.values())
         texts = [f"{state}\n\n{question}\nReply with one word, Yes or No." for question in questions]
         return [YesNoPrompt(encode_chat(tokenizer, (Message("user", text),)), yes, no) for text in texts]

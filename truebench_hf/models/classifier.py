@@ -121,6 +121,8 @@ class RewardModel(Checkpoint):
         raise UserError(f"{self.spec}: a reward model decides no criteria; use it to select answers (best-of --by)")
 
     def _rate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
+        import torch
+
         model, tokenizer = self._load()
         window = getattr(model.config, "max_position_embeddings", None) or math.inf
         template = self._options.chat_template_kwargs
@@ -133,7 +135,12 @@ class RewardModel(Checkpoint):
         ]
         for start in range(0, len(fits), max(1, size)):
             batch = fits[start : start + size]
-            for i, reward in zip(batch, _logits(model, [tokens[i] for i in batch]), strict=True):
+            width, pad = max(len(tokens[i]) for i in batch), model.config.pad_token_id or 0  # alone a row needs none
+            ids = torch.tensor([[*tokens[i], *[pad] * (width - len(tokens[i]))] for i in batch], device=model.device)
+            mask = torch.tensor([[1] * len(tokens[i]) + [0] * (width - len(tokens[i])) for i in batch])
+            with torch.inference_mode():
+                logits = model(input_ids=ids, attention_mask=mask.to(ids.device)).logits
+            for i, reward in zip(batch, logits.float().reshape(len(batch)).tolist(), strict=True):
                 answers[i] = RequestFailed(f"the reward is {reward}, which ranks nothing")
                 if math.isfinite(reward):
                     answers[i] = Completion(repr(reward), usage=Usage(len(tokens[i]), 0, 0, 1))
@@ -214,16 +221,3 @@ def own_window(spec: str, model: Any, tokenizer: Any) -> int:
             f"{spec}: does not say how many tokens it reads at once; give window=512, or what it was trained on"
         )
     return int(min(limits))
-
-
-def _logits(model: Any, rows: Sequence[Sequence[int]]) -> list[float]:
-    """The one logit of each row of tokens, padded at the right."""
-    import torch
-
-    config, width = model.config, max(map(len, rows))
-    pad = config.pad_token_id or 0  # rows that go alone need none
-    ids = torch.tensor([[*row, *[pad] * (width - len(row))] for row in rows], device=model.device)
-    mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows], device=ids.device)
-    with torch.inference_mode():
-        logits = model(input_ids=ids, attention_mask=mask).logits
-    return [float(value) for value in logits.float().reshape(len(rows)).tolist()]

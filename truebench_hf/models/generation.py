@@ -117,12 +117,7 @@ def yes_probabilities(
         raise RequestFailed(f"the prompt has {longest} tokens, the window {window}")
     shared = _shared(rows)
     with torch.inference_mode():
-        if prefix.is_plain:
-            last_logits = _last_logits(model, prefix, rows, shared)
-        else:
-            last_logits = [
-                model(torch.tensor([row], device=model.device), logits_to_keep=1).logits[0, -1] for row in rows
-            ]
+        last_logits = _last_logits(model, prefix, rows, shared)
     pairs = zip(prompts, last_logits, strict=True)
     shares = [(logits[[p.yes, p.no]].float() / p.temperature).softmax(-1) for p, logits in pairs]
     return [float(share[0]) for share in shares], shared + sum(len(row) - shared for row in rows)
@@ -132,6 +127,8 @@ def _last_logits(model: Any, prefix: SharedPrefix, rows: list[list[int]], shared
     """The logits after the last token of each row, of shape (vocabulary); all rows share their first tokens."""
     import torch
 
+    if not prefix.is_plain:
+        return [model(torch.tensor([row], device=model.device), logits_to_keep=1).logits[0, -1] for row in rows]
     by_row = dict[int, Any]()
     by_length = sorted(range(len(rows)), key=lambda i: len(rows[i]))  # little is padded then
     size = min(_QUESTIONS, _fitting(model, len(rows[by_length[-1]])))

@@ -97,11 +97,8 @@ class LocalModel(Checkpoint):
 
     def unload(self) -> None:
         """Give back the weights; the next request loads them again."""
-        MACHINE.submit(self._forget)
+        MACHINE.submit(setattr, self, "_prefix", None)
         MACHINE.submit(unload, "hf", self._folder, self._options).result()
-
-    def _forget(self) -> None:
-        self._prefix = None
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer a conversation as part of a batch; see `ChatModel.complete`."""
@@ -116,7 +113,7 @@ class LocalModel(Checkpoint):
         self._prefix = None
         # A batch of a run that was broken off may still compute, and would leave another.
         with suppress(RuntimeError):  # the interpreter is ending
-            MACHINE.submit(self._forget)
+            MACHINE.submit(setattr, self, "_prefix", None)
 
     @staticmethod
     def _length(request: ChatRequest) -> int:

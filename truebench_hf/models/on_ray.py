@@ -334,7 +334,18 @@ class OnRay:
             opening = ray.put(self._opening)  # which no log of Ray shows
             self._start_one = lambda: kind.remote(opening, calls)
             self._actors = [self._start_one() for _ in range(workers)]
-            self._alarm = asyncio.get_running_loop().call_later(_SILENT, _tell_silence, cpus, gpus)
+
+            def tell_silence() -> None:
+                """Say what a worker needs, and what is free: little is, too, while a worker loads its model."""
+                total, free = ray.cluster_resources(), ray.available_resources()
+                parts = [("processors", "CPU", cpus), *([("GPUs", "GPU", gpus)] if gpus else [])]
+                resources = "; ".join(
+                    f"{free.get(key, 0):g} of {total.get(key, 0):g} {name} are free, of which a worker takes {need:g}"
+                    for name, key, need in parts
+                )
+                warn(f"--engine ray: no answer for {_SILENT:g} s; {resources}; it goes on waiting")
+
+            self._alarm = asyncio.get_running_loop().call_later(_SILENT, tell_silence)
 
     async def _reply(self, request: Any) -> Reply:
         import ray
@@ -373,19 +384,6 @@ class OnRay:
             import ray
 
             ray.kill(actor)
-
-
-def _tell_silence(cpus: float, gpus: int) -> None:
-    """Say what a worker needs, and what is free: little is, too, while a worker loads its model."""
-    import ray
-
-    total, free = ray.cluster_resources(), ray.available_resources()
-    parts = [("processors", "CPU", cpus), *([("GPUs", "GPU", gpus)] if gpus else [])]
-    resources = "; ".join(
-        f"{free.get(key, 0):g} of {total.get(key, 0):g} {name} are free, of which a worker takes {need:g}"
-        for name, key, need in parts
-    )
-    warn(f"--engine ray: no answer for {_SILENT:g} s; {resources}; it goes on waiting")
 
 
 def _no_cluster(address: str, why: str) -> UserError:

@@ -77,7 +77,8 @@ class Server:
     @property
     def headers(self) -> dict[str, str]:
         """The headers that a login takes; they stand in place of those of an API key."""
-        return {"Authorization": f"Basic {_basic(*self.login)}"} if self.login else {}
+        login = base64.b64encode(":".join(self.login).encode()).decode("ascii") if self.login else ""
+        return {"Authorization": f"Basic {login}"} if self.login else {}
 
     @property
     def key(self) -> str:
@@ -132,15 +133,10 @@ def server_at(text: str) -> Server:
     user, at, place = parts.netloc.rpartition("@")
     name, _, password = user.partition(":")
     url = urlunsplit(parts._replace(netloc=place, path=parts.path.rstrip("/"), query="", fragment=""))
-    login = (unquote(name), unquote(password)) if at else None
-    if login:
-        learn(*login, _basic(*login))
-    return Server(url, login, parts.query)
-
-
-def _basic(user: str, password: str) -> str:
-    """Return a login as HTTP's Basic authorization sends it."""
-    return base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
+    server = Server(url, (unquote(name), unquote(password)) if at else None, parts.query)
+    if server.login:
+        learn(*server.login, server.headers["Authorization"].removeprefix("Basic "))
+    return server
 
 
 def _api_key(variable: str) -> str:

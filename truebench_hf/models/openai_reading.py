@@ -108,9 +108,11 @@ def decision(answer: dict[str, Any], *, kind: str, count: int) -> Decision:
     if not isinstance(by_name, dict) or not by_name.keys() & set(names):
         raise TryAgain("the server sent no answers", "fault" if answers else "unreadable")
     key = "noul" if kind == "systemone" else "probability"
-    values = [_object(by_name.get(name)).get(key) for name in names]
-    are_shares = [isinstance(v, int | float) and not isinstance(v, bool) and 0.0 <= v <= 1.0 for v in values]
-    shares = (float(value) if is_share else None for value, is_share in zip(values, are_shares, strict=True))
+    shares: list[float | None] = []
+    for name in names:
+        value: Any = _object(by_name.get(name)).get(key)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        shares.append(float(value) if is_number and 0.0 <= value <= 1.0 else None)
     return Decision(tuple(shares), usage(answer))
 
 

@@ -85,15 +85,13 @@ def open_model(
 
 def _open_local(kind: str, name: str, arguments: Mapping[str, str], spec: str) -> ChatModel:
     """Return a model that runs in this process; raise UserError where `kind` is none."""
-    if kind in ("smollm2", "hf"):
+    if kind in ("smollm2", "hf", "hf-classifier", "reward"):
         need("local", "transformers", "torch", what=spec)
         from truebench_hf.models.local import LocalModel, LocalOptions
 
-        return LocalModel(name, read_options(LocalOptions, arguments, spec))
-    if kind in ("hf-classifier", "reward"):
-        need("local", "transformers", "torch", what=spec)
+        if kind in ("smollm2", "hf"):
+            return LocalModel(name, read_options(LocalOptions, arguments, spec))
         from truebench_hf.models.classifier import ClassifierModel, ClassifierOptions, RewardModel
-        from truebench_hf.models.local import LocalOptions
 
         if kind == "reward":
             return RewardModel(name, read_options(LocalOptions, arguments, spec))

@@ -40,9 +40,8 @@ class VllmOptions(SamplingOptions):
     quantization: str = ""
     max_model_len: NonNegativeInt = 0  # window in tokens; 0: the model's own
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.9
-    kv_cache_gib: Annotated[float, Field(ge=0, allow_inf_nan=False)] = (
-        0.0  # memory for the key-value cache; 0: what vLLM thinks right
-    )
+    # Memory for the key-value cache; 0: what vLLM thinks right.
+    kv_cache_gib: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     tensor_parallel_size: PositiveInt = 1
     enforce_eager: bool = False
     prefix_caching: bool = True
@@ -67,13 +66,22 @@ class VllmModel(Checkpoint):
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer a conversation; see `ChatModel.complete`."""
+        from vllm import SamplingParams
         from vllm.exceptions import VLLMClientError
+        from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
         engine, tokenizer = self._open()
         prompt = encode_chat(tokenizer, request.messages, self._options.chat_template_kwargs)
+        sampling = self._options.applied(request).sampling
         left = tokens_left(prompt, engine.model_config.max_model_len)
         try:
-            answer = await self._ask(engine, prompt, _sampling(self._options.applied(request), left))
+            how = SamplingParams(
+                temperature=sampling.temperature, top_p=sampling.top_p, repetition_penalty=sampling.repetition_penalty,
+                max_tokens=min(sampling.max_tokens, left),
+                output_kind=RequestOutputKind.FINAL_ONLY,
+                structured_outputs=StructuredOutputsParams(json=request.schema) if request.schema else None,
+            )  # fmt: skip
+            answer = await self._ask(engine, prompt, how)
         except VLLMClientError as error:
             raise (SchemaRefused if request.schema else RequestFailed)(f"vLLM refused the request: {error}") from error
         return completed(tokenizer, prompt, answer.text, len(answer.token_ids), answer.finish_reason == "length")
@@ -83,6 +91,8 @@ class VllmModel(Checkpoint):
 
         One token per question has to be drawn for vLLM to show them; it is thrown away.
         """
+        from vllm import SamplingParams
+
         engine, tokenizer = self._open()
         try:
             prompts = yes_no_prompts(tokenizer, self._name, request.state, request.questions)
@@ -90,7 +100,14 @@ class VllmModel(Checkpoint):
             raise NoDecisions(f"{self.spec}: no decision level: {error}; use checklist or rubric level") from error
         for prompt in prompts:
             tokens_left(prompt.tokens, engine.model_config.max_model_len)
-        shares = await asyncio.gather(*(self._share(engine, prompt) for prompt in prompts))
+
+        async def share(prompt: YesNoPrompt) -> float:
+            labels = [prompt.yes, prompt.no]
+            answer = await self._ask(engine, prompt.tokens, SamplingParams(max_tokens=1, logprob_token_ids=labels))
+            yes, no = (answer.logprobs[0][label].logprob / prompt.temperature for label in labels)
+            return 1.0 / (1.0 + math.exp(min(no - yes, 700.0)))
+
+        shares = await asyncio.gather(*map(share, prompts))
         return Decision(tuple(shares), Usage(sum(len(prompt.tokens) for prompt in prompts), 0, 0, 1))
 
     async def close(self) -> None:
@@ -103,15 +120,24 @@ class VllmModel(Checkpoint):
 
     def _open(self) -> tuple[Any, Any]:
         tokenizer = _tokenizer(self._name, self._options.revision, self.identity.revision)
-        return _acquire(self, self._name, self._options), tokenizer
-
-    async def _share(self, engine: Any, prompt: YesNoPrompt) -> float:
-        from vllm import SamplingParams
-
-        labels = [prompt.yes, prompt.no]
-        answer = await self._ask(engine, prompt.tokens, SamplingParams(max_tokens=1, logprob_token_ids=labels))
-        yes, no = (answer.logprobs[0][label].logprob / prompt.temperature for label in labels)
-        return 1.0 / (1.0 + math.exp(min(no - yes, 700.0)))
+        shaping = asdict(replace(self._options, chat_template_kwargs={}))
+        key = canonical([self._name, self.identity.revision, shaping])
+        loop, running = asyncio.get_running_loop(), _ENGINES.get(key)
+        if running is not None and running.loop is not loop:  # left over from a run that has ended
+            _stop(_ENGINES.pop(key).engine)
+            running = None
+        if running is None:
+            self._unchanged()
+            if key in _FAILED and _FAILED[key][0] is loop:  # all who wait would try in turn, each for half a minute
+                raise _FAILED[key][1]
+            # Blocks the loop while the weights load: the engine ties its sockets to the loop it is made in.
+            try:
+                running = _ENGINES[key] = _Running(_start(self._name, self._options), loop, set())
+            except UserError as error:
+                _FAILED[key] = loop, error
+                raise
+        running.users.add(id(self))
+        return running.engine, tokenizer
 
     async def _ask(self, engine: Any, prompt: list[int], sampling: Any) -> Any:
         final = None
@@ -122,18 +148,6 @@ class VllmModel(Checkpoint):
         self.prompt_tokens += len(prompt)
         self.cached_tokens += final.num_cached_tokens or 0
         return final.outputs[0]
-
-
-def _sampling(request: ChatRequest, left: int) -> Any:
-    from vllm import SamplingParams
-    from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
-
-    wanted = request.sampling
-    return SamplingParams(
-        temperature=wanted.temperature, top_p=wanted.top_p, repetition_penalty=wanted.repetition_penalty,
-        max_tokens=min(wanted.max_tokens, left), output_kind=RequestOutputKind.FINAL_ONLY,
-        structured_outputs=StructuredOutputsParams(json=request.schema) if request.schema else None,
-    )  # fmt: skip
 
 
 @functools.cache
@@ -162,26 +176,6 @@ class _Running:
 _STOPS = 20.0  # seconds; killed after vLLM's own five, its workers would leave shared memory behind on a busy machine
 _ENGINES: dict[str, _Running] = {}
 _FAILED: dict[str, tuple[asyncio.AbstractEventLoop, UserError]] = {}  # engines that did not start, and in which run
-
-
-def _acquire(model: VllmModel, name: str, options: VllmOptions) -> Any:
-    key = canonical([name, model.identity.revision, asdict(replace(options, chat_template_kwargs={}))])
-    loop, running = asyncio.get_running_loop(), _ENGINES.get(key)
-    if running is not None and running.loop is not loop:  # left over from a run that has ended
-        _stop(_ENGINES.pop(key).engine)
-        running = None
-    if running is None:
-        model._unchanged()
-        if key in _FAILED and _FAILED[key][0] is loop:  # all who wait would try in turn, each for half a minute
-            raise _FAILED[key][1]
-        # Blocks the loop while the weights load: the engine ties its sockets to the loop it is made in.
-        try:
-            running = _ENGINES[key] = _Running(_start(name, options), loop, set())
-        except UserError as error:
-            _FAILED[key] = loop, error
-            raise
-    running.users.add(id(model))
-    return running.engine
 
 
 def _stop(engine: Any) -> None:

@@ -58,18 +58,15 @@ def refuse_to_drop(options: FolderOptions, held: Mapping[str, Any]) -> None:
     """Results are written anew from what a command names: one that names less would drop what the folder holds."""
     before = read_info(Path(options.out)).get("results", {})
     for name, binds in growing(options).items():
-        now = _several(held[name])
-        if gone := [result for result in _several(before.get(name)) if result not in now]:
+        values = [held[name], before.get(name)]
+        lists = [[] if v is None else list(v) if isinstance(v, list | tuple) else [v] for v in values]
+        if gone := [result for result in lists[1] if result not in lists[0]]:
             option = next(field.name for field in fields(options) if field.metadata["binds"] is binds)
             raise UserError(
                 f"--out {options.out} has results of {', '.join(map(str, gone))} too, which would be dropped; name "
                 f"{binds.again or f'them again with {flag(option)}'} (finished calls are not asked again), or choose "
                 "another folder"
             )
-
-
-def _several(value: Any) -> list[Any]:
-    return [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
 
 
 Noted = Mapping[str, Any]  # by file: whether the content was given, by hash

@@ -51,22 +51,18 @@ class RunBudget:
 
     def __init__(self, limit: float, prices: Prices, spent: Spent) -> None:
         """`spent` counts, whatever session it was in. Raises UserError where a paid model has no price."""
-        for _, spec in spent:
-            self._check(spec, prices)
         self._budget, self._prices = Budget(limit, prices.cost(spent)), prices
+        for _, spec in spent:
+            self.purse(spec)
 
     def purse(self, spec: str) -> Purse | None:
         """Return the purse of a model; None of one that costs nothing. Raises UserError where it has no price."""
-        self._check(spec, self._prices)
         price = self._prices.of(spec)
-        return Purse(self._budget, price) if price else None
-
-    @staticmethod
-    def _check(spec: str, prices: Prices) -> None:
-        if prices.of(spec) is None and spec.partition(":")[0] not in _FREE:
+        if price is None and spec.partition(":")[0] not in _FREE:
             raise UserError(
                 f"--budget: nobody tells the price of {spec}; add --price {spec}=IN,OUT, in dollars per million tokens"
             )
+        return Purse(self._budget, price) if price else None
 
 
 def cost_notes(spent: Spent, prices: Prices, count: int, verb: str = "Cost") -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.money import PaidTokens
@@ -16,7 +16,11 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Usage
 
+if TYPE_CHECKING:
+    from truebench_hf.study.study import Study
+
 ANSWER = 400  # tokens of an answer of which nothing is known
+_FEW = 5_000  # tokens, for which no machine takes long
 _BYTES = 4  # of UTF-8 a token, in the languages and tokenizers of today: within a third or so
 _FILLER = "This is what an answer could say. " * (ANSWER * _BYTES // 34)
 _DOUBT = 0.45  # P(yes) of decisions: not met, and in doubt, so that what is asked then is counted: an upper bound
@@ -103,3 +107,29 @@ def estimated(spent: Mapping[tuple[str, str], PaidTokens], count: int, notes: Se
     note = f"Answers are reckoned as long as they usually are, or at {ANSWER} tokens; thinking comes on top."
     table = Table("", _COLUMNS, rows, f"What {how_many(count, 'item')} would take", note)
     return Outcome(usage, title="Estimate", tables=[table], notes=notes)
+
+
+def local_time(study: Study[Any, Any, Any, Any]) -> list[str]:
+    """Return a line for each local model of an opened study: what it is asked beyond what the folder holds, and how long
+    that takes at the speed measured now.
+
+    Nothing is said of less than a minute. Answers are reckoned as `--estimate` does; a model that is asked again takes longer.
+    """
+    local: dict[str, Any] = {model.spec: model for model in study.roles.opened if hasattr(model, "speed")}
+    if not local:
+        return []
+    spent: dict[str, Usage] = {}
+    for spec, usage in study.rehearsed():
+        spent[spec] = spent.get(spec, Usage()) + usage
+    lines = []
+    for spec, usage in spent.items():
+        if spec not in local or usage.input_tokens + usage.output_tokens < _FEW:
+            continue
+        read, written = local[spec].speed()
+        minutes = (usage.input_tokens * read + usage.output_tokens * written) / 60
+        if minutes >= 1:
+            duration = f"{minutes:,.0f} minutes" if minutes < 180 else f"{minutes / 60:,.0f} hours"
+            speed = f"{1 / read:,.0f} tokens a second read, {1 / written:,.0f} written"
+            calls = how_many(usage.calls, "call")
+            lines.append(f"{spec} runs on this machine: {calls}, some {duration} ({speed})")
+    return lines

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from truebench_hf.judging.rules.deciding import JUDGE
-from truebench_hf.models.caller import Caller
-from truebench_hf.models.reading import ReadingCost
+from truebench_hf.models.caller import Caller, ReadingCost
 from truebench_hf.report.sections import percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.types import Verdict
@@ -30,12 +29,12 @@ def lost_calls(count: int) -> list[str]:
     return [f"Calls lost with workers of Ray, and repeated: {count:,}."] if count else []
 
 
-def from_cache(asked: int, count: int, first: float, last: float) -> list[str]:
-    """That `count` answers beside those `asked` for came from the cache, where the first and last had been asked for."""
+def from_cache(own: int, count: int, first: float, last: float) -> list[str]:
+    """That `count` answers beside the folder's `own` came from the cache, where the first and last had been asked for."""
     if not count:
         return []
     days = list(dict.fromkeys(time.strftime("%Y-%m-%d", time.gmtime(moment)) for moment in (first, last)))
-    return [f"Calls: {count:,} of {asked + count:,} from the cache (asked {' to '.join(days)})."]
+    return [f"Calls: {count:,} of {own + count:,} from the cache (asked {' to '.join(days)})."]
 
 
 def by_rules(

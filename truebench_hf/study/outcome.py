@@ -13,7 +13,7 @@ from truebench_hf.report.page import page, page_template, run_facts
 from truebench_hf.report.sections import Conversations, Section
 from truebench_hf.report.table import SCORES, Table, what_was_run
 from truebench_hf.study import providers
-from truebench_hf.study.ranking import Board, Ranking
+from truebench_hf.study.ranking import Ranking
 
 V = TypeVar("V")
 TABLES, REPORT = "tables", "report.html"
@@ -105,17 +105,13 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
         facts = {**outcome.facts, **run_facts(provenance, folder.usage()["total"])}
         parts = page(outcome.title, [*outcome.report, *what_was_run(facts)], lead=outcome.lead, notes=outcome.notes)
         folder.write_lines(REPORT, parts)
-    board = board_of(outcome, folder.info)
+    board = outcome.ranking.board() if outcome.ranking else None
+    if board:
+        board = providers.marked(board, folder.info["settings"], folder.info.get("served", {}))
     described = {table.name: table.described() for table in outcome.tables if table.name}
     folder.finish(
         **({"board": board.as_json()} if board else {}), **({"tables": described} if described else {}), **outcome.known
     )
-
-
-def board_of(outcome: Outcome[Any], info: Mapping[str, Any]) -> Board | None:
-    """The place of an outcome on a leaderboard, with the providers that run.json tells of; None where it has none."""
-    board = outcome.ranking.board() if outcome.ranking else None
-    return board and providers.marked(board, info["settings"], info.get("served", {}))
 
 
 def lines(name: str, content: Any) -> Iterable[str]:

@@ -67,16 +67,11 @@ class Ranking:
                 kept.append(column)
         names = anonymous.names(column.name for column in kept)
         titles = {group: anonymous.names(c.title for c in kept if c.group == group) for group in sizes}
-        return {
-            column.name: BoardColumn(
-                names[column.name],
-                titles[column.group][column.title],
-                column.group,
-                column.unit != "",
-                anonymous.text(column.about),
-            )
-            for column in kept
-        }
+        columns = {}
+        for column in kept:
+            title, about = titles[column.group][column.title], anonymous.text(column.about)
+            columns[column.name] = BoardColumn(names[column.name], title, column.group, column.unit != "", about)
+        return columns
 
     def _board_row(self, row: Mapping[str, Any], name: str, columns: Mapping[str, BoardColumn]) -> BoardRow:
         setting = [anonymous.settings(list(self.alike)), [row.get(column) for column in self.alike_in]]

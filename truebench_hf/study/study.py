@@ -31,9 +31,8 @@ from truebench_hf.report.table import SCORES
 from truebench_hf.study import providers
 from truebench_hf.study.binding import NOTED, Editable, bound, growing, refuse_to_drop
 from truebench_hf.study.cost import Prices, RunBudget, cost_notes, cost_table
-from truebench_hf.study.estimate import EstimatedLedger, estimated
+from truebench_hf.study.estimate import EstimatedLedger, estimated, local_time
 from truebench_hf.study.items import Items
-from truebench_hf.study.local_time import local_time
 from truebench_hf.study.notes import from_cache, lost_calls, reading_costs, reading_notes, reading_record, reading_table
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome, lines, prepare, write
@@ -187,7 +186,7 @@ class Study(Generic[O, T, D, V]):
                 finally:  # however it ends, what the answers told of who gave them is noted
                     if by_model := providers.served(self.roles, self.folder.info.get("served", {})):
                         self.folder.note(served=by_model)
-            outcome = self._with_cost(self._with_notes(self.score(done)), len(done))
+            outcome = self._with_notes(self.score(done), len(done))
             notes = list(outcome.notes)
             if self.boards and before > len(done):
                 is_limited = hasattr(self.options, "limit")
@@ -246,35 +245,25 @@ class Study(Generic[O, T, D, V]):
         )  # fmt: skip
         return held
 
-    def _with_cost(self, outcome: Outcome[V], count: int) -> Outcome[V]:
-        """The outcome with what the folder has cost."""
-        spent = self.folder.ledger.paid()
-        if self.folder.ledger.usage()["now"]:
-            self.prices.look_up(self.roles.opened)
-        table = cost_table(spent, self.prices) if outcome.report else []
-        known: dict[str, Any] = {"prices": listed} if (listed := self.prices.to_json()) else {}
-        if notes := cost_notes(spent, self.prices, count):
-            known["cost"] = round(self.prices.cost(spent), 6)
-        return replace(
-            outcome, notes=[*outcome.notes, *notes], charts=[*outcome.charts, *table], known={**outcome.known, **known},
-        )  # fmt: skip
-
-    def _with_notes(self, outcome: Outcome[V]) -> Outcome[V]:
-        """The outcome with what is to be said of its calls, of providers, and of reading the answers."""
-        about = (self.folder.info["settings"], self.folder.info.get("served", {}))
-        lost = self.folder.info.get("calls_lost", 0) + self.roles.lost
-        recalled = from_cache(self.folder.ledger.own_calls(), *self.folder.ledger.recalled())
-        notes = [*self._left_out(), *recalled, *lost_calls(lost), *outcome.notes, *providers.notes(*about)]
+    def _with_notes(self, outcome: Outcome[V], count: int) -> Outcome[V]:
+        """The outcome with what is to be said of its calls, of providers, of reading the answers, and of the cost."""
+        info, ledger = self.folder.info, self.folder.ledger
+        lost = info.get("calls_lost", 0) + self.roles.lost
         callers = self._callers.values()
         costs = reading_costs(callers)
-        known = {"calls_lost": lost} if lost else {}
-        record = reading_record(costs)
-        outcome = replace(
-            outcome,
-            notes=[*notes, *reading_notes(costs, callers)],
-            charts=[*outcome.charts, *reading_table(record)] if outcome.report else (),
-            known={**outcome.known, **known, "reading": record},
-        )
+        record, spent = reading_record(costs), ledger.paid()
+        if ledger.usage()["now"]:
+            self.prices.look_up(self.roles.opened)
+        before = [*self._left_out(), *from_cache(*ledger.recalled()), *lost_calls(lost)]
+        behind = [*providers.notes(info["settings"], info.get("served", {})), *reading_notes(costs, callers)]
+        price_notes = cost_notes(spent, self.prices, count)
+        known = {**outcome.known, **({"calls_lost": lost} if lost else {}), "reading": record}
+        if listed := self.prices.to_json():
+            known["prices"] = listed
+        if price_notes:
+            known["cost"] = round(self.prices.cost(spent), 6)
+        charts = [*outcome.charts, *reading_table(record), *cost_table(spent, self.prices)] if outcome.report else []
+        outcome = replace(outcome, notes=[*before, *outcome.notes, *behind, *price_notes], charts=charts, known=known)
         least = getattr(self.options, "fail_under", None)
         board = outcome.ranking.board() if outcome.ranking and least is not None else None
         return replace(outcome, failed=board.below(least) or outcome.failed) if board and least is not None else outcome
@@ -304,7 +293,7 @@ class Study(Generic[O, T, D, V]):
             self._cache = open_cache(self.options, reading=True)
             self.setup()
             run_async(self._work())
-            recalled = from_cache(self.ledger.own_calls(), *self.ledger.recalled())
+            recalled = from_cache(*self.ledger.recalled())
             prices = Prices(self.options, read_info(Path(self.options.out)).get("prices", {}))
             prices.look_up(self.roles.opened)
             paid = self.ledger.paid()

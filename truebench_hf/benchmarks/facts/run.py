@@ -37,8 +37,8 @@ from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, Eligibility, Grounding, Source
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.models.asking import converse
 from truebench_hf.models.caller import metered
-from truebench_hf.models.conversation import converse
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.study.items import Items

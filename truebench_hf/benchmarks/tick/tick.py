@@ -33,7 +33,7 @@ from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.models.conversation import converse
+from truebench_hf.models.asking import converse
 from truebench_hf.options import Binds, at_least_one, columns, option, role
 from truebench_hf.results.report import Report
 from truebench_hf.study import options as shared

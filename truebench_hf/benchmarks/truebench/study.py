@@ -43,8 +43,8 @@ from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.panel import CaseJudge, NoJudge, Panel
 from truebench_hf.judging.rules.extraction import PROMPT, ReadBefore, RuleReader
 from truebench_hf.judging.sample_prompts import check_prompts
+from truebench_hf.models.asking import converse
 from truebench_hf.models.caller import metered
-from truebench_hf.models.conversation import converse
 from truebench_hf.results.report import Report
 from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
