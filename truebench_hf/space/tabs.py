@@ -38,11 +38,9 @@ class LeaderboardTab:
 
         def draw() -> str:
             drawn = page.page(snapshot, asked)
-            kind, what, notes = drawn.board.kind.name, drawn.group.what if drawn.group else "", []
-            if what == "paper" and kind in PAPERS:
-                notes += PAPERS[kind].notes
-            if what == "submitted":
-                notes.append(_SUBMITTED)
+            kind, what = drawn.board.kind.name, drawn.group.what if drawn.group else ""
+            notes = PAPERS[kind].notes if what == "paper" and kind in PAPERS else ()
+            notes = (_SUBMITTED,) if what == "submitted" else notes
             return filled("board.html.jinja", page=drawn, heading=boards.heading, few=FEW, notes=notes)
 
         return self._pages.of((snapshot.version, asked), draw)

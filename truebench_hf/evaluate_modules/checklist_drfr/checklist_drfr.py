@@ -12,7 +12,7 @@ class ChecklistDrfr(Module, evaluate.Metric):  # type: ignore[misc]
     """DRFR of a list of checklists."""
 
     def _score(self, predictions):  # type: ignore[no-untyped-def]
-        def values(checklists):  # type: ignore[no-untyped-def]
+        def values(checklists: list[list[str | None]]) -> dict[str, float | None]:
             score, passed = drfr(checklists), sum(checklist.count("yes") for checklist in checklists)
             return {"drfr": score.value, "passed": passed, "n": score.n, "undecided": score.unscored}
 

@@ -231,8 +231,9 @@ def facts() -> tuple[Chart, ...]:
         by_judge: dict[str, list[FigureRow]] = {}
         for row in facts_paper.paper_rows(number):
             figures = (Cell(f"{row[name]:.1f}", row[name]) for name in ("Acc.", "FPR", "FNR"))
-            cells = (_bar(Score(row["Macro-F1"] / 100, 0), ""), *figures)
-            by_judge.setdefault(row["Judge Model"], []).append(FigureRow(row["Prompt Template"], cells, row["Chosen"]))
+            score = _bar(Score(row["Macro-F1"] / 100, 0), "")
+            line = FigureRow(row["Prompt Template"], (score, *figures), row["Chosen"])
+            by_judge.setdefault(row["Judge Model"], []).append(line)
         groups = tuple(FigureRows(name, tuple(rows)) for name, rows in by_judge.items())
         drawn.append(Chart(title, heads, groups, note, chance=False))
     return tuple(drawn)

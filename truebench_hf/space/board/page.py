@@ -102,7 +102,6 @@ class Page:
     approximate: bool
     others: Mapping[str, Sequence[BoardGroup]]
     stale: str
-    version: int
 
 
 def found(snapshot: Snapshot, asked: Asked) -> tuple[tuple[OneBoard, ...], OneBoard, BoardGroup | None]:
@@ -131,7 +130,7 @@ def page(snapshot: Snapshot, asked: Asked) -> Page:
         all_boards, board, group, views, view, boards.heading(group) if group else "", boards.lead(group) if group else "",
         sides, tuple(_facts(snapshot, board, group)) if group else (), table(kind, group, view),
         tuple(charts(kind, entries, scored_views)) if view == CHART else (), any(e.approximate for e in entries), others,
-        snapshot.stale, snapshot.version,
+        snapshot.stale,
     )  # fmt: skip
 
 

@@ -121,7 +121,8 @@ class BoardStore:
 
     def _outcomes(self) -> dict[str, Results]:
         """Who passed what, by key of those with judgments that can be read, each file read once until it changes."""
-        judged, outcomes = {}, {}
+        judged: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
+        outcomes: dict[str, Results] = {}
         for entry in (entry for entry in self._plain if entry.folder):
             try:
                 # A new commit of the results is a folder of links to files that are known already.
