@@ -62,7 +62,7 @@ def test_filters(board: BoardStore) -> None:
     assert all(item.judged.instance.language == "DE" and item.ended == "passed" for item in german)
     page = _page(board, run=_key(board, "Alpha"), language="DE", category="none such")
     assert (page.counted, page.lines, page.shown, page.address.endswith("&id=")) == ("0 of 36", (), None, True)
-    assert "No conversation passes this filter." in explorer_html(board, Explorer(), page.asked)
+    assert "No conversation passes this filter." in explorer_html(board, Explorer(), page.query)
     assert dict(page.filters[1][2])["none such"] == "none such (none here)", "what is asked for is seen"
 
 

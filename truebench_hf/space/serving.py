@@ -226,9 +226,9 @@ def routes(board: BoardStore, title: str) -> list[Any]:
     return [Route(PLACE, picture), Route(JSON_PLACE, results)]
 
 
-def board_json(snapshot: Snapshot, asked: Asked) -> dict[str, Any]:
+def board_json(snapshot: Snapshot, query: Asked) -> dict[str, Any]:
     """Return a group of results: what it is, who leads, a record per row with every score, and where other groups are."""
-    all_boards, board, group = found(snapshot, asked)
+    all_boards, board, group = found(snapshot, query)
     rows = [
         {
             "name": entry.name, "rank": entry.rank, "last_rank": entry.last, "source": entry.source,
@@ -251,7 +251,7 @@ def board_json(snapshot: Snapshot, asked: Asked) -> dict[str, Any]:
     }
 
 
-def draw(title: str, shown: Page) -> bytes:
+def draw(title: str, first_page: Page) -> bytes:
     """The first lines of a page's table with their scores as bars, as PNG."""
     from PIL import Image, ImageDraw, ImageFont
 
@@ -269,8 +269,8 @@ def draw(title: str, shown: Page) -> bytes:
         return _BARS + (SIZE[0] - _EDGE - 100 - _BARS) * percent / 100
 
     write(_EDGE, 90, title, 46)
-    write(_EDGE, 160, shown.heading or "No results yet", 30, _SOFT)
-    rows = [row for row in shown.table.rows if row.bar.sort is not None][:_ROWS]
+    write(_EDGE, 160, first_page.heading or "No results yet", 30, _SOFT)
+    rows = [row for row in first_page.table.rows if row.bar.sort is not None][:_ROWS]
     for place, row in enumerate(rows):
         y = _TOP + _LINE * place
         write(_EDGE, y, row.name, 28, room=_BARS - _EDGE - 30)

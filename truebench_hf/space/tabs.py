@@ -32,22 +32,22 @@ class LeaderboardTab:
         self.board, self.items = board, items or RecentItems()
         self._pages = Recent[str](_KEPT)
 
-    def html(self, asked: Asked) -> str:
+    def html(self, query: Asked) -> str:
         """The board that is asked for, as HTML."""
         snapshot = self.board.snapshot
 
         def draw() -> str:
-            drawn = page.page(snapshot, asked)
+            drawn = page.page(snapshot, query)
             kind, what = drawn.board.kind.name, drawn.group.what if drawn.group else ""
             notes = PAPERS[kind].notes if what == "paper" and kind in PAPERS else ()
             notes = (_SUBMITTED,) if what == "submitted" else notes
             return filled("board.html.jinja", page=drawn, heading=boards.heading, few=FEW, notes=notes)
 
-        return self._pages.of((snapshot.version, asked), draw)
+        return self._pages.of((snapshot.version, query), draw)
 
-    def model(self, asked: Asked, key: str) -> str:
+    def model(self, query: Asked, key: str) -> str:
         """A model of the group that is asked for, opened; says so where it is there no longer."""
-        _, board, group = page.found(self.board.snapshot, asked)
+        _, board, group = page.found(self.board.snapshot, query)
         entry = next((e for e in (group.entries if group else ()) if e.key == key), None)
         if entry is None or group is None:
             return "<p>This result is not on the board, or no longer.</p>"
@@ -58,21 +58,21 @@ class LeaderboardTab:
             known = None  # there are no conversations that can be read
         return filled("model.html.jinja", model=opened(board.kind, group, entry, known))
 
-    def csv(self, asked: Asked) -> str:
+    def csv(self, query: Asked) -> str:
         """The group that is asked for with every column, as CSV."""
-        _, board, group = page.found(self.board.snapshot, asked)
+        _, board, group = page.found(self.board.snapshot, query)
         return table.to_csv(board.kind, group.entries if group else ())
 
 
-def judges_html(board: BoardStore, asked: AskedJudges) -> str:
+def judges_html(board: BoardStore, query: AskedJudges) -> str:
     """The page of judges that is asked for, as HTML: measured here and as printed, each in charts of its own."""
-    drawn = judges.page(board.snapshot, asked)
+    drawn = judges.page(board.snapshot, query)
     return filled("judges.html.jinja", page=drawn, templates=judges.facts(), model=words.model)
 
 
-def explorer_html(board: BoardStore, explorer: Explorer, asked: AskedConversations) -> str:
+def explorer_html(board: BoardStore, explorer: Explorer, query: AskedConversations) -> str:
     """The page of conversations that is asked for, as HTML."""
-    return filled("explorer.html.jinja", page=explorer.page(board.snapshot, asked))
+    return filled("explorer.html.jinja", page=explorer.page(board.snapshot, query))
 
 
 def leaderboard_tab(ours: LeaderboardTab) -> None:

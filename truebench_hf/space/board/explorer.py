@@ -48,7 +48,7 @@ class ListedConversation:
 class ExplorerPage:
     """What the template draws. `problem` says what is wrong with what was asked; `counted` is how many are shown of how many."""
 
-    asked: AskedConversations
+    query: AskedConversations
     run: str
     runs: _Choices
     others: _Choices
@@ -69,9 +69,9 @@ class ExplorerPage:
 
     def at(self, name: str) -> str:
         """The address of a conversation of the list."""
-        filters = dict(zip(("language", "category", "outcome", "failed"), self.asked.filters, strict=True))
-        pairs = {"tab": "explorer", "run": self.run, "id": name, "beside": self.asked.beside, **filters}
-        return urlencode({key: value for key, value in (pairs | {"show": self.asked.show}).items() if value})
+        filters = dict(zip(("language", "category", "outcome", "failed"), self.query.filters, strict=True))
+        pairs = {"tab": "explorer", "run": self.run, "id": name, "beside": self.query.beside, **filters}
+        return urlencode({key: value for key, value in (pairs | {"show": self.query.show}).items() if value})
 
 
 _WORDS = {"yes": "Passed", "no": "Failed", "open": "Unscored"}
@@ -85,20 +85,20 @@ class Explorer:
         self.items = items or RecentItems()
         self.comparisons = Comparisons()
 
-    def page(self, snapshot: Snapshot, asked: AskedConversations) -> ExplorerPage:
+    def page(self, snapshot: Snapshot, query: AskedConversations) -> ExplorerPage:
         """The page that is asked for; what is not there is said."""
         all_runs = tuple(_runs(snapshot))
-        run = asked.run or all_runs[0][1][0][0]
+        run = query.run or all_runs[0][1][0][0]
         items, problem = self._read(snapshot, run)
-        other = asked.beside if asked.beside != run else ""
+        other = query.beside if query.beside != run else ""
         beside, without = self._read(snapshot, other) if other else ({}, "")
         entry, second = snapshot.entry(run), snapshot.entry(other) if other and not without else None
-        chosen = select(items, asked, beside if other and not without else None)
+        chosen = select(items, query, beside if other and not without else None)
         names = [item.name for item in chosen]
-        name, wrong = _chosen(asked, items, names)
+        name, wrong = _chosen(query, items, names)
         place = names.index(name) if name in names else -1
         numbers = max(1, -(-len(chosen) // LISTED))
-        number = min(asked.page or max(place, 0) // LISTED + 1, numbers)
+        number = min(query.page or max(place, 0) // LISTED + 1, numbers)
         sides: list[ExplorerItem | str] = [items[name]] if name else []
         if other and name:
             sides.append(beside.get(name, without or "This run has no such conversation."))
@@ -110,13 +110,13 @@ class Explorer:
         ]  # fmt: skip
         known = not problem and (name or not wrong)  # what is not there stays in the address as it was asked for
         return ExplorerPage(
-            asked, run, _with(all_runs, run), _with(tuple(pair for pair in comparable if pair[1]), other),
-            tuple(_filters(items, asked, entry, second)), any(asked.filters),
+            query, run, _with(all_runs, run), _with(tuple(pair for pair in comparable if pair[1]), other),
+            tuple(_filters(items, query, entry, second)), any(query.filters),
             f"{len(chosen):,} of {len(items):,}" if items else "",
             more if any(item.ended != UNANSWERED for item in chosen) else "", number, numbers,
             tuple(_line(item, beside, item.name == name) for item in chosen[(number - 1) * LISTED : number * LISTED]),
             names[place - 1] if place > 0 else "", names[place + 1] if 0 <= place < len(names) - 1 else "",
-            shown(sides, asked.markdown) if sides else None, problem or wrong,
+            shown(sides, query.markdown) if sides else None, problem or wrong,
             urlencode({"run": run} | ({"id": name} if known else {})),
             self.comparisons.head(entry, second, items, beside) if entry and second and items else None,
             _WORDS_OF_JUDGES if entry and entry.kind == JUDGES else _WORDS,
@@ -134,15 +134,15 @@ class Explorer:
             return {}, f"{reason[:1].upper()}{reason[1:]}."
 
 
-def _chosen(asked: AskedConversations, items: Items, names: list[str]) -> tuple[str, str]:
+def _chosen(query: AskedConversations, items: Items, names: list[str]) -> tuple[str, str]:
     """The name of the conversation to show ("": none), and what is wrong with the one that was asked for."""
-    if asked.id and asked.id not in items:
-        return "", f"This run has no conversation “{asked.id}”. Choose one from the list." if items else ""
-    for name in (asked.id, asked.near):
+    if query.id and query.id not in items:
+        return "", f"This run has no conversation “{query.id}”. Choose one from the list." if items else ""
+    for name in (query.id, query.near):
         if name in names:
             return name, ""
-    if asked.id and names:
-        return names[0], f"Conversation “{asked.id}” does not pass this filter. Shown is the first that does."
+    if query.id and names:
+        return names[0], f"Conversation “{query.id}” does not pass this filter. Shown is the first that does."
     return (names[0] if names else ""), ""
 
 
@@ -177,7 +177,7 @@ def _with(choices: _Choices, key: str) -> _Choices:
 
 
 def _filters(
-    items: Items, asked: AskedConversations, entry: BoardEntry | None, second: BoardEntry | None
+    items: Items, query: AskedConversations, entry: BoardEntry | None, second: BoardEntry | None
 ) -> Iterator[tuple[str, str, _Options]]:
     """Name, label and options of each; one that is asked for and that nothing here has is named as such."""
     all_ended = {item.ended for item in items.values()}
@@ -190,9 +190,9 @@ def _filters(
     instances = [item.judged.instance for item in items.values()]
     languages = sorted((words.column(i.language), i.language) for i in instances if i.language)
     for name, label, options, current in (
-        ("language", "Language", {value: text for text, value in languages}, asked.language),
-        ("category", "Category", {i.category: i.category for i in instances if i.category}, asked.category),
-        ("outcome", "Outcome", outcomes, asked.outcome),
+        ("language", "Language", {value: text for text, value in languages}, query.language),
+        ("category", "Category", {i.category: i.category for i in instances if i.category}, query.category),
+        ("outcome", "Outcome", outcomes, query.outcome),
     ):
         none_here = {current: f"{current} (none here)"} if current and current not in options else {}
         yield name, label, tuple((options | none_here).items())
@@ -206,16 +206,16 @@ def _line(item: ExplorerItem, beside: Items, current: bool) -> ListedConversatio
     return ListedConversation(item.name, instance.language, about, ended, also, shortened(item.opening, 90), current)
 
 
-def select(items: Items, asked: AskedConversations, beside: Items | None = None) -> list[ExplorerItem]:
+def select(items: Items, query: AskedConversations, beside: Items | None = None) -> list[ExplorerItem]:
     """The conversations that pass a filter, failures first; beside those of another run what only that one passes."""
-    chosen = [item for item in items.values() if _passes(item, asked, beside)]
+    chosen = [item for item in items.values() if _passes(item, query, beside)]
     if beside is None:
         return sorted(chosen, key=lambda item: (*OUTCOMES, UNANSWERED).index(item.ended))
     return sorted(chosen, key=lambda item: ORDER.index(related(item, beside.get(item.name))))
 
 
-def _passes(item: ExplorerItem, asked: AskedConversations, beside: Items | None) -> bool:
-    language, category, ended, failed = asked.filters
+def _passes(item: ExplorerItem, query: AskedConversations, beside: Items | None) -> bool:
+    language, category, ended, failed = query.filters
     instance, text, other = item.judged.instance, failed.casefold(), beside.get(item.name) if beside else None
     if language not in ("", instance.language) or category not in ("", instance.category):
         return False

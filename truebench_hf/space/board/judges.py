@@ -82,7 +82,7 @@ class JudgesPage:
     published: tuple[tuple[str, str], ...]  # (address, title) of what papers print of judges, on the leaderboard
 
 
-def page(snapshot: Snapshot, asked: AskedJudges) -> JudgesPage:
+def page(snapshot: Snapshot, query: AskedJudges) -> JudgesPage:
     """The page that is asked for, or what comes nearest to it."""
     measured = sets(snapshot)
     published = tuple(
@@ -92,12 +92,12 @@ def page(snapshot: Snapshot, asked: AskedJudges) -> JudgesPage:
     )  # fmt: skip
     if not measured:
         return JudgesPage(None, "", "", (), {}, published)
-    chosen = next((group for group in measured if group.id == asked.set), measured[0])
+    chosen = next((group for group in measured if group.id == query.set), measured[0])
     others: dict[str, list[Set]] = {}
     for group in measured:
         if group is not chosen:
             others.setdefault(HEADINGS[group.what], []).append(group)
-    judge = asked.judge if asked.judge in chosen.judges else chosen.judges[0]
+    judge = query.judge if query.judge in chosen.judges else chosen.judges[0]
     drawn = by_paradigm(chosen), by_type(chosen, judge)
     return JudgesPage(chosen, HEADINGS[chosen.what], judge, drawn, others, published)
 

@@ -104,21 +104,21 @@ class Page:
     stale: str
 
 
-def found(snapshot: Snapshot, asked: Asked) -> tuple[tuple[OneBoard, ...], OneBoard, BoardGroup | None]:
+def found(snapshot: Snapshot, query: Asked) -> tuple[tuple[OneBoard, ...], OneBoard, BoardGroup | None]:
     """All boards, and the board and group that are asked for, or else the first."""
     all_boards = boards.boards(snapshot)
-    board = next((board for board in all_boards if board.id == asked.board), all_boards[0])
-    return all_boards, board, board.group(asked.group)
+    board = next((board for board in all_boards if board.id == query.board), all_boards[0])
+    return all_boards, board, board.group(query.group)
 
 
-def page(snapshot: Snapshot, asked: Asked) -> Page:
+def page(snapshot: Snapshot, query: Asked) -> Page:
     """The page that is asked for, or what comes nearest to it."""
-    all_boards, board, group = found(snapshot, asked)
+    all_boards, board, group = found(snapshot, query)
     kind, entries = board.kind, group.entries if group else ()
     scored = {name for entry in entries for name, score in entry.scores.items() if score.value is not None}
     scored_views = [name for name, heads in kind.groups.items() if any(kind.scores[head] in scored for head in heads)]
     views = (*scored_views, ABOUT, CHART)
-    view = asked.view if asked.view in views else views[0]
+    view = query.view if query.view in views else views[0]
     published, others = group is not None and group.what == "paper", dict[str, list[BoardGroup]]()
     for other in board.published if published else board.ours:
         if other is not group:

@@ -77,7 +77,7 @@ class BoardStore:
                 named, ranked, _ = table.ranked(kinds, plain, self._outcomes())
                 self._show(ranked, named, ties_known=True)
 
-    def start(self, every: float) -> threading.Thread:
+    def start(self, seconds: float) -> threading.Thread:
         """Refresh every so many seconds in a thread that ends with the process."""
 
         def work() -> None:
@@ -91,7 +91,7 @@ class BoardStore:
                         last = message
                         warn(message)
                 self.ready.set()
-                time.sleep(every)
+                time.sleep(seconds)
 
         thread = threading.Thread(target=work, name="board", daemon=True)
         thread.start()

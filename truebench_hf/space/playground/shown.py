@@ -53,9 +53,9 @@ def outcome(verdicts: Sequence[Verdict], tiny: bool) -> ShownOutcome:
     return ShownOutcome(kind, f"{head}{guess}", f"{', '.join(parts)}{behind}.")
 
 
-def outcome_html(found: ShownOutcome) -> str:
+def outcome_html(result: ShownOutcome) -> str:
     """What it comes to, in its colour."""
-    return macro(_TEMPLATE, "head", found)
+    return macro(_TEMPLATE, "head", result)
 
 
 def verdicts_html(verdicts: Sequence[Verdict], waiting: Sequence[str] = (), tiny: bool = False) -> str:
