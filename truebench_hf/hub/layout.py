@@ -73,8 +73,9 @@ def table_of(run_id: str, info: Mapping[str, Any], board: Board | None, figures:
         return [run | {"reason": f"scores no models; its figures are in {', '.join(figures)}"}]
     columns, rows = {column.name: column for column in board.columns}, []
     for row in board.rows:
-        name, revision, provider, _ = _model(row, info)
-        line: dict[str, Any] = run | {"model": name, "revision": revision, "provider": provider, "setting": row.setting}
+        model, revision, provider, _ = _model(row, info)
+        line: dict[str, Any] = run | {"model": model, "revision": revision, "provider": provider}
+        line["setting"] = row.setting
         line["measurement"] = _measurement(row, board, info)
         if judge := row.facts.get("Judge"):
             line["judge"] = judge
