@@ -56,14 +56,14 @@ _SAMPLING = ("sampling", "temperature", "top_p", "repetition_penalty", "max_toke
 def table_of(run_id: str, info: Mapping[str, Any], board: Board | None, figures: Iterable[str] = ()) -> Rows:
     """The rows of a published run: one for each model and score of its board, or one that names the `figures`."""
     settings, session = _object(info.get("settings")), (info.get("sessions") or [{}])[-1]
-    data, _, revision = str(settings.get("data") or "").partition("@")
+    data, _, data_revision = str(settings.get("data") or "").partition("@")
     release = task_of(str(settings.get("data_sha256")))
     run = dict.fromkeys(COLUMNS) | {
         "run": run_id,
         "kind": info["kind"],
         "judge": " + ".join(models_named(settings, "judges", "judge")) or None,
         "data": data or None,
-        "data_revision": release[0] if release else revision or None,
+        "data_revision": release[0] if release else data_revision or None,
         "data_sha256": settings.get("data_sha256"),
         "submitted": bool(info.get("submitted")),
         "finished": session.get("finished"),
