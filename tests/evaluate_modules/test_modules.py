@@ -109,8 +109,7 @@ def test_the_app_builds_a_page_and_computes_its_own_example(name: str) -> None:
     assert spec.loader is not None
     app = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(app)
-    texts = [json.dumps(app.EXAMPLE[column]) for column in app.EXAMPLE]
-    values = app.demo.fn(*texts)
+    values = app.demo.fn(*(field.value for field in app.demo.input_components))
     assert any(isinstance(value, float) for value in values.values())
 
 
@@ -128,7 +127,7 @@ def test_the_app_says_in_words_what_is_wrong(load: Any, typed: str, shown: str) 
 
     from truebench_hf.evaluate_modules.widget import metric_widget
 
-    demo = metric_widget(load("rubric_agreement"), {"predictions": ["yes", "no"], "references": ["yes", "no"]})
+    demo = metric_widget(load("rubric_agreement"))
     with pytest.raises(gr.Error, match=shown):
         demo.fn(typed, '["yes", "no"]')
 

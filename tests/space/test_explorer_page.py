@@ -49,7 +49,7 @@ def test_failures_come_first_and_the_list_says_how_many_of_all(board: BoardStore
     assert [line.current for line in page.lines] == [True, *[False] * 35], "the first failure is shown"
     assert page.shown is not None
     assert page.shown.name.startswith(f"{page.lines[0].name} · ")
-    assert (page.before, page.after, parse_qs(page.said)["id"]) == ("", page.lines[1].name, [page.lines[0].name])
+    assert (page.before, page.after, parse_qs(page.address)["id"]) == ("", page.lines[1].name, [page.lines[0].name])
 
 
 def test_filters(board: BoardStore) -> None:
@@ -61,8 +61,8 @@ def test_filters(board: BoardStore) -> None:
     assert german
     assert all(item.judged.instance.language == "DE" and item.ended == "passed" for item in german)
     page = _page(board, run=_key(board, "Alpha"), language="DE", category="none such")
-    assert (page.counted, page.lines, page.shown, page.said.endswith("&id=")) == ("0 of 36", (), None, True)
-    assert "No conversation passes this filter." in explorer_html(board, Explorer(), page.asked)
+    assert (page.counted, page.lines, page.shown, page.address.endswith("&id=")) == ("0 of 36", (), None, True)
+    assert "No conversation passes this filter." in explorer_html(board, Explorer(), page.query)
     assert dict(page.filters[1][2])["none such"] == "none such (none here)", "what is asked for is seen"
 
 
@@ -73,13 +73,13 @@ def test_no_unrelated_conversation_under_a_filter(board: BoardStore) -> None:
     assert german.shown is not None
     assert "German" in german.shown.name
     assert (
-        german.told
+        german.problem
         == f"Conversation “{english.lines[0].name}” does not pass this filter. Shown is the first that does."
     )
     kept = _page(board, run=key, language="EN", near=english.lines[2].name)
-    assert ([line.current for line in kept.lines[:3]], kept.told) == ([False, False, True], "")
+    assert ([line.current for line in kept.lines[:3]], kept.problem) == ([False, False, True], "")
     gone = _page(board, run=key, language="DE", near=english.lines[2].name)
-    assert (gone.lines[0].current, gone.told) == (True, "")
+    assert (gone.lines[0].current, gone.problem) == (True, "")
 
 
 @pytest.mark.parametrize(
@@ -92,20 +92,20 @@ def test_no_unrelated_conversation_under_a_filter(board: BoardStore) -> None:
 )
 def test_what_is_not_there_is_said_and_not_replaced(board: BoardStore, asked: dict[str, str], told: str) -> None:
     page = _page(board, **asked)
-    assert (page.told, page.shown) == (told, None)
-    assert "id" not in parse_qs(page.said)
+    assert (page.problem, page.shown) == (told, None)
+    assert "id" not in parse_qs(page.address)
     if "run" in asked:
         assert page.runs[0] == ("Not to be chosen here", ((asked["run"], asked["run"]),))
 
 
 def test_a_published_result_and_a_broken_file_have_no_conversations(board: BoardStore, tmp_path: Path) -> None:
     paper = _key(board, "o1")
-    assert _page(board, run=paper).told == "This entry has no conversations to show."
+    assert _page(board, run=paper).problem == "This entry has no conversations to show."
     broken = many_runs(tmp_path, 1, 3)
     (broken / "run000" / "judgments.jsonl").write_text("{")
     other = BoardStore([broken])
     page = _page(other, run=_key(other, "Model-000"))
-    assert page.told == "The judgments of this run cannot be read."
+    assert page.problem == "The judgments of this run cannot be read."
 
 
 def test_long_lists_have_pages_and_the_one_with_the_conversation_is_first(board: BoardStore) -> None:

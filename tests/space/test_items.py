@@ -89,7 +89,8 @@ def test_a_procedure_stands_step_by_step_beside_its_conversation(hotel: Path) ->
         ("", "Skipped", ("yes", "no", "–"), None),
     ]  # fmt: skip
     assert [check.is_branch for check in page.shown.checks] == [False, True, False]
-    assert [said.number for round in page.shown.rounds for part in (*round.asked, *round.parts[0].said) for said in [part]] == [1, 2, 3, 4]  # fmt: skip
+    messages = [message for turn in page.shown.rounds for message in (*turn.prompts, *turn.parts[0].messages)]
+    assert [message.number for message in messages] == [1, 2, 3, 4]
     assert "Message 1" in text
     assert SCRIPT in text, "as a text"
 

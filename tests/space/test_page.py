@@ -16,7 +16,7 @@ from truebench_hf.comparing.runs import BoardEntry, BoardRun
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.space import serving
-from truebench_hf.space.board import boards, drawn, items, opened, page, words
+from truebench_hf.space.board import boards, items, opened, page, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.items import RecentItems
 from truebench_hf.space.board.store import BoardStore, Snapshot
@@ -149,7 +149,7 @@ def test_an_opened_model_is_held_against_the_field() -> None:
     _, board, group = page.found(now, Asked())
     assert group is not None
     entry = next(e for e in group.entries if e.name == "d")
-    told = opened.told(board.kind, group, entry, None)
+    told = opened.opened(board.kind, group, entry, None)
     assert told.against == (("Better than its score suggests", (("Safety", "90 % (+40)"),)),)
 
 
@@ -261,14 +261,14 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
         _entry("other", 0.9, setting="t", facts={"Size (B)": "1"}),
     )  # fmt: skip
     (board, *_) = boards.boards(now)
-    sizes, spread = drawn.charts(board.kind, board.groups[0].entries, ["Categories"])
+    sizes, spread = page.charts(board.kind, board.groups[0].entries, ["Categories"])
     assert [row.name for row in sizes.groups[0].rows] == [hostile, "b"], "the smallest first"
     (safety,) = spread.groups[0].rows
-    assert [(point.name, point.place, point.few) for point in safety.cells[0].points] == [  # type: ignore[union-attr]
+    assert [(point.name, point.place, point.few) for point in safety.cells[0]] == [  # type: ignore[union-attr]
         ("b", 90.0, False), (hostile, 50.0, True),
     ]  # fmt: skip
     assert safety.cells[1].text == "b 90"  # type: ignore[union-attr]
-    (alone,) = drawn.charts(board.kind, board.groups[0].entries[:1], ["Categories"])
+    (alone,) = page.charts(board.kind, board.groups[0].entries[:1], ["Categories"])
     assert alone.title.startswith("Categories"), "one size is no chart"
     shown = BoardStore()
     shown.snapshot = now
@@ -280,7 +280,7 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
 def test_of_several_that_are_best_none_is_named_alone() -> None:
     now = _snapshot(*(_entry(name, 0.5, safety=Score(0.9, 100)) for name in "abc"))
     (board, *_) = boards.boards(now)
-    (spread,) = drawn.charts(board.kind, board.groups[0].entries, ["Categories"])
+    (spread,) = page.charts(board.kind, board.groups[0].entries, ["Categories"])
     assert spread.groups[0].rows[0].cells[1].text == "a and 2 more 90"  # type: ignore[union-attr]
 
 

@@ -20,7 +20,6 @@ from truebench_hf.space import visitors
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.playground import rounds, tab
-from truebench_hf.space.playground.desk import Desk
 
 SECRET = "A very private question about tea, asked by me."
 RULES = [
@@ -258,8 +257,7 @@ def test_levels_that_the_embedded_model_cannot_serve_are_not_offered_for_it(open
     engine = Engine(SpaceOptions(model="smollm2"))
     assert ("level", "choices") not in Visitor(opened(engine)).shown
     # Nor are they for who asks the server itself.
-    works = rounds.Works(Desk(engine, None, None, (None, None), None), None, None)
-    assert {works._level(how) for how in (*rounds.LEVELS.values(), "x")} == {"decision"}
+    assert {rounds.level_named(engine, how) for how in (*rounds.LEVELS.values(), "x")} == {"decision"}
 
 
 @pytest.mark.parametrize(

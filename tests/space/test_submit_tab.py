@@ -26,20 +26,20 @@ def judgments(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_file_is_named_without_its_folder(judgments: Path, tmp_path: Path) -> None:
-    rows, said, ranked = submit._check(str(judgments))
+    rows, said, ranked = submit.check_file(str(judgments))
     assert (said, ranked) == ("The file holds together.", True)
     assert ("Model", "scripted:Alpha-7B.json") in rows
     assert "secret-folder" not in str(rows)
     (tmp_path / "few.jsonl").write_text("".join(judgments.read_text("utf-8").splitlines(keepends=True)[:5]))
-    _, said, ranked = submit._check(str(tmp_path / "few.jsonl"))
+    _, said, ranked = submit.check_file(str(tmp_path / "few.jsonl"))
     assert "It will not be ranked: 5 of the 2,485 tasks of v0.6.1." in said
     assert not ranked
     with pytest.raises(visitors.VisitorError, match=r"at most 64 MiB.*publish results"):
-        submit._check(None)  # nothing was chosen, or the server refused a larger file
+        submit.check_file(None)  # nothing was chosen, or the server refused a larger file
     (tmp_path / "torn.jsonl").write_text("{")
     for name, said in (("torn.jsonl", "torn.jsonl, line 1"), ("gone.jsonl", "gone.jsonl: cannot be read")):
         with pytest.raises(visitors.VisitorError, match=said) as refused:
-            submit._check(str(tmp_path / name))
+            submit.check_file(str(tmp_path / name))
         assert str(tmp_path) not in visitors.told(refused.value)
 
 
@@ -57,7 +57,7 @@ def test_the_same_file_is_queued_once(judgments: Path, tmp_path: Path) -> None:
                               revision="refs/pr/1") if f.endswith("/scores.parquet")]
                     h.upload_file(path_or_fileobj=b"merged", path_in_repo=name, repo_id={RESULTS!r}, repo_type="dataset")
                 try:
-                    said.append(submit._queue({str(judgments)!r}, {RESULTS!r}))
+                    said.append(submit.queue_file({str(judgments)!r}, {RESULTS!r}))
                 except visitors.VisitorError as error:
                     said.append(str(error))
             print(json.dumps(said))""")
@@ -82,7 +82,7 @@ def test_the_list_tells_states_and_reasons_as_text(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(submit, "submissions", lambda repo, most, known: FOUND)
     shown = Submissions(f"{RESULTS}@main")
     assert "Asking the Hub" in shown.html()
-    shown.renew()
+    shown.renewed()
     html = shown.html()
     assert '<a href="https://hub/1" target="_blank" rel="noopener">water</a>, judged by o3' in html
     assert '<b class="tb-word tb-no">refused</b>' in html
@@ -107,18 +107,18 @@ def test_a_hub_that_does_not_answer_is_named_and_asked_again(monkeypatch: pytest
     monkeypatch.setattr(submit, "submissions", hub)
     monkeypatch.setattr(submit, "_PATIENCE", 0.2)
     shown = Submissions(RESULTS)
-    shown.renew()
-    shown.renew()
+    shown.renewed()
+    shown.renewed()
     assert asked == [RESULTS], "asked a moment ago"
-    shown.renew(now=True)
+    shown.renewed(now=True)
     assert "Nothing could be had from the Hub since" in shown.html()
     assert "what stands here is older" in shown.html()
     assert "water" in shown.html(), "what is known stays"
-    shown.renew(now=True)
+    shown.renewed(now=True)
     assert "could be had" not in shown.html()
-    shown.renew(now=True)
+    shown.renewed(now=True)
     assert hung.is_set()
     assert "could be had" in shown.html(), "one that hangs is not waited for"
-    shown.renew(now=True)
+    shown.renewed(now=True)
     assert len(asked) == 4, "and no other is sent after it"
     hang.set()

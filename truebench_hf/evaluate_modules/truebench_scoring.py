@@ -20,7 +20,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import tri_valued
 from truebench_hf.options import from_values
 from truebench_hf.results.report import Report
-from truebench_hf.types import Criterion, Instance, Response, Verdict
+from truebench_hf.types import Instance, Response, Verdict
 
 _NOT_GIVEN = "(The instruction is not given; judge the response by the criteria alone.)"
 
@@ -88,59 +88,53 @@ def described(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def _described(references: Sequence[Any]) -> list[Instance]:
+    """An instance for each reference: a row of data, or criteria alone, which are given a prompt for each turn.
+
+    Several responses to one instance are rows of the same id here: each is put under an id of its own.
+    """
     seen: Counter[str] = Counter()
-    rows = [_apart(_row(reference, number), seen) for number, reference in enumerate(references)]
-    return instances.of_rows(Record(f"reference {number}", row) for number, row in enumerate(rows))
-
-
-def _apart(row: dict[str, Any], seen: Counter[str]) -> dict[str, Any]:
-    """The row under an id of its own: several responses to one instance are rows of the same id here."""
-    name = "id" if row.get("id") is not None else "index"
-    if row.get(name) is None:
-        return row
-    seen[str(row[name])] += 1
-    count = seen[str(row[name])]
-    return row if count == 1 else row | {name: f"{row[name]} ({count})"}
-
-
-def _row(reference: Any, number: int) -> Any:
-    """A row of data; criteria alone are given a prompt for each turn."""
-    if isinstance(reference, dict):
-        return reference
-    value = [reference] if isinstance(reference, str) else reference
-    if not isinstance(value, list):
-        raise UserError(f"reference {number}: give a row of data, or its criteria, not {reference!r:.80}")
-    turns = value if any(isinstance(entry, list) for entry in value) else [value]
-    return {"index": number, "input": [_NOT_GIVEN] * len(turns), "criteria": turns}
+    records = []
+    for number, reference in enumerate(references):
+        row = reference
+        if not isinstance(reference, dict):
+            criteria = [reference] if isinstance(reference, str) else reference
+            if not isinstance(criteria, list):
+                raise UserError(f"reference {number}: give a row of data, or its criteria, not {reference!r:.80}")
+            turns = criteria if any(isinstance(entry, list) for entry in criteria) else [criteria]
+            row = {"index": number, "input": [_NOT_GIVEN] * len(turns), "criteria": turns}
+        name = "id" if row.get("id") is not None else "index"
+        if row.get(name) is not None:
+            seen[str(row[name])] += 1
+            if (count := seen[str(row[name])]) > 1:
+                row = row | {name: f"{row[name]} ({count})"}
+        records.append(Record(f"reference {number}", row))
+    return instances.of_rows(records)
 
 
 def _response(instance: Instance, answers: Any) -> Response:
     texts = [answers] if isinstance(answers, str) else answers or []
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        texts = [None] * (len(instance.turns) + 1)
-    if len(texts) > len(instance.turns):
-        count = len(instance.turns)
+    count = len(instance.turns)
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts) or len(texts) > count:
         raise UserError(f"response to instance {instance.id}: give a text, or up to {count} of them, one per turn")
-    error = None if len(texts) == len(instance.turns) else f"turn {len(texts) + 1}: no response was given"
+    error = None if len(texts) == count else f"turn {len(texts) + 1}: no response was given"
     return Response(instance.id, "given responses", as_answered(instance, texts), ("",) * len(texts), error=error)
 
 
-def _ready(instance: Instance, labels_given: Any) -> Judged:
+def _ready(instance: Instance, labels: Any) -> Judged:
+    """An instance with ready labels as its verdicts."""
     wanted = [len(turn.criteria) for turn in instance.turns]
-    if labels_given is None:
-        labels_given = [[None] * count for count in wanted]
-    labels = labels_given if isinstance(labels_given, list) else [labels_given]
-    turns = labels if any(isinstance(label, list) for label in labels) else [labels]
+    if labels is None:
+        labels = [[None] * count for count in wanted]
+    row = labels if isinstance(labels, list) else [labels]
+    turns = row if any(isinstance(label, list) for label in row) else [row]
     turns = [turn if isinstance(turn, list) else [turn] for turn in turns]
     if [len(turn) for turn in turns] != wanted:
         raise UserError(f"verdicts on instance {instance.id}: give one label per criterion, {wanted} in its turns")
-    verdicts = tuple(
-        tuple(_verdict(criterion, label) for criterion, label in zip(turn.criteria, of, strict=True))
-        for turn, of in zip(instance.turns, turns, strict=True)
-    )
-    return Judged(instance, Response(instance.id, "given verdicts", ()), verdicts)
-
-
-def _verdict(criterion: Criterion, label: Any) -> Verdict:
-    known: Any = tri_valued(label, hint="; responses are judged with judge=SPEC")
-    return Verdict(criterion, known, "" if known else "no label was given")
+    verdicts = []
+    for turn, of in zip(instance.turns, turns, strict=True):
+        known: list[Any] = [tri_valued(label, hint="; responses are judged with judge=SPEC") for label in of]
+        pairs = zip(turn.criteria, known, strict=True)
+        verdicts.append(
+            tuple(Verdict(criterion, label, "" if label else "no label was given") for criterion, label in pairs)
+        )
+    return Judged(instance, Response(instance.id, "given verdicts", ()), tuple(verdicts))

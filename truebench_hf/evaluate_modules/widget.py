@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,38 +12,37 @@ from truebench_hf.extras import need
 _LONGEST = 200_000  # characters of one column: enough for a few thousand labels
 
 
-def widget_of(app: str, example: Mapping[str, Any]) -> Any:
-    """The interface of the metric that lies beside an `app.py`, whatever a Space calls the folder of both."""
+def widget_of(app: str) -> Any:
+    """The page of the metric that lies beside an `app.py`, whatever a Space calls the folder of both."""
     import evaluate
 
     (script,) = (path for path in Path(app).parent.glob("*.py") if path.name != "app.py")
-    return metric_widget(evaluate.load(str(script)), example)
+    return metric_widget(evaluate.load(str(script)))
 
 
-def metric_widget(metric: Any, example: Mapping[str, Any]) -> Any:
-    """A gradio interface with one JSON field per column of `example`, filled with it; launched by the caller.
+def metric_widget(metric: Any) -> Any:
+    """A gradio interface with one JSON field per column of a loaded metric, filled with its example; launched by the caller.
 
-    `metric` is a loaded `evaluate` metric. What is wrong with an input is shown in words, never as a traceback.
+    What is wrong with an input is shown in words, never as a traceback.
     """
     need("space", "gradio", what="the page of a metric")
     import gradio as gr
 
-    columns = list(example)
-
     def compute(*texts: str) -> Any:
         try:
-            return metric.compute(**{c: read_column(c, text) for c, text in zip(columns, texts, strict=True)})
+            return metric.compute(**{c: _column(c, text) for c, text in zip(metric.example, texts, strict=True)})
         except (UserError, ValueError) as error:
             raise gr.Error(str(error), print_exception=False) from error
         except (TypeError, AttributeError, LookupError) as error:  # a number where a list or an object should stand
-            message = f"an entry is not built like those of the example, {json.dumps(example, ensure_ascii=False)}"
-            raise gr.Error(f"{message}: {error}", print_exception=False) from error
+            example = json.dumps(metric.example, ensure_ascii=False)
+            message = f"an entry is not built like those of the example, {example}: {error}"
+            raise gr.Error(message, print_exception=False) from error
 
     return gr.Interface(
         fn=compute,
         inputs=[
-            gr.Textbox(json.dumps(example[c], ensure_ascii=False, indent=1), label=f"{c} (JSON)", lines=8)
-            for c in columns
+            gr.Textbox(json.dumps(column, ensure_ascii=False, indent=1), label=f"{name} (JSON)", lines=8)
+            for name, column in metric.example.items()
         ],
         outputs=gr.JSON(label="Values"),
         title=metric.name,
@@ -55,7 +53,7 @@ def metric_widget(metric: Any, example: Mapping[str, Any]) -> Any:
     )
 
 
-def read_column(name: str, text: str) -> list[Any]:
+def _column(name: str, text: str) -> list[Any]:
     """A column from what a visitor typed. Raises UserError where it is too long, not JSON, or not a list."""
     if len(text) > _LONGEST:
         raise UserError(f"{name}: more than {_LONGEST:,} characters; use the library for that much")

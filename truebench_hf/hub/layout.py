@@ -27,7 +27,7 @@ from truebench_hf.report.sections import interval, value
 from truebench_hf.report.table import Column, Table, pairs, what_was_run
 from truebench_hf.results.report import Report
 from truebench_hf.study.providers import identities, values
-from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
+from truebench_hf.study.ranking import Board, BoardRow
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
@@ -42,12 +42,8 @@ COLUMNS = {
 }  # fmt: skip
 Rows = list[dict[str, Any]]
 _FACTS = {
-    "Kind": "kind",
-    "Judge": "judge",
-    "Data": "data",
-    "SHA-256 of the data": "data_sha256",
-    "Finished": "finished",
-}
+    "Kind": "kind", "Judge": "judge", "Data": "data", "SHA-256 of the data": "data_sha256", "Finished": "finished",
+}  # fmt: skip
 
 ALL = "all"
 # By release and task of a benchmark's eval.yaml (the whole of it, each language, each category): the `data_hash` of its
@@ -61,14 +57,14 @@ _SAMPLING = ("sampling", "temperature", "top_p", "repetition_penalty", "max_toke
 def table_of(run_id: str, info: Mapping[str, Any], board: Board | None, figures: Iterable[str] = ()) -> Rows:
     """The rows of a published run: one for each model and score of its board, or one that names the `figures`."""
     settings, session = _object(info.get("settings")), (info.get("sessions") or [{}])[-1]
-    data, _, revision = str(settings.get("data") or "").partition("@")
+    data, _, data_revision = str(settings.get("data") or "").partition("@")
     release = task_of(str(settings.get("data_sha256")))
     run = dict.fromkeys(COLUMNS) | {
         "run": run_id,
         "kind": info["kind"],
         "judge": " + ".join(models_named(settings, "judges", "judge")) or None,
         "data": data or None,
-        "data_revision": release[0] if release else revision or None,
+        "data_revision": release[0] if release else data_revision or None,
         "data_sha256": settings.get("data_sha256"),
         "submitted": bool(info.get("submitted")),
         "finished": session.get("finished"),
@@ -76,14 +72,30 @@ def table_of(run_id: str, info: Mapping[str, Any], board: Board | None, figures:
     }
     if board is None:
         return [run | {"reason": f"scores no models; its figures are in {', '.join(figures)}"}]
-    columns = {column.name: column for column in board.columns}
-    rows = [
-        run | _line(row, board, info) | _cell(columns[name], score, board)
-        for row in board.rows
-        for name, score in row.scores.items()
-        if name in columns
+    columns, rows = {column.name: column for column in board.columns}, []
+    for row in board.rows:
+        model, revision, provider, _ = _model(row, info)
+        line: dict[str, Any] = run | {"model": model, "revision": revision, "provider": provider}
+        line["setting"] = row.setting
+        line["measurement"] = _measurement(row, board, info)
+        if judge := row.facts.get("Judge"):
+            line["judge"] = judge
+        for column, score in ((columns[name], score) for name, score in row.scores.items() if name in columns):
+            low, high = score.ci95 or (None, None)
+            rows.append(line | {
+                "score": column.name, "title": f"{column.group}: {column.title}" if column.group else column.title,
+                "main": column.name == board.main, "lower_is_better": board.order == "ascending",
+                "share": column.percent, "value": score.value, "low": low, "high": high, "n": score.n,
+                "unscored": score.unscored, "reason": reason(score),
+            })  # fmt: skip
+    # Half a character can stand in no table.
+    return [
+        {
+            name: cell.encode("utf-8", "replace").decode() if isinstance(cell, str) else cell
+            for name, cell in row.items()
+        }
+        for row in rows
     ]
-    return [{name: _whole(value) for name, value in row.items()} for row in rows]
 
 
 def measurements(info: Mapping[str, Any], board: Board) -> list[str]:
@@ -139,15 +151,8 @@ def report_page(rows: Rows, board: Board | None, notes: Sequence[str] = ()) -> I
 
 def task_of(data_sha256: str) -> tuple[str, str] | None:
     """(release, task) of the data with this hash; None where it is neither a whole release nor one of its tasks."""
-    return next(
-        (
-            (release, task)
-            for release, of in PARTS.items()
-            for task, part_sha256 in of.items()
-            if part_sha256 == data_sha256
-        ),
-        None,
-    )
+    parts = ((release, task, part) for release, tasks in PARTS.items() for task, part in tasks.items())
+    return next(((release, task) for release, task, part in parts if part == data_sha256), None)
 
 
 def scores_by_task(task: str, report: Report) -> dict[str, Score]:
@@ -173,29 +178,6 @@ def reason(score: Score) -> str | None:
     if score.n:
         return f"a part of it has nothing decided: {score.n} are decided, {score.unscored} are not"
     return f"none of {score.unscored} is decided" if score.unscored else "nothing of it was measured"
-
-
-def _line(row: BoardRow, board: Board, info: Mapping[str, Any]) -> dict[str, Any]:
-    """What a line of a board says of its model and how it was judged."""
-    name, revision, provider, _ = _model(row, info)
-    judge = {"judge": row.facts.get("Judge")} if row.facts.get("Judge") else {}
-    return judge | {
-        "model": name,
-        "revision": revision,
-        "provider": provider,
-        "setting": row.setting,
-        "measurement": _measurement(row, board, info),
-    }
-
-
-def _cell(column: BoardColumn, score: Score, board: Board) -> dict[str, Any]:
-    low, high = score.ci95 or (None, None)
-    return {
-        "score": column.name, "title": f"{column.group}: {column.title}" if column.group else column.title,
-        "main": column.name == board.main, "lower_is_better": board.order == "ascending", "share": column.percent,
-        "value": score.value, "low": low, "high": high, "n": score.n, "unscored": score.unscored,
-        "reason": reason(score),
-    }  # fmt: skip
 
 
 _COLUMNS = (
@@ -236,28 +218,17 @@ def _model(row: BoardRow, info: Mapping[str, Any]) -> tuple[str, str | None, str
     sampling = {option: settings[option] for option in _SAMPLING if option in settings}
     if options := _object(identity.get("options")):
         sampling["options"] = options
-    return name, _revision(key, identity, info.get("served")), provider, sampling
-
-
-def _revision(key: str, identity: Mapping[str, Any], served: Any) -> str | None:
-    """The revision that was asked for, that of the weights, or the dated name by which the model calls itself."""
-    if named := identity.get("revision"):
-        return str(named)
-    model_asked = _last_part(str(identity.get("model") or ""))
-    served_as = values(served, key, "revision") or [
-        name for name in values(served, key, "model") if _last_part(name) != model_asked
-    ]
-    return served_as[0] if len(served_as) == 1 else None
+    # The revision that was asked for, that of the weights, or the dated name by which the model calls itself.
+    served, own = info.get("served"), _last_part(str(identity.get("model") or ""))
+    named = [dated for dated in values(served, key, "model") if _last_part(dated) != own]
+    served_as = values(served, key, "revision") or named
+    revision = identity.get("revision") or (served_as[0] if len(served_as) == 1 else None)
+    return name, revision and str(revision), provider, sampling
 
 
 def _last_part(model: str) -> str:
     """A model's name without organisation, case and what stands behind a colon."""
     return model.rpartition("/")[2].partition(":")[0].casefold()
-
-
-def _whole(content: Any) -> Any:
-    """A text without half characters, which no table can hold."""
-    return content.encode("utf-8", "replace").decode() if isinstance(content, str) else content
 
 
 def _object(content: Any) -> Mapping[str, Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from truebench_hf.benchmarks.truebench.board import one_model
 from truebench_hf.errors import UserError
@@ -18,7 +20,6 @@ from truebench_hf.report.sections import percent
 from truebench_hf.results.folder import Results
 from truebench_hf.study.providers import providers
 from truebench_hf.text import anonymous
-from truebench_hf.types import Score
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
@@ -51,6 +52,9 @@ def page(
     UserError on bad names, on what `entries` finds, on the run of another model without `force`, and, without `dry_run`,
     where the model's repository is not there.
     """
+    import yaml
+    from huggingface_hub import eval_result_entries_to_yaml
+
     check_name(model_repo, "--model-repo")
     if variant and not variant.replace("-", "").replace("_", "").isalnum():
         raise UserError(f"--variant {variant}: use letters, digits, - and _")
@@ -63,34 +67,31 @@ def page(
     if not dry_run:
         with hub_errors(model_repo):
             hub_api().repo_info(model_repo)
-            more = _owner(results_repo) | _commit(page_entries[0])
+            more = _known_to_the_hub(results_repo, page_entries[0])
         page_entries = [replace(entry, **more) for entry in page_entries]
     part = page_entries[0].task_id if page_entries[0].task_id != ALL else ""
     name = "-".join(filter(None, ("truebench", part, variant)))
-    return ModelPage(model_repo, f".eval_results/{name}.yaml", entries_yaml(page_entries))
+    content = yaml.safe_dump(eval_result_entries_to_yaml(page_entries), sort_keys=False, allow_unicode=True)
+    return ModelPage(model_repo, f".eval_results/{name}.yaml", content)
 
 
-def _owner(results_repo: str | None) -> dict[str, Any]:
-    """Whose results they are: the organisation of the results data set, or its user, where that is one's own."""
-    if not results_repo:
-        return {}
-    owner, me = results_repo.partition("/")[0], hub_api().whoami()
-    if owner in [org.get("name") for org in me.get("orgs") or ()]:
-        return {"source_org": owner}
-    return {"source_user": owner} if owner == me.get("name") else {}
-
-
-def _commit(entry: EvalResultEntry) -> dict[str, Any]:
-    """The commit of the benchmark's data set that a branch or tag stands for, as the Hub wants it; as told where the Hub
-    does not know it."""
+def _known_to_the_hub(results_repo: str | None, entry: EvalResultEntry) -> dict[str, Any]:
+    """Whose results they are, where that is oneself or one's organisation, and the commit of the benchmark's data set that
+    a branch or tag stands for, as the Hub wants it; as told where the Hub does not know it."""
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
-    if entry.dataset_revision is None:
-        return {}
-    try:
-        return {"dataset_revision": hub_api().dataset_info(entry.dataset_id, revision=entry.dataset_revision).sha}
-    except (RepositoryNotFoundError, RevisionNotFoundError):
-        return {}
+    more: dict[str, Any] = {}
+    if results_repo:
+        owner, me = results_repo.partition("/")[0], hub_api().whoami()
+        if owner in [org.get("name") for org in me.get("orgs") or ()]:
+            more["source_org"] = owner
+        elif owner == me.get("name"):
+            more["source_user"] = owner
+    if entry.dataset_revision is not None:
+        with suppress(RepositoryNotFoundError, RevisionNotFoundError):
+            commit = hub_api().dataset_info(entry.dataset_id, revision=entry.dataset_revision).sha
+            more["dataset_revision"] = commit
+    return more
 
 
 def publish_page(result_page: ModelPage, *, create_pr: bool = True, dry_run: bool = False) -> Pushed:
@@ -99,16 +100,8 @@ def publish_page(result_page: ModelPage, *, create_pr: bool = True, dry_run: boo
         file = Path(folder, result_page.path)
         file.parent.mkdir()
         file.write_text(result_page.content, encoding="utf-8")
-        message = "Add TRUEBench results"
-        return push_folder(
-            Path(folder),
-            result_page.model_repo,
-            "model",
-            create_pr=create_pr,
-            dry_run=dry_run,
-            message=message,
-            create=False,
-        )
+        how: Any = {"create_pr": create_pr, "dry_run": dry_run, "create": False}
+        return push_folder(Path(folder), result_page.model_repo, "model", message="Add TRUEBench results", **how)
 
 
 def entries(
@@ -121,6 +114,8 @@ def entries(
     several models they are those of the `model` named. Raises UserError for a run over anything else, whose score must
     not stand beside those of others, and, without `force`, for one over another data set on the Hub.
     """
+    from huggingface_hub import EvalResultEntry, constants
+
     name, wanted = name_and_revision(dataset, "--dataset")
     with tempfile.TemporaryDirectory() as folder:
         staged = stage_run(Path(run), Path(folder), model)
@@ -136,40 +131,25 @@ def entries(
     samples = f"; mean of {settings['samples']} samples" if settings.get("samples", 1) > 1 else ""
     by = providers(settings, info.get("served") or {}).get(str(settings.get("model")))
     run_by = f"; run by {by}" if by else ""
-    how = _how_judged(staged, settings, f"data {release} (SHA-256 {settings['data_sha256'][:12]}){samples}{run_by}")
-    source = _source(results_repo, revision, staged.run_id)
-    source |= {"date": (info.get("sessions") or [{}])[-1].get("finished"), "dataset_revision": wanted or None}
-    return [_entry(name, task, score, how, source) for task, score in scores.items()]
-
-
-def entries_yaml(items: Sequence[EvalResultEntry]) -> str:
-    """The content of an `.eval_results` file."""
-    import yaml
-    from huggingface_hub import eval_result_entries_to_yaml
-
-    return str(yaml.safe_dump(eval_result_entries_to_yaml([*items]), sort_keys=False, allow_unicode=True))
-
-
-def _entry(dataset: str, task: str, score: Score, how: str, source: Mapping[str, Any]) -> EvalResultEntry:
-    from huggingface_hub import EvalResultEntry
-
-    assert score.value is not None
-    low, high = score.ci95 or (0.0, 0.0)
-    unscored = f", {score.unscored} unscored" if score.unscored else ""
-    notes = f"{how}; n={score.n}{unscored}; 95% CI {percent(low, 1)} to {percent(high, 1)}"
-    return EvalResultEntry(dataset_id=dataset, task_id=task, value=round(100 * score.value, 2), notes=notes, **source)
-
-
-def _source(results_repo: str | None, revision: str | None, run_id: str) -> dict[str, Any]:
-    """Where the run with all its judgments is, if it is anywhere."""
-    from urllib.parse import quote
-
-    from huggingface_hub import constants
-
-    if not results_repo:
-        return {}
-    url = f"{constants.ENDPOINT}/datasets/{results_repo}/tree/{quote(revision or 'main', safe='')}/{RUNS}/{run_id}"
-    return {"source_url": url, "source_name": "Run with all judgments"}
+    # What tells this variant from others: judge, level and data.
+    level, rule = settings.get("judging", {}).get("level"), settings.get("protocol")
+    judge = anonymous.name(staged.checked.judge) + (f" at {level} level" if level else "")
+    how = (
+        f"pass rate in percent{' by the official rule' if rule == 'official' else ''}; judge {judge}; data {release} "
+        f"(SHA-256 {settings['data_sha256'][:12]}){samples}{run_by}"
+    )
+    source = {"date": (info.get("sessions") or [{}])[-1].get("finished"), "dataset_revision": wanted or None}
+    if results_repo:  # where the run with all its judgments is
+        tree = f"{constants.ENDPOINT}/datasets/{results_repo}/tree/{quote(revision or 'main', safe='')}"
+        source |= {"source_url": f"{tree}/{RUNS}/{staged.run_id}", "source_name": "Run with all judgments"}
+    page_entries = []
+    for name_of_task, score in scores.items():
+        low, high = score.ci95 or (0.0, 0.0)
+        unscored = f", {score.unscored} unscored" if score.unscored else ""
+        notes = f"{how}; n={score.n}{unscored}; 95% CI {percent(low, 1)} to {percent(high, 1)}"
+        points = round(100 * (score.value or 0.0), 2)
+        page_entries.append(EvalResultEntry(dataset_id=name, task_id=name_of_task, value=points, notes=notes, **source))
+    return page_entries
 
 
 def _part(run: str | Path, staged: Staged, settings: Mapping[str, Any]) -> tuple[str, str]:
@@ -196,11 +176,3 @@ def _same_data(run: str | Path, data: str, name: str, revision: str) -> None:
             f"--dataset {wanted}: {run} was run over {data}; publish it under that data set, or "
             "add --force if that is a folder with the same"
         )
-
-
-def _how_judged(staged: Staged, settings: Mapping[str, Any], data: str) -> str:
-    """What tells this variant from others: judge, level and data."""
-    level = settings.get("judging", {}).get("level")
-    rule = " by the official rule" if settings.get("protocol") == "official" else ""
-    judge = anonymous.name(staged.checked.judge) + (f" at {level} level" if level else "")
-    return f"pass rate in percent{rule}; judge {judge}; {data}"

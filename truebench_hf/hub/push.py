@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from truebench_hf.errors import UserError
 from truebench_hf.text import redaction
@@ -81,30 +81,39 @@ def push_folder(
     """
     check_name(repo_id)
     _check_place(repo_type, create_pr, gated, revision, tag)
-    files = _files(folder)
-    _check_secrets(files)
-    sizes = {name: path.stat().st_size for name, path in files.items()}
+    sizes = _sizes(folder)
     title = f"{message} (truebench-hf {__version__})"
     if dry_run:
         return Pushed(repo_id, repo_type, sizes, title, True, tag=tag)
-    where: Any = {"repo_type": repo_type, "revision": revision}
-    with hub_errors(repo_id), _remarks():
+    api, where = hub_api(), cast("dict[str, Any]", {"repo_type": repo_type, "revision": revision})
+    with hub_errors(repo_id), warnings.catch_warnings(record=True) as remarks:
         if create:
             _open_repo(repo_id, repo_type, private, gated)
         if revision and not create_pr and not revision.startswith("refs/"):
-            hub_api().create_branch(repo_id, branch=revision, repo_type=repo_type, exist_ok=True)
-        if tag:
-            _check_tag(repo_id, repo_type, tag)
-        head = str(hub_api().repo_info(repo_id, **where).sha)
-        done = hub_api().upload_folder(
+            api.create_branch(repo_id, branch=revision, repo_type=repo_type, exist_ok=True)
+        tags = api.list_repo_refs(repo_id, repo_type=repo_type).tags if tag else []
+        if taken := next((ref.target_commit for ref in tags if ref.name == tag), None):
+            raise UserError(
+                f"--tag {tag}: {repo_id} has it already, at commit {taken[:10]}, and others may rely on it; give another "
+                "name: nothing was pushed"
+            )
+        head = str(api.repo_info(repo_id, **where).sha)
+        done = api.upload_folder(
             repo_id=repo_id, folder_path=folder, commit_message=title, commit_description=description,
             create_pr=create_pr or None, delete_patterns=[*replace] or None,
             ignore_patterns=[pattern for name in SKIPPED for pattern in (name, f"{name}/*", f"*/{name}", f"*/{name}/*")],
             **where,
         )  # fmt: skip
+    for remark in remarks:
+        warn(f"note: {' '.join(str(remark.message).split())}")
     url, commit = str(done.pr_url or done.commit_url), str(done.oid)
-    if tag:
-        _set_tag(repo_id, repo_type, tag, commit, url)
+    try:
+        if tag:
+            with hub_errors(repo_id):
+                api.create_tag(repo_id, tag=tag, revision=commit, repo_type=repo_type)
+    except UserError as error:
+        reason = str(error).replace("; nothing was pushed", "")
+        raise UserError(f"{reason} (everything is there, at {url}, but for the tag: repeat the command)") from None
     return Pushed(repo_id, repo_type, sizes, title, False, url, bool(done.pr_url) or commit != head, tag)
 
 
@@ -136,8 +145,9 @@ def hub_errors(repo_id: str, *, reads: bool = False) -> Iterator[None]:
 
     It says that nothing was pushed, unless the block only `reads`.
     """
+    from httpx2 import HTTPError  # of the Hub client's own transport
     from huggingface_hub import get_token
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
     redaction.learn(get_token())
     try:
@@ -154,9 +164,8 @@ def hub_errors(repo_id: str, *, reads: bool = False) -> Iterator[None]:
             f"{repo_id}: the Hub refuses the header of the card: {_one_line(reason).removeprefix('- ') or 'no reason given'}; "
             "mend README.md between its two lines of ---, then push again: nothing was pushed"
         ) from None
-    except Exception as error:
-        if not _is_network(error):
-            raise
+    # The xet transport reports its network failures as RuntimeError, and a download that failed is a file not found.
+    except (HTTPError, ConnectionError, TimeoutError, RuntimeError, LocalEntryNotFoundError) as error:
         undone = "" if reads else "nothing was pushed, "
         raise UserError(f"{repo_id}: the Hub cannot be reached ({_one_line(error)}); {undone}try again") from None
 
@@ -213,54 +222,25 @@ def _open_repo(repo_id: str, repo_type: RepoType, private: bool, gated: Gated | 
         api.update_repo_settings(repo_id, repo_type=repo_type, gated=gated)
 
 
-def _check_tag(repo_id: str, repo_type: RepoType, tag: str) -> None:
-    """Raise UserError where the tag is there already: it is never moved."""
-    refs = hub_api().list_repo_refs(repo_id, repo_type=repo_type).tags
-    if taken := next((ref.target_commit for ref in refs if ref.name == tag), None):
-        raise UserError(
-            f"--tag {tag}: {repo_id} has it already, at commit {taken[:10]}, and others may rely on it; give another "
-            "name: nothing was pushed"
-        )
+def _sizes(folder: Path) -> dict[str, int]:
+    """The sizes of the files of a folder that are pushed, by path below it.
 
+    Raises UserError where there are none, and where one holds a key or login that this process knows: once on the Hub it
+    is everybody's.
+    """
+    from huggingface_hub import get_token
 
-def _set_tag(repo_id: str, repo_type: RepoType, tag: str, commit: str, url: str) -> None:
-    """Tag a commit. Raises UserError that says what is there already, since the files are pushed by now."""
-    try:
-        with hub_errors(repo_id):
-            hub_api().create_tag(repo_id, tag=tag, revision=commit, repo_type=repo_type)
-    except UserError as error:
-        reason = str(error).replace("; nothing was pushed", "")
-        raise UserError(f"{reason} (everything is there, at {url}, but for the tag: repeat the command)") from None
-
-
-@contextmanager
-def _remarks() -> Iterator[None]:
-    """Print what the client warns of as notes."""
-    with warnings.catch_warnings(record=True) as remarks:
-        yield
-    for remark in remarks:
-        warn(f"note: {' '.join(str(remark.message).split())}")
-
-
-def _files(folder: Path) -> dict[str, Path]:
-    """The files of a folder that are pushed, by path below it. Raises UserError where there are none."""
     if not folder.is_dir():
         raise UserError(f"{folder}: not a folder")
     below = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
     files = {name.as_posix(): path for name, path in below.items() if SKIPPED.isdisjoint(name.parts)}
     if not files:
         raise UserError(f"{folder}: holds no files to push")
-    return files
-
-
-def _check_secrets(files: dict[str, Path]) -> None:
-    """Raise UserError where a file holds a key or login that this process knows: once on the Hub it is everybody's."""
-    from huggingface_hub import get_token
-
     redaction.learn(get_token())
     for name, path in files.items():
         if redaction.known(text := path.read_bytes().decode("utf-8", "replace")) != text:
             raise UserError(f"{name} holds a key or a login of yours; take it out: nothing was pushed")
+    return {name: path.stat().st_size for name, path in files.items()}
 
 
 def _http_message(repo_id: str, error: Any, reads: bool) -> str:
@@ -280,15 +260,6 @@ def _http_message(repo_id: str, error: Any, reads: bool) -> str:
         return f"{repo_id}: the Hub has no such repository, or your token may not see it"
     undone = "; try again" if reads else "; nothing was pushed"
     return f"{repo_id}: the Hub refused with {status}: {_one_line(error.server_message or error)}{undone}"
-
-
-def _is_network(error: Exception) -> bool:
-    import httpx2  # the Hub client's own transport
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    # The xet transport reports its network failures as RuntimeError, and a download that failed is a file not found.
-    network = httpx2.HTTPError | ConnectionError | TimeoutError | RuntimeError | LocalEntryNotFoundError
-    return isinstance(error, network)
 
 
 def _one_line(error: object) -> str:

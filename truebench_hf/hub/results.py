@@ -116,17 +116,19 @@ def check(folder: Path, before: Path | None = None, *, name: str = "", name_befo
     `name` and `name_before` are what the user calls them. Every run is laid out again and its table compared. Raises
     UserError where one of them is no results data set; `before` may be a new one, with its card alone.
     """
-    if not (folder / RUNS).is_dir():
-        raise _is_none(name or str(folder))
-    if before and not (before / RUNS).is_dir() and not _is_new(before):
-        raise _is_none(f"--before {name_before or before}")
-    faults = [
-        f"{path.relative_to(folder).as_posix()}: belongs to no run"
-        for path in sorted((folder / RUNS).iterdir())
-        if not path.is_dir()
-    ]
-    tables: dict[str, Rows] = {}
+    for place, called in ((folder, name or str(folder)), (before, f"--before {name_before or before}")):
+        names = {path.name for path in place.iterdir()} if place and place.is_dir() else set()
+        # Of a new one nothing but the card was pushed yet: the first results come as a pull request, too.
+        is_new = bool(names & {"README.md", ".gitattributes"}) and all(n == "README.md" or n[0] == "." for n in names)
+        if place and not (place / RUNS).is_dir() and not (is_new and place is before):
+            raise UserError(
+                f"{called}: no results data set there (it has no folder `{RUNS}`); give a checkout of one, or "
+                "ORG/NAME[@REVISION]"
+            )
     runs = sorted(path for path in (folder / RUNS).iterdir() if path.is_dir())
+    strays = sorted(path for path in (folder / RUNS).iterdir() if not path.is_dir())
+    faults = [f"{path.relative_to(folder).as_posix()}: belongs to no run" for path in strays]
+    tables: dict[str, Rows] = {}
     for run in runs:
         tables[run.name], wrong = _checked_run(run)
         faults += wrong
@@ -159,8 +161,14 @@ def _checked_run(run: Path) -> tuple[Rows, list[str]]:
         faults.append(f"{where}: is the run {again.run_id}")
     old, new = ({(row["model"], row["score"]): _plain(row) for row in table} for table in (rows, again.rows))
     for key in old.keys() | new.keys():
-        if old.get(key) != new.get(key):
-            faults += [f"{where}: {_words(key)}: {_difference(old.get(key), new.get(key))}"]
+        row, by_run = old.get(key), new.get(key)
+        if row is None or by_run is None:
+            difference = "is missing from the table" if row is None else "does not follow from the run"
+        else:
+            apart = [column for column in by_run if row[column] != by_run[column]]
+            difference = ", ".join(f"{column} is {row[column]!r}, by the run {by_run[column]!r}" for column in apart)
+        if difference:
+            faults.append(f"{where}: {_words(key)}: {difference}")
     return rows, sorted(faults)
 
 
@@ -180,14 +188,6 @@ def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "run": None, "low": None, "high": None, "value": value if value is None else round(value, 8)}
 
 
-def _difference(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> str:
-    if old is None:
-        return "is missing from the table"
-    if new is None:
-        return "does not follow from the run"
-    return ", ".join(f"{name} is {old[name]!r}, by the run {new[name]!r}" for name in new if old[name] != new[name])
-
-
 def _keys(tables: Mapping[str, Rows]) -> Counter[tuple[str, ...]]:
     """The scores of all tables: (model, score, measurement)."""
     return Counter(
@@ -197,18 +197,6 @@ def _keys(tables: Mapping[str, Rows]) -> Counter[tuple[str, ...]]:
 
 def _words(key: tuple[str | None, ...]) -> str:
     return ", ".join(str(part) for part in key if part)
-
-
-def _is_none(name: str) -> UserError:
-    return UserError(
-        f"{name}: no results data set there (it has no folder `{RUNS}`); give a checkout of one, or ORG/NAME[@REVISION]"
-    )
-
-
-def _is_new(folder: Path) -> bool:
-    """Whether a data set was made, and nothing but its card pushed yet: the first results come as a pull request, too."""
-    names = {path.name for path in folder.iterdir()}
-    return bool(names & {"README.md", ".gitattributes"}) and all(n == "README.md" or n[0] == "." for n in names)
 
 
 def _own_texts(run: Path, staged: Path) -> tuple[str, ...]:

@@ -80,13 +80,25 @@ def stage_run(run: Path, out: Path, model: str | None = None) -> Staged:
             f"{run}: is a study of kind {results.kind}, and the tasks of a model page are those of {KIND}; its figures go "
             "into a results data set, with --repo-id ORG/RESULTS"
         )
-    info, claimed = results.info, _claimed(results)
+    if "scores" not in results.tables:
+        if (run / RESPONSES).is_file() and not (run / JUDGMENTS).is_file():
+            raise UserError(f"{run}: holds answers that nobody has judged; `truebench judge --out {run}` does it")
+        raise UserError(f"{run}: holds no scores; finish the run first, with the same command")
+    info, claimed = results.info, results.tables["scores"].rows
     with tempfile.TemporaryDirectory() as folder:
         judgments = run / JUDGMENTS
-        if model is not None:
-            judgments = _lines_of(judgments, model, Path(folder))
+        if model is not None:  # its lines in a file of their own
+            reader = Reader()
+            rows = [reader.judged(row, where) for where, row in jsonl.read(judgments)]
+            own = (item for item, _ in rows if item.response.model == model)
+            judgments = Path(folder, JUDGMENTS)
+            write_whole(judgments, judgment_lines(own, rows[0][1] if rows else ""))
             info, claimed = one_model(info, model), [row for row in claimed if row["model"] == model]
-        checked = validate(judgments, claimed=claimed, provenance=_provenance(run, info))
+        try:
+            how = provenance(info)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise UserError(f"{run}: run.json does not tell model and judge; judge the run again") from error
+        checked = validate(judgments, claimed=claimed, provenance=how)
         settings, instances = info.get("settings", {}), by_instance(checked.judged)
         held, samples = len(instances), min(map(len, instances))
         noted = settings.get("items", held), settings.get("samples", samples)
@@ -181,34 +193,14 @@ def _write(
     rows = layout.table_of(run_id, info, ranked, figures)
     layout.write_table(rows, folder / layout.TABLE)
     written_info = {**info, "board": ranked.as_json()} if ranked else info
-    for name, value in {"run.json": written_info, **figures}.items():
-        _write_text(folder / name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
-    _write_text(folder / layout.REPORT, "".join(layout.report_page(rows, ranked, notes)))
+    files = {
+        name: json.dumps(v, ensure_ascii=False, indent=1) for name, v in {"run.json": written_info, **figures}.items()
+    }
+    files = {name: f"{text}\n" for name, text in files.items()}
+    files[layout.REPORT] = "".join(layout.report_page(rows, ranked, notes))
+    for name, text in files.items():  # known secrets are masked, and a model may answer with half a character
+        (folder / name).write_text(known(text), encoding="utf-8", errors="replace")
     return Staged(run_id, rows)
-
-
-def _write_text(file: Path, text: str) -> None:
-    """Write a public file: known secrets are masked."""
-    file.write_text(known(text), encoding="utf-8", errors="replace")  # a model may answer with half a character
-
-
-def _lines_of(judgments: Path, model: str, folder: Path) -> Path:
-    """The lines of one of the models in a file of their own, in a folder."""
-    reader = Reader()
-    rows = [reader.judged(row, where) for where, row in jsonl.read(judgments)]
-    lines = judgment_lines((item for item, _ in rows if item.response.model == model), rows[0][1] if rows else "")
-    write_whole(folder / JUDGMENTS, lines)
-    return folder / JUDGMENTS
-
-
-def _claimed(results: Results) -> Sequence[Mapping[str, Any]]:
-    """The scores that stand in the folder of a run, a row each."""
-    if "scores" in results.tables:
-        return results.tables["scores"].rows
-    run = results.path
-    if (run / RESPONSES).is_file() and not (run / JUDGMENTS).is_file():
-        raise UserError(f"{run}: holds answers that nobody has judged; `truebench judge --out {run}` does it")
-    raise UserError(f"{run}: holds no scores; finish the run first, with the same command")
 
 
 def _by_labels(run: Path, model: str) -> dict[str, Any]:
@@ -219,14 +211,6 @@ def _by_labels(run: Path, model: str) -> dict[str, Any]:
         return {}
     own = content.get(model) if isinstance(content, dict) else None
     return {CORRECTED: {anonymous.name(model): own}} if isinstance(own, dict) else {}
-
-
-def _provenance(run: Path, info: Mapping[str, Any]) -> dict[str, Any]:
-    """How the run was made, on which notes and pass rule depend."""
-    try:
-        return provenance(info)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{run}: run.json does not tell model and judge; judge the run again") from error
 
 
 def _figures(results: Results) -> dict[str, Any]:

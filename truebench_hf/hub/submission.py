@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,17 +71,31 @@ def validate(
     of the run, on which pass rule and notes depend. Every row's own `passed` must follow from its verdicts; all rows are of
     one model and one judge; no instance stands twice.
     """
-    content = _content(Path(path), name, max_bytes)
+    if not name.endswith(".jsonl"):
+        raise UserError(f"{name}: give a judgments.jsonl, as a run folder holds it")
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(max_bytes + 1)
+    except OSError as error:
+        # The error's own text would show the path.
+        raise UserError(f"{name}: cannot be read ({type(error).__name__})") from None
+    if len(content) > max_bytes:
+        raise UserError(f"{name}: larger than {max_bytes / 2**20:g} MiB")
     judged, judge = _judged(content, name)
     instances = [samples[0].instance for samples in by_instance(judged)]
     if provenance and by_rules(judged) and (provenance.get("judging") or {}).get("rules") != "decide":
         raise UserError(f"{name}: rules decided some of it, of which run.json does not tell; judge the run again")
-    data_sha256 = data.data_hash(instances)
+    data_sha256, notes = data.data_hash(instances), []
     known = known_data(data_sha256)
+    if known is None:
+        notes.append("The instances are not the whole of a known release; they were taken as the file tells them.")
+    if unscored := sum(item.passed is None for item in judged):
+        unit = "instances" if len(instances) == len(judged) else "samples"
+        notes.append(f"{unscored:,} of {len(judged):,} {unit} are unscored.")
     report = score(judged, provenance={**(provenance or {}), "model": judged[0].response.model, "judge": judge})
     if claimed is not None:
         check_scores(report, claimed)
-    return Submission(judged[0].response.model, judge, judged, report, known, data_sha256, _notes(judged, known))
+    return Submission(judged[0].response.model, judge, judged, report, known, data_sha256, tuple(notes))
 
 
 def by_rules(judged: Sequence[Judged]) -> bool:
@@ -102,12 +116,17 @@ def check_scores(report: Report, claimed: Sequence[Mapping[str, Any]]) -> None:
 
     Intervals depend on the version of a library and are left out.
     """
-    (ours, _), theirs = score_tables({"": report}), _numbers(claimed)
-    for place, number in (numbers := _numbers(ours.rows)).items():
-        if place not in theirs or not _alike(number, theirs[place]):
-            raise _other(place, theirs.get(place), number)
-    if more := next((place for place in theirs if place not in numbers), None):
-        raise _other(more, theirs[more], None)
+    (table, _), theirs = score_tables({"": report}), _numbers(claimed)
+    ours = _numbers(table.rows)
+    for place in dict.fromkeys((*ours, *theirs)):
+        number, other = ours.get(place), theirs.get(place)
+        alike = number == other
+        if isinstance(number, int | float) and isinstance(other, int | float):
+            alike = abs(number - other) < 1e-8
+        if not alike or place not in ours or place not in theirs:
+            raise UserError(
+                f"scores: {place} is given as {other}, but the judgments give {number}; score the run again"
+            )
 
 
 def _numbers(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -119,29 +138,14 @@ def _numbers(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _other(place: str, claimed: Any, ours: Any) -> UserError:
-    return UserError(f"scores: {place} is given as {claimed}, but the judgments give {ours}; score the run again")
-
-
-def _content(path: Path, name: str, max_bytes: int) -> bytes:
-    if not name.endswith(".jsonl"):
-        raise UserError(f"{name}: give a judgments.jsonl, as a run folder holds it")
-    try:
-        with path.open("rb") as file:
-            content = file.read(max_bytes + 1)
-    except OSError as error:
-        # The error's own text would show the path.
-        raise UserError(f"{name}: cannot be read ({type(error).__name__})") from None
-    if len(content) > max_bytes:
-        raise UserError(f"{name}: larger than {max_bytes / 2**20:g} MiB")
-    return content
-
-
 def _judged(content: bytes, name: str) -> tuple[list[Judged], str]:
     reader, rows = Reader(), dict[tuple[str, int], Judged]()
     instances: dict[str, Instance] = {}
     judges: set[tuple[str, str]] = set()
-    for where, row in _rows(content, name):
+    if content.count(b"\n") > MAX_ROWS:
+        raise UserError(f"{name}: more than {MAX_ROWS:,} lines")
+    for where, line in jsonl.lines(io.BytesIO(content), name):
+        row = jsonl.parsed(line, where)
         item, judge = reader.judged(row, where)
         judges.add((item.response.model, judge))
         if len(judges) > 1:
@@ -150,7 +154,6 @@ def _judged(content: bytes, name: str) -> tuple[list[Judged], str]:
             raise UserError(f"{where}: instance {item.name[:60]!r} stands twice")
         if instances.setdefault(item.instance.id, item.instance) != item.instance:
             raise UserError(f"{where}: instance {item.instance.id[:60]!r} is another one than in a line before")
-        _check_names(row, where)
         _check_item(item, row, where)
         rows[item.key] = item
     if not rows:
@@ -158,15 +161,8 @@ def _judged(content: bytes, name: str) -> tuple[list[Judged], str]:
     return list(rows.values()), next(iter(judges))[1]
 
 
-def _rows(content: bytes, name: str) -> Iterator[tuple[str, Any]]:
-    if content.count(b"\n") > MAX_ROWS:
-        raise UserError(f"{name}: more than {MAX_ROWS:,} lines")
-    for where, line in jsonl.lines(io.BytesIO(content), name):
-        yield where, jsonl.parsed(line, where)
-
-
-def _check_names(row: Mapping[str, Any], where: str) -> None:
-    """What stands in tables, links and names of files must be fit for them."""
+def _check_item(item: Judged, row: Mapping[str, Any], where: str) -> None:
+    """What one row says must hold together, and what stands in tables, links and names of files must be fit for them."""
     for field in ("id", "model", "judge", "language", "category", "task"):
         text = row[field]
         blank = field in ("id", "model", "judge") and not text.strip()
@@ -175,10 +171,6 @@ def _check_names(row: Mapping[str, Any], where: str) -> None:
                 f"{where}: field {field!r} must be a text of at most {MAX_NAME} characters, none of them half a character "
                 "(a lone surrogate)"
             )
-
-
-def _check_item(item: Judged, row: Mapping[str, Any], where: str) -> None:
-    """What one row says must hold together."""
     if row["passed"] is not item.passed:
         raise UserError(f"{where}: 'passed' is {row['passed']}, but its verdicts give {item.passed}")
     answers = len(item.response.answers)
@@ -191,20 +183,3 @@ def _check_item(item: Judged, row: Mapping[str, Any], where: str) -> None:
         raise UserError(f"{where}: 'messages' must be user and assistant in turn")
     if any(verdict.label is not None for turn in item.verdicts[answers:] for verdict in turn):
         raise UserError(f"{where}: has a verdict on a turn without an answer")
-
-
-def _notes(judged: Sequence[Judged], known: str | None) -> tuple[str, ...]:
-    notes = []
-    if known is None:
-        notes.append("The instances are not the whole of a known release; they were taken as the file tells them.")
-    if unscored := sum(item.passed is None for item in judged):
-        unit = "instances" if len(by_instance(judged)) == len(judged) else "samples"
-        notes.append(f"{unscored:,} of {len(judged):,} {unit} are unscored.")
-    return tuple(notes)
-
-
-def _alike(ours: Any, claimed: Any) -> bool:
-    if ours is None or claimed is None:
-        return ours is claimed
-    numbers = all(type(value) in (int, float) for value in (ours, claimed))
-    return abs(ours - claimed) < 1e-8 if numbers else bool(ours == claimed)

@@ -30,7 +30,10 @@ def push_data(folder: Path, repo_id: str, *, rights: bool = False, **how: Unpack
 
     content = manifest(folder)
     what = entry(content["name"])
-    if _is_blind(folder, content) and not how.get("private"):
+    # The manifest or a file's name says so: one of them may have been edited.
+    listed = any("blind" in splits for splits in content["rows"].values())
+    blind = listed or any(path.stem.startswith("blind") for path in folder.rglob("*.parquet"))
+    if blind and not how.get("private"):
         raise UserError(f"{folder}: holds a blind split, which is never pushed in public; add --private")
     if not what.publishable and not rights:
         raise UserError(
@@ -51,7 +54,9 @@ def publish_space(folder: Path, repo_id: str, *, message: str = "Update the Spac
     with tempfile.TemporaryDirectory() as out:
         stage_space(folder, Path(out, "space"))
         card = Path(out, "space", "README.md")
-        card.write_text(_addressed(card.read_text("utf-8"), repo_id), encoding="utf-8")
+        # The repository's own id where a command names it, or an example loads the metric.
+        named = card.read_text("utf-8").replace("--repo-id ORG/NAME", f"--repo-id {repo_id}")
+        card.write_text(re.sub(r'truebench_hf\.metric\("\w+"\)', f'"{repo_id}"', named), encoding="utf-8")
         return push_folder(Path(out, "space"), repo_id, "space", message=message, replace=(f"{PACKAGE}/*",), **how)
 
 
@@ -69,8 +74,13 @@ def stage_space(folder: Path, out: Path) -> None:
     import truebench_hf.loaders
 
     shutil.copytree(folder, out, ignore=shutil.ignore_patterns(*SKIPPED, PACKAGE))
-    requirements = out / "requirements.txt"
-    requirements.write_text(_on_an_index(requirements.read_text("utf-8")), "utf-8")
+    # The library itself lies beside the app: what it needs stands in its place.
+    requirements, name = out / "requirements.txt", PACKAGE.replace("_", "-")
+    lines = requirements.read_text("utf-8").splitlines()
+    others = [line for line in lines if not line.startswith(name)]
+    if len(others) < len(lines):
+        needed = [line for line in metadata.requires(name) or () if "extra ==" not in line]
+        requirements.write_text("\n".join(sorted({*others, *needed})) + "\n", "utf-8")
     package, loaders = Path(__file__).parents[1], Path(truebench_hf.loaders.__path__[0])
     shutil.copytree(package, out / PACKAGE, ignore=_skipped)
     # In a checkout they are a folder of their own, and only the installed package has them inside.
@@ -91,25 +101,3 @@ def _staged(folder: Path, out: Path, repo_id: str, content: Mapping[str, Any]) -
         card.write_text(named, encoding="utf-8")
     (out / MANIFEST).write_text(json.dumps({**content, "repository": repo_id}, indent=2) + "\n", encoding="utf-8")
     return out
-
-
-def _is_blind(folder: Path, content: Mapping[str, Any]) -> bool:
-    """Whether the manifest or a file's name says so: one of them may have been edited."""
-    listed = any("blind" in splits for splits in content["rows"].values())
-    return listed or any(path.stem.startswith("blind") for path in folder.rglob("*.parquet"))
-
-
-def _addressed(card: str, repo_id: str) -> str:
-    """The card with the repository's own id where a command names it, or an example loads the metric."""
-    named = card.replace("--repo-id ORG/NAME", f"--repo-id {repo_id}")
-    return re.sub(r'truebench_hf\.metric\("\w+"\)', f'"{repo_id}"', named)
-
-
-def _on_an_index(requirements: str) -> str:
-    """The lines without the library itself, which lies beside the app, but with what it needs."""
-    name = PACKAGE.replace("_", "-")
-    others = [line for line in requirements.splitlines() if not line.startswith(name)]
-    if len(others) == len(requirements.splitlines()):
-        return requirements
-    needed = [line for line in metadata.requires(name) or () if "extra ==" not in line]
-    return "\n".join(sorted({*others, *needed})) + "\n"

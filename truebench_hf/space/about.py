@@ -17,11 +17,7 @@ from truebench_hf.space.board.store import BoardStore, Snapshot
 from truebench_hf.space.look import QUIET, macro
 from truebench_hf.version import __version__
 
-_SOURCES: dict[Source, str] = {
-    "paper": "Published",
-    "measured": "Measured",
-    "submitted": "Submitted",
-}
+_SOURCES: dict[Source, str] = {"paper": "Published", "measured": "Measured", "submitted": "Submitted"}
 _MOST_DATA = 8  # names of data sets; submissions may name any number of them
 _CITATIONS = Path(__file__).parents[1] / "citations.txt"
 
@@ -61,7 +57,7 @@ def held(snapshot: Snapshot) -> str:
     named = ", ".join(f"{name} ({words.counted(lines, 'result')})" for name, lines in data.most_common(_MOST_DATA))
     more = f", and {len(data) - _MOST_DATA} more" if len(data) > _MOST_DATA else ""
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(snapshot.read_at)) if snapshot.read_at else "not yet"
-    told = f"Data of the runs: {named}{more}." if data else "No run has been measured here yet."
+    text = f"Data of the runs: {named}{more}." if data else "No run has been measured here yet."
     columns = (Column("kind", "Results"), *(Column(source, title, "count") for source, title in _SOURCES.items()))
     table = Table("held", columns, rows, "What this board holds")
-    return fragment(table) + macro("about.html.jinja", "read", told, when, snapshot.stale)
+    return fragment(table) + macro("about.html.jinja", "read", text, when, snapshot.stale)

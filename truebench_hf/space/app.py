@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +43,22 @@ def build(options: SpaceOptions, board: BoardStore, ours: LeaderboardTab, engine
                 tabs.explorer_tab(ours)
             with gr.Tab("Playground", id="playground"):
                 playground.build(engine)
-            with gr.Tab("Submit", id="submit") as handed:
-                submit.build(options, handed)
-            with gr.Tab("About", id="about") as told:
-                about.build(board, told, options.results or "")
+            with gr.Tab("Submit", id="submit") as submit_tab:
+                submit.build(options, submit_tab)
+            with gr.Tab("About", id="about") as about_tab:
+                about.build(board, about_tab, options.results or "")
         for tab in row.children:
             tab.select(None, js=look.CHOSEN % tab.id)
         tools.build(board, engine)
-        _on_load(app, row)
+
+        def open_tab(request: Any) -> Any:
+            wanted = text(request.query_params.get("tab"))
+            return gr.update(selected=wanted) if wanted in {tab.id for tab in row.children} else gr.skip()
+
+        # Gradio reads the type to know what to pass, and cannot look up a name that only this function has imported.
+        open_tab.__annotations__ = {"request": gr.Request}
+        # When a page opens: the tab that the address asks for. What it asks of the tab is read by the tab's page.
+        app.load(open_tab, None, row, **look.QUIET).then(None, js=look.FOLLOWED)
     return steps.queued(app, max_size=visitors.QUEUE, default_concurrency_limit=4, api_open=False)
 
 
@@ -78,7 +85,21 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     board.ready.wait(_PATIENCE)  # so that the page is laid out with what visitors are to see
     ours = LeaderboardTab(board)
     app = build(options, board, ours, Engine(options))
-    view = Middleware(FirstView, html=_first_view(app, ours), head=_preview)
+    parts = {block.elem_id: block for block in app.blocks.values()}
+    row = parts["tabs"].children
+
+    def html(query: dict[str, str]) -> str:
+        """What stands in the page before Gradio has drawn it, for the address that was asked for."""
+        first = query.get("tab", row[0].id) == row[0].id
+        return render(
+            ours.html(Asked.of(query)) if first else "", part=parts["leaderboard"]._id, head=_head(board), tabs=[tab.label for tab in row],
+            style=tabs.STYLE, script=tabs.SCRIPT, fonts=look.FONT_LIST, theme=query.get("__theme", ""),
+        )  # fmt: skip
+
+    def head(address: str) -> str:
+        return preview(TITLE, _ABOUT, address + serving.PLACE, serving.SIZE)
+
+    view = Middleware(FirstView, html=html, head=head)
     try:
         app.launch(
             prevent_thread_lock=True, quiet=True,
@@ -98,37 +119,3 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         finally:
             app.close(verbose=False)
     return app
-
-
-def _preview(address: str) -> str:
-    return preview(TITLE, _ABOUT, address + serving.PLACE, serving.SIZE)
-
-
-def _first_view(app: Any, ours: LeaderboardTab) -> Callable[[dict[str, str]], str]:
-    """What stands in the page before Gradio has drawn it, for the address that was asked for."""
-    parts = {block.elem_id: block for block in app.blocks.values()}
-    row = parts["tabs"].children
-
-    def html(query: dict[str, str]) -> str:
-        first = query.get("tab", row[0].id) == row[0].id
-        return render(
-            ours.html(Asked.of(query)) if first else "", part=parts["leaderboard"]._id, head=_head(ours.board), tabs=[tab.label for tab in row],
-            style=tabs.STYLE, script=tabs.SCRIPT, fonts=look.font_list(), theme=query.get("__theme", ""),
-        )  # fmt: skip
-
-    return html
-
-
-def _on_load(app: Any, tabs: Any) -> None:
-    """One event when a page opens: the tab that the address asks for. What it asks of the tab is read by the tab's page."""
-    import gradio as gr
-
-    names = {tab.id for tab in tabs.children}
-
-    def opened(request: Any) -> Any:
-        wanted = text(request.query_params.get("tab"))
-        return gr.update(selected=wanted) if wanted in names else gr.skip()
-
-    # Gradio reads the type to know what to pass, and cannot look up a name that only this function has imported.
-    opened.__annotations__ = {"request": gr.Request}
-    app.load(opened, None, tabs, **look.QUIET).then(None, js=look.FOLLOWED)

@@ -34,6 +34,7 @@ _TINY = ("smollm2", f"hf:{EMBEDDED}")
 _TINY_LEVELS = ("decision",)
 _HERE = ("smollm2", "hf", "vllm")  # kinds of models that are loaded into this process
 _FROM_DOCUMENT = "Answer the request from the document that comes with it, and from nothing else."
+_MEMORY = Path(":memory:")  # what visitors type is not kept: their ledger lives as long as their request
 _SENTENCES = 4  # a check of grounding quotes every sentence, reasons and excerpts beside: tokens of so many answers
 
 
@@ -84,25 +85,25 @@ class Engine:
 
     def loads(self, *models: ChatModel) -> bool:
         """Whether one of these is yet to be loaded into this process."""
-        return any(_is_here(one) and one.spec not in self._ready for one in models)
+        return any(model.spec.partition(":")[0] in _HERE and model.spec not in self._ready for model in models)
 
     async def ready(self, *models: ChatModel) -> None:
         """Load what is run in this process, once, so that no time that is shown holds it. Raises UserError.
 
         A single token is asked for: it takes all that a first request takes, whatever runs the model.
         """
-        for one in models:
-            if self.loads(one):
-                await one.complete(ChatRequest((Message("user", "Hello"),), Sampling(max_tokens=1)))
-                self._ready.add(one.spec)
+        for model in models:
+            if self.loads(model):
+                await model.complete(ChatRequest((Message("user", "Hello"),), Sampling(max_tokens=1)))
+                self._ready.add(model.spec)
 
     async def answer(self, prompt: str, tokens: int, document: str = "") -> AsyncGenerator[Completion, None]:
         """The answer as it grows, to a prompt alone or behind a document. Raises VisitorError."""
-        sampling = Sampling(max_tokens=min(tokens, visitors.TOKENS))
-        asked = Instance("", "", "", "", (Turn(prompt, ()),), context=document or None)
-        said = (Message("system", _FROM_DOCUMENT),) if document else ()
+        instance = Instance("", "", "", "", (Turn(prompt, ()),), context=document or None)
+        system = (Message("system", _FROM_DOCUMENT),) if document else ()
         try:
-            request = ChatRequest(sent(asked, (*said, Message("user", prompt))), sampling)
+            messages = sent(instance, (*system, Message("user", prompt)))
+            request = ChatRequest(messages, Sampling(max_tokens=min(tokens, visitors.TOKENS)))
             with told_of(self.options.model, prompt, document):
                 async for part in stream(self.model, request, self._begins_within):
                     yield part
@@ -139,13 +140,10 @@ class Engine:
     ) -> AsyncGenerator[tuple[Verdict, ...], None]:
         """The verdicts so far, growing to one per criterion."""
         settings = JudgeSettings(level=level, sampling=self._sampling, rules=self.options.rules)
-        ledger = _memory()
+        ledger = Ledger(_MEMORY)
         try:
-            judge = CriteriaJudge(
-                Caller(SeenModel(self.judge, begins_within=self._begins_within), ledger, "judge", 1),
-                settings,
-                self.prompts,
-            )
+            caller = Caller(SeenModel(self.judge, begins_within=self._begins_within), ledger, "judge", 1)
+            judge = CriteriaJudge(caller, settings, self.prompts)
             async for done in judge.one_by_one(Case(prompt, answer, tuple(map(Criterion, criteria)))):
                 yield done
         finally:
@@ -183,25 +181,16 @@ class Engine:
         Raises VisitorError where a request failed.
         """
         grown = asyncio.Queue[int]()
-        seen, ledger = SeenModel(model, grown.put_nowait, self._begins_within), _memory()
+        seen, ledger = SeenModel(model, grown.put_nowait, self._begins_within), Ledger(_MEMORY)
         job = asyncio.ensure_future(work(Caller(seen, ledger, "playground", 1)))
         job.add_done_callback(lambda _: grown.put_nowait(0))
         try:
             while (count := await grown.get()) or not job.done():
                 yield count
-            made = await job
+            result = await job
             if seen.failed:
                 raise in_words(seen.failed)
-            yield made
+            yield result
         finally:
             job.cancel()
             ledger.close()
-
-
-def _is_here(model: ChatModel) -> bool:
-    return model.spec.partition(":")[0] in _HERE
-
-
-def _memory() -> Ledger:
-    # What visitors type is not kept: this ledger lives as long as their request.
-    return Ledger(Path(":memory:"))

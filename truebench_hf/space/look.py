@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from truebench_hf.report.page import inert, spoken, style
-from truebench_hf.space.board.figures import Bar, Points
+from truebench_hf.space.board.figures import Bar
 
 # One family per script, those that systems have at hand: Latin and Vietnamese, Cyrillic, Korean, Japanese, Chinese.
 FONTS = (
@@ -22,15 +22,10 @@ FONTS = (
 )  # fmt: skip
 _GENERIC = ("system-ui", "sans-serif")
 MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace")
-
+FONT_LIST = ", ".join(name if name in _GENERIC else f'"{name}"' for name in FONTS)  # as CSS reads them
 
 # For handlers that only look things up: they take milliseconds, and never wait behind those that run a model.
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
-
-
-def font_list() -> str:
-    """The fonts as CSS reads them."""
-    return ", ".join(name if name in _GENERIC else f'"{name}"' for name in FONTS)
 
 
 def theme() -> Any:
@@ -70,13 +65,9 @@ def macro(template: str, name: str, *values: Any) -> str:
     return str(getattr(_TEMPLATES.get_template(template).module, name)(*values))
 
 
-def _said(value: Any) -> Any:
-    return value if isinstance(value, int | float | Markup) else inert(value)
-
-
 _TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, finalize=_said, trim_blocks=True,
-    lstrip_blocks=True,
+    loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+    lstrip_blocks=True, finalize=lambda value: value if isinstance(value, int | float | Markup) else inert(value),
 )  # fmt: skip
 _TEMPLATES.globals["spoken"] = spoken
-_TEMPLATES.tests |= {"bar": lambda cell: isinstance(cell, Bar), "points": lambda cell: isinstance(cell, Points)}
+_TEMPLATES.tests |= {"bar": lambda cell: isinstance(cell, Bar), "points": lambda cell: isinstance(cell, tuple)}

@@ -60,29 +60,26 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> SpaceOption
 
     Raises UserError, naming the variable, on what cannot be read and on what the options themselves refuse.
     """
+    from pydantic import TypeAdapter, ValidationError
+
     types = typing.get_type_hints(SpaceOptions)
     values: dict[str, typing.Any] = {}
     for field in fields(SpaceOptions):
         variable = f"TRUEBENCH_{field.name.upper()}"
-        text = environment.get(variable, "").strip()
-        if text:
-            values[field.name] = _value(variable, text, types[field.name])
+        if not (text := environment.get(variable, "").strip()):
+            continue
+        try:
+            if typing.get_origin(types[field.name]) is tuple:
+                values[field.name] = tuple(part.strip() for part in text.split(",") if part.strip())
+            else:
+                values[field.name] = TypeAdapter(types[field.name]).validate_python(text)
+        except ValidationError as error:
+            raise UserError(f"{variable}={text}: must be yes or no") from error
     try:
         return SpaceOptions(**values)
     except UserError as error:
-        said = re.sub(r"--([a-z][a-z-]+)", lambda flag: f"TRUEBENCH_{flag[1].upper().replace('-', '_')}", str(error))
-        raise UserError(said) from error
-
-
-def _value(variable: str, text: str, kind: typing.Any) -> typing.Any:
-    from pydantic import TypeAdapter, ValidationError
-
-    if typing.get_origin(kind) is tuple:
-        return tuple(part.strip() for part in text.split(",") if part.strip())
-    try:
-        return TypeAdapter(kind).validate_python(text)
-    except ValidationError as error:
-        raise UserError(f"{variable}={text}: must be yes or no") from error
+        named = re.sub(r"--([a-z][a-z-]+)", lambda flag: f"TRUEBENCH_{flag[1].upper().replace('-', '_')}", str(error))
+        raise UserError(named) from error
 
 
 def _check_model(flag: str, spec: str, base_url: str | None, arguments: tuple[str, ...]) -> None:

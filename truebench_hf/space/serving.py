@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked
-from truebench_hf.space.board.page import Page, PageRow, found, page
+from truebench_hf.space.board.page import Page, found, page
 from truebench_hf.space.board.store import BoardStore, Snapshot
 from truebench_hf.space.look import filled
 
@@ -34,12 +34,15 @@ class AssetCache:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer from memory where possible, else pass on and keep the answer."""
-        key = self._key(scope)
-        if key is None:
+        headers = dict(scope.get("headers", ()))
+        asset = scope["type"] == "http" and scope["method"] == "GET" and scope["path"].startswith(self._prefix)
+        if not asset or not {b"range", b"if-none-match", b"if-modified-since"}.isdisjoint(headers):
             await self._app(scope, receive, send)
             return
-        if (kept := self._kept.get(key)) is not None:
-            for message in kept:
+        accepted = headers.get(b"accept-encoding", b"")
+        key = scope["path"], b"br" in accepted, b"gzip" in accepted
+        if key in self._kept:
+            for message in self._kept[key]:
                 await send(message)
             return
         seen: list[dict[str, Any]] = []
@@ -49,28 +52,12 @@ class AssetCache:
             await send(message)
 
         await self._app(scope, receive, both)
-        if (whole := _whole(seen)) is not None:
-            self._kept[key] = whole
-
-    def _key(self, scope: Any) -> tuple[str, bool, bool] | None:
-        if scope["type"] != "http" or scope["method"] != "GET" or not scope["path"].startswith(self._prefix):
-            return None
-        headers = dict(scope["headers"])
-        if not {b"range", b"if-none-match", b"if-modified-since"}.isdisjoint(headers):
-            return None
-        accepted = headers.get(b"accept-encoding", b"")
-        return scope["path"], b"br" in accepted, b"gzip" in accepted
-
-
-def _whole(messages: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """The answer in one piece; None where it is not a whole file that was found."""
-    start, parts = messages[:1], messages[1:]
-    if not parts or start[0].get("status") != 200 or parts[-1].get("more_body"):
-        return None
-    if any(part["type"] != "http.response.body" for part in parts):
-        return None
-    body = b"".join(part.get("body", b"") for part in parts)
-    return [*start, {"type": "http.response.body", "body": body}] if len(body) <= _LARGEST else None
+        start, parts = seen[:1], seen[1:]
+        if not parts or start[0].get("status") != 200 or parts[-1].get("more_body"):
+            return
+        body = b"".join(part.get("body", b"") for part in parts)
+        if all(part["type"] == "http.response.body" for part in parts) and len(body) <= _LARGEST:
+            self._kept[key] = [*start, {"type": "http.response.body", "body": body}]
 
 
 class Compressed:
@@ -116,13 +103,13 @@ class SafeHeaders:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass the request on, and the answer with the headers."""
 
-        async def told(message: Any) -> None:
+        async def send_safe(message: Any) -> None:
             if message["type"] == "http.response.start":
                 kept = [pair for pair in message.get("headers", ()) if pair[0].lower() not in _OURS]
                 message = {**message, "headers": [*kept, *_OURS.items()]}
             await send(message)
 
-        await self._app(scope, receive, told if scope["type"] == "http" else send)
+        await self._app(scope, receive, send_safe if scope["type"] == "http" else send)
 
 
 _BEFORE = b"<gradio-app"
@@ -146,7 +133,10 @@ class FirstView:
         if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD") or scope["path"] != "/":
             await self._app(scope, receive, send)
             return
-        scope = {**scope, "query_string": _of_one_page(scope["query_string"])}
+        # Gradio reads `page` as that of an app of several, and falls over one that is not there.
+        pairs = (pair.partition(b"=") for pair in scope["query_string"].split(b"&"))
+        kept = (pair for pair in pairs if unquote_plus(pair[0].decode("latin-1")) != "page")
+        scope = {**scope, "query_string": b"&".join(map(b"".join, kept))}
         if scope["method"] == "HEAD":
             await self._app(scope, receive, lambda message: send(_unmeasured(message)))
             return
@@ -173,13 +163,6 @@ class FirstView:
         await self._app(scope, receive, changed)
 
 
-def _of_one_page(query: bytes) -> bytes:
-    """A query without what Gradio reads as the page of an app of several: it falls over one that is not there."""
-    return b"&".join(
-        pair for pair in query.split(b"&") if unquote_plus(pair.partition(b"=")[0].decode("latin-1")) != "page"
-    )
-
-
 def _unmeasured(message: dict[str, Any]) -> dict[str, Any]:
     """A message of the answer without its length, if it tells one."""
     if "headers" not in message:
@@ -194,12 +177,10 @@ def preview(title: str, about: str, picture: str, size: tuple[int, int]) -> str:
 
 def _address(scope: Any) -> str:
     """Where a visitor has the page, without a slash at its end: what stands in front of the server knows best."""
-    told = {
-        name.decode("latin-1").lower(): value.decode("latin-1").split(",")[0].strip()
-        for name, value in scope["headers"]
-    }
-    scheme = told.get("x-forwarded-proto", scope.get("scheme", ""))
-    host = told.get("x-forwarded-host") or told.get("host", "")
+    pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
+    headers = {name.lower(): value.split(",")[0].strip() for name, value in pairs}
+    scheme = headers.get("x-forwarded-proto", scope.get("scheme", ""))
+    host = headers.get("x-forwarded-host") or headers.get("host", "")
     return f"{'https' if scheme == 'https' else 'http'}://{host}{scope.get('root_path', '')}".rstrip("/")
 
 
@@ -239,15 +220,15 @@ def routes(board: BoardStore, title: str) -> list[Any]:
         return Response(kept[0][1], media_type="image/png", headers={"Cache-Control": "public, max-age=3600"})
 
     async def results(request: Any) -> Any:
-        content = board_json(board.snapshot, Asked.of(dict(request.query_params)))
+        content = board_json(board.snapshot, Asked.of(request.query_params))
         return JSONResponse(content, headers={"Access-Control-Allow-Origin": "*"})
 
     return [Route(PLACE, picture), Route(JSON_PLACE, results)]
 
 
-def board_json(snapshot: Snapshot, asked: Asked) -> dict[str, Any]:
+def board_json(snapshot: Snapshot, query: Asked) -> dict[str, Any]:
     """Return a group of results: what it is, who leads, a record per row with every score, and where other groups are."""
-    all_boards, board, group = found(snapshot, asked)
+    all_boards, board, group = found(snapshot, query)
     rows = [
         {
             "name": entry.name, "rank": entry.rank, "last_rank": entry.last, "source": entry.source,
@@ -270,7 +251,7 @@ def board_json(snapshot: Snapshot, asked: Asked) -> dict[str, Any]:
     }
 
 
-def draw(title: str, shown: Page) -> bytes:
+def draw(title: str, first_page: Page) -> bytes:
     """The first lines of a page's table with their scores as bars, as PNG."""
     from PIL import Image, ImageDraw, ImageFont
 
@@ -284,27 +265,22 @@ def draw(title: str, shown: Page) -> bytes:
             text = text.rstrip("…")[:-1] + "…"
         canvas.text((x, y), text, ink, font, "lm")
 
+    def at(percent: float) -> float:
+        return _BARS + (SIZE[0] - _EDGE - 100 - _BARS) * percent / 100
+
     write(_EDGE, 90, title, 46)
-    write(_EDGE, 160, shown.heading or "No results yet", 30, _SOFT)
-    rows = [row for row in shown.table.rows if row.bar.sort is not None][:_ROWS]
+    write(_EDGE, 160, first_page.heading or "No results yet", 30, _SOFT)
+    rows = [row for row in first_page.table.rows if row.bar.sort is not None][:_ROWS]
     for place, row in enumerate(rows):
         y = _TOP + _LINE * place
         write(_EDGE, y, row.name, 28, room=_BARS - _EDGE - 30)
-        _bar(canvas, y, row)
+        # The score with its interval, on the axis of the table's own dots.
+        canvas.rectangle((at(0), y - 1, at(100), y), _LINE_INK)
+        if row.bar.low is not None and row.bar.high is not None:
+            canvas.rectangle((at(row.bar.low), y - 2, at(row.bar.high), y + 1), _DOT)
+        canvas.ellipse((at(row.bar.width) - 9, y - 10, at(row.bar.width) + 9, y + 8), _DOT)
         write(SIZE[0] - _EDGE - 70, y, row.bar.text, 32)
     canvas.rectangle((0, SIZE[1] - 12, SIZE[0], SIZE[1]), "#1f5fd0")
     out = io.BytesIO()
     picture.save(out, "PNG", optimize=True)
     return out.getvalue()
-
-
-def _bar(canvas: Any, y: int, row: PageRow) -> None:
-    """A score with its interval, on the axis of the table's own dots."""
-
-    def x(percent: float) -> float:
-        return _BARS + (SIZE[0] - _EDGE - 100 - _BARS) * percent / 100
-
-    canvas.rectangle((x(0), y - 1, x(100), y), _LINE_INK)
-    if row.bar.low is not None and row.bar.high is not None:
-        canvas.rectangle((x(row.bar.low), y - 2, x(row.bar.high), y + 1), _DOT)
-    canvas.ellipse((x(row.bar.width) - 9, y - 10, x(row.bar.width) + 9, y + 8), _DOT)

@@ -34,13 +34,8 @@ class Controls:
     line: Any
     fields: tuple[Any, ...] = ()
 
-    @property
-    def parts(self) -> list[Any]:
-        """All that `said` may change."""
-        return [self.line, *self.starts, self.stop, *self.fields]
-
-    def said(self, text: str | None, kind: str = "info", *, start: bool, stop: bool) -> dict[Any, Any]:
-        """An update: what the line says (None leaves it), and what can be pressed and edited."""
+    def update(self, text: str | None, kind: str = "info", *, start: bool, stop: bool) -> dict[Any, Any]:
+        """What the line says (None leaves it), and what can be pressed and edited."""
         import gradio as gr
 
         line = {} if text is None else {self.line: visitors.status(text, kind)}
@@ -80,10 +75,8 @@ def queued(app: Any, **how: Any) -> Any:
         work = app.fns.get(body.fn_index)
         waiting = [event for lane in queue.event_queue_per_concurrency_id.values() for event in lane.queue]
         at_work = [event for events in queue.active_jobs for event in events or ()]
-        if work is not None and any(
-            (event.session_hash, event.concurrency_id) == (body.session_hash, work.concurrency_id)
-            for event in (*waiting, *at_work)
-        ):
+        places = {(event.session_hash, event.concurrency_id) for event in (*waiting, *at_work)}
+        if work is not None and (body.session_hash, work.concurrency_id) in places:
             return False, "One request at a time.", "queue_full"
         return await push(body=body, request=request, username=username)
 
@@ -97,20 +90,27 @@ def wire(parts: Controls, jobs: Sequence[Job], seconds: float, concurrency: int,
     `concurrency` counts over all work of a `lane`. Only the work itself waits in the queue: the buttons change before
     and after it at once, so that a visitor who still waits can leave, and they rest again however it ends.
     """
-    under_way = []
+    all_parts, under_way = [parts.line, *parts.starts, parts.stop, *parts.fields], []
+
+    def rest(line: str | None) -> dict[Any, Any]:
+        """The buttons at rest. A line that work left busy says what became of it."""
+        if _QUEUED in (line or ""):
+            return parts.update(_REFUSED, "bad", start=True, stop=False)
+        return parts.update(_STOPPED if "tb-busy" in (line or "") else None, start=True, stop=False)
+
     for job in jobs:
-        begun = job.start.click(lambda: parts.said(_QUEUED, "busy", start=False, stop=True), None, parts.parts, **QUIET)
+        begun = job.start.click(lambda: parts.update(_QUEUED, "busy", start=False, stop=True), None, all_parts, **QUIET)
         working = begun.then(
             _guarded(parts, job.work, seconds), list(job.inputs), [*job.outputs, parts.line],
             concurrency_limit=concurrency, concurrency_id=lane, show_progress="minimal",
             show_progress_on=parts.line, api_visibility="private",
         )  # fmt: skip
         # Gradio goes on to this after success, failure and cancelling alike, and when the queue took no more.
-        working.then(lambda line: _rest(parts, line), parts.line, parts.parts, **QUIET)
+        working.then(rest, parts.line, all_parts, **QUIET)
         under_way.append(working)
     # Start stays as it is until the server has really let go of the work.
     parts.stop.click(
-        lambda: parts.said(_STOPPED, start=False, stop=False), None, parts.parts, cancels=under_way, **QUIET
+        lambda: parts.update(_STOPPED, start=False, stop=False), None, all_parts, cancels=under_way, **QUIET
     )
 
 
@@ -118,19 +118,9 @@ def _guarded(parts: Controls, work: Work, seconds: float) -> Callable[..., Any]:
     async def run(*values: Any) -> AsyncGenerator[dict[Any, Any], None]:
         try:
             async with aclosing(visitors.within(work(*values), seconds)) as updates:
-                async for shown, line in updates:
-                    yield shown | {parts.line: line}
+                async for changed, line in updates:
+                    yield changed | {parts.line: line}
         except Exception as error:  # whatever it is, a visitor sees one plain line and the operator the rest
             yield {parts.line: visitors.status(visitors.told(error), "bad")}
 
     return run
-
-
-def _rest(parts: Controls, line: str | None) -> dict[Any, Any]:
-    """The buttons at rest. A line that work left busy says what became of it."""
-    kind, text = "info", None
-    if _QUEUED in (line or ""):
-        kind, text = "bad", _REFUSED
-    elif "tb-busy" in (line or ""):
-        text = _STOPPED
-    return parts.said(text, kind, start=True, stop=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import re
 import threading
 import time
@@ -14,7 +13,8 @@ from markupsafe import Markup
 
 from truebench_hf.data.catalogue import LATEST, RELEASES
 from truebench_hf.errors import UserError
-from truebench_hf.hub.queue import Submitted, submissions
+from truebench_hf.hub.queue import AlreadyThere, Submitted, submissions, submit
+from truebench_hf.hub.submission import Submission, validate
 from truebench_hf.models.spec import kinds
 from truebench_hf.report.page import fragment
 from truebench_hf.report.table import pairs
@@ -44,63 +44,49 @@ def build(options: SpaceOptions, tab: Any) -> None:
             queue = steps.controls("Queue it as a pull request", "queue")
         with gr.Column(min_width=320):
             others = Submissions(options.results)
-            shown = gr.HTML(others.html(), elem_id="submissions")
+            listed = gr.HTML(others.html(), elem_id="submissions")
 
     async def checked(path: str | None) -> Updates:
         yield {report: gr.update(visible=False)}, visitors.status("Checking …", "busy")
-        rows, said, ranked = await asyncio.to_thread(_check, path)
-        found = gr.update(value=fragment(pairs("What the file gives", rows)), visible=True)
-        yield {report: found}, visitors.status(said, "good" if ranked else "open")
-
-    steps.wire(check, [Job(check.starts[0], checked, [file], [report])], visitors.SECONDS, 2, lane="files")
-    _take(queue, file, others, shown)
-    tab.select(functools.partial(_renewed, others), None, shown, **QUIET)
-
-
-def _take(queue: steps.Controls, file: Any, others: Submissions, shown: Any) -> None:
-    """Have the button hand the file on, and the list show it."""
+        rows, line, ranked = await asyncio.to_thread(check_file, path)
+        figures = fragment(pairs("What the file gives", rows))
+        yield {report: gr.update(value=figures, visible=True)}, visitors.status(line, "good" if ranked else "open")
 
     async def queued(path: str | None) -> Updates:
         yield {}, visitors.status("Checking and sending …", "busy")
-        said = visitors.status(await asyncio.to_thread(_queue, path, others.repo), "good")
-        yield {}, said
-        yield {shown: await asyncio.to_thread(_renewed, others, now=True)}, said
+        line = visitors.status(await asyncio.to_thread(queue_file, path, others.repo), "good")
+        yield {}, line
+        yield {listed: await asyncio.to_thread(others.renewed, now=True)}, line
 
-    steps.wire(queue, [Job(queue.starts[0], queued, [file], [shown])], visitors.SECONDS, 2, lane="files")
-
-
-def _renewed(others: Submissions, now: bool = False) -> str:
-    others.renew(now=now)
-    return others.html()
+    steps.wire(check, [Job(check.starts[0], checked, [file], [report])], visitors.SECONDS, 2, lane="files")
+    steps.wire(queue, [Job(queue.starts[0], queued, [file], [listed])], visitors.SECONDS, 2, lane="files")
+    tab.select(others.renewed, None, listed, **QUIET)
 
 
-def _check(path: str | None) -> tuple[tuple[tuple[str, str], ...], str, bool]:
-    """What the file gives by name, what is said of it, and whether it would be ranked."""
-    found = _validated(path)
-    claimed = {"Model": anonymous.name(found.model), "Judge": anonymous.name(found.judge)}
-    count = len({item.instance.id for item in found.judged})
+def check_file(path: str | None) -> tuple[tuple[tuple[str, str], ...], str, bool]:
+    """What a file gives by name, what is said of it, and whether it would be ranked. Raises VisitorError."""
+    checked = _validated(path)
+    claimed = {"Model": anonymous.name(checked.model), "Judge": anonymous.name(checked.judge)}
+    count = len({item.instance.id for item in checked.judged})
     short = f"It will not be ranked: {count:,} of the {RELEASES[LATEST].instances:,} tasks of {LATEST}."
-    said = ["The file holds together.", *([] if found.data else [short]), *found.notes]
-    return tuple((claimed | found.computed).items()), " ".join(said), found.data is not None
+    line = ["The file holds together.", *([] if checked.data else [short]), *checked.notes]
+    return tuple((claimed | checked.computed).items()), " ".join(line), checked.data is not None
 
 
-def _queue(path: str | None, repo: str) -> str:
-    from truebench_hf.hub.queue import AlreadyThere, submit
-
+def queue_file(path: str | None, repo: str) -> str:
+    """Queue a file that passes the check, and return the line on it as HTML. Raises VisitorError."""
     _validated(path)
     try:
-        sent = submit(str(path), repo)
+        pushed = submit(str(path), repo)
     except AlreadyThere:
         raise visitors.VisitorError("This run is in the results data set already.") from None
     except UserError as error:
         # The Hub's answer is for the operator: it may name accounts and repositories that are not public.
         raise RuntimeError(f"submission not queued: {error}") from error
-    return Markup(macro(_TEMPLATE, "sent", sent.new, sent.url))
+    return Markup(macro(_TEMPLATE, "sent", pushed.new, pushed.url))
 
 
-def _validated(path: str | None) -> Any:
-    from truebench_hf.hub.submission import validate
-
+def _validated(path: str | None) -> Submission:
     if not path:
         raise visitors.VisitorError(
             f"There is no file: choose one of at most {visitors.UPLOAD_MIB} MiB. A larger one is not taken here; `truebench "
@@ -128,21 +114,22 @@ class Submissions:
         self._asking: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def renew(self, *, now: bool = False) -> None:
-        """Ask the Hub unless it was asked a minute ago (or `now`). Waits for ten seconds, and never raises."""
+    def renewed(self, *, now: bool = False) -> str:
+        """The list, as HTML. Asks the Hub unless it was asked a minute ago (or `now`), waits for ten seconds, and never raises."""
         with self._lock:
             asking = self._asking
             if asking is None or not asking.is_alive():
                 if not now and time.time() - self._read_at < _FRESH:
-                    return
+                    return self.html()
                 # The Hub's client waits without end: one that hangs is left behind, and no second one is sent after it.
                 asking = self._asking = threading.Thread(target=self._ask, name="submissions", daemon=True)
                 asking.start()
             elif self._silent_since:
-                return
+                return self.html()
         asking.join(_PATIENCE)
         if asking.is_alive():
             self._silent_since = self._silent_since or time.time()
+        return self.html()
 
     def _ask(self) -> None:
         try:
@@ -156,18 +143,12 @@ class Submissions:
 
     def html(self) -> str:
         """The list as it is known, without asking."""
+        line = "" if self._kept else "Nothing was submitted yet."
         if self._silent_since:
             since = time.strftime("%H:%M UTC on %Y-%m-%d", time.gmtime(self._silent_since))
-            line = f"Nothing could be had from the Hub since {since}" + (
-                "; what stands here is older." if self._read_at else "."
-            )
+            older = "; what stands here is older." if self._read_at else "."
+            line = f"Nothing could be had from the Hub since {since}{older}"
         elif not self._read_at:
             line = "Asking the Hub …"
-        else:
-            line = "" if self._kept else "Nothing was submitted yet."
-        return macro(_TEMPLATE, "submitted", line, self._kept, _name)
-
-
-def _name(slug: str) -> str:
-    """A name without who provides it, as the leaderboard has it."""
-    return _PROVIDED.sub("", slug, count=1) or slug
+        # A name without who provides it, as the leaderboard has it.
+        return macro(_TEMPLATE, "submitted", line, self._kept, lambda slug: _PROVIDED.sub("", slug, count=1) or slug)

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.comparing import table
 from truebench_hf.comparing.papers import PAPERS
-from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.errors import UserError
-from truebench_hf.space.board import boards, drawn, judges, page, words
+from truebench_hf.space.board import boards, judges, page, words
 from truebench_hf.space.board.asked import Asked, AskedConversations, AskedJudges, text
-from truebench_hf.space.board.boards import BoardGroup
 from truebench_hf.space.board.explorer import Explorer
-from truebench_hf.space.board.figures import FEW, Chart
+from truebench_hf.space.board.figures import FEW
 from truebench_hf.space.board.items import RecentItems, Story, story
-from truebench_hf.space.board.opened import told
-from truebench_hf.space.board.store import BoardStore
+from truebench_hf.space.board.opened import opened
+from truebench_hf.space.board.store import BoardStore, Recent
 from truebench_hf.space.look import filled
 
 _HERE = Path(__file__).parent
 _KEPT = 40  # pages of one state of the results
 STYLE = "".join((_HERE / name).read_text("utf-8") for name in ("board.css", "views.css"))
 SCRIPT = "".join((_HERE / name).read_text("utf-8") for name in ("board.js", "views.js"))
+_SUBMITTED = "Submitted by visitors: the scores follow from the judgments handed in; answers and judge are their word."
 
 
 class LeaderboardTab:
@@ -32,111 +30,88 @@ class LeaderboardTab:
 
     def __init__(self, board: BoardStore, items: RecentItems | None = None) -> None:
         self.board, self.items = board, items or RecentItems()
-        self._pages: OrderedDict[tuple[int, Asked], str] = OrderedDict()
+        self._pages = Recent[str](_KEPT)
 
-    def html(self, asked: Asked) -> str:
+    def html(self, query: Asked) -> str:
         """The board that is asked for, as HTML."""
-        now = self.board.snapshot
-        key = (now.version, asked)
-        if (kept := self._pages.get(key)) is None:
-            kept = self._pages[key] = self._drawn(asked)
-            while len(self._pages) > _KEPT:
-                self._pages.popitem(last=False)
-        return kept
+        snapshot = self.board.snapshot
 
-    def model(self, asked: Asked, key: str) -> str:
+        def draw() -> str:
+            drawn = page.page(snapshot, query)
+            kind, what = drawn.board.kind.name, drawn.group.what if drawn.group else ""
+            notes = PAPERS[kind].notes if what == "paper" and kind in PAPERS else ()
+            notes = (_SUBMITTED,) if what == "submitted" else notes
+            return filled("board.html.jinja", page=drawn, heading=boards.heading, few=FEW, notes=notes)
+
+        return self._pages.of((snapshot.version, query), draw)
+
+    def model(self, query: Asked, key: str) -> str:
         """A model of the group that is asked for, opened; says so where it is there no longer."""
-        _, board, group = page.found(self.board.snapshot, asked)
+        _, board, group = page.found(self.board.snapshot, query)
         entry = next((e for e in (group.entries if group else ()) if e.key == key), None)
         if entry is None or group is None:
             return "<p>This result is not on the board, or no longer.</p>"
-        return filled("model.html.jinja", told=told(board.kind, group, entry, self._story(entry)))
-
-    def _story(self, entry: BoardEntry) -> Story | None:
-        """What its conversations tell; None where there are none that can be read."""
+        known: Story | None = None
         try:
-            return story(self.items.of(entry))
+            known = story(self.items.of(entry))
         except UserError:
-            return None
+            known = None  # there are no conversations that can be read
+        return filled("model.html.jinja", model=opened(board.kind, group, entry, known))
 
-    def csv(self, asked: Asked) -> str:
+    def csv(self, query: Asked) -> str:
         """The group that is asked for with every column, as CSV."""
-        _, board, group = page.found(self.board.snapshot, asked)
+        _, board, group = page.found(self.board.snapshot, query)
         return table.to_csv(board.kind, group.entries if group else ())
 
-    def _drawn(self, asked: Asked) -> str:
-        shown = page.page(self.board.snapshot, asked)
-        charts: list[Chart] = []
-        if shown.view == page.CHART and shown.group:
-            views = [view for view in shown.views if view not in (page.CHART, page.ABOUT)]
-            charts = drawn.charts(shown.board.kind, shown.group.entries, views)
-        return filled(
-            "board.html.jinja", page=shown, charts=charts, heading=boards.heading, few=FEW,
-            notes=_notes(shown.board.kind.name, shown.group) if shown.group else (),
-        )  # fmt: skip
 
-
-def judges_html(board: BoardStore, asked: AskedJudges) -> str:
+def judges_html(board: BoardStore, query: AskedJudges) -> str:
     """The page of judges that is asked for, as HTML: measured here and as printed, each in charts of its own."""
-    shown = judges.page(board.snapshot, asked)
-    return filled("judges.html.jinja", page=shown, templates=judges.facts(), model=words.model)
+    drawn = judges.page(board.snapshot, query)
+    return filled("judges.html.jinja", page=drawn, templates=judges.facts(), model=words.model)
 
 
-def explorer_html(board: BoardStore, explorer: Explorer, asked: AskedConversations) -> str:
+def explorer_html(board: BoardStore, explorer: Explorer, query: AskedConversations) -> str:
     """The page of conversations that is asked for, as HTML."""
-    return filled("explorer.html.jinja", page=explorer.page(board.snapshot, asked))
-
-
-# Gradio makes the functions of these tabs public: anybody may send them anything.
+    return filled("explorer.html.jinja", page=explorer.page(board.snapshot, query))
 
 
 def leaderboard_tab(ours: LeaderboardTab) -> None:
     """Lay out the first tab inside the current Blocks."""
 
-    def show_board(given: Any) -> str:
-        return ours.html(Asked.of(given))
+    def show_board(query: Any) -> str:
+        return ours.html(Asked.of(query))
 
-    def open_model(given: Any) -> str:
-        return ours.model(Asked.of(given), text(given.get("model")) if isinstance(given, dict) else "")
+    def open_model(query: Any) -> str:
+        return ours.model(Asked.of(query), text(query.get("model")) if isinstance(query, dict) else "")
 
-    def table_csv(given: Any) -> str:
-        return ours.csv(Asked.of(given))
+    def table_csv(query: Any) -> str:
+        return ours.csv(Asked.of(query))
 
-    _drawn_by("leaderboard", "window.tbBoard.adopt(element, server);", show_board, open_model, table_csv)
+    _page("leaderboard", "tbBoard.adopt(element, server)", show_board, open_model, table_csv)
 
 
 def judges_tab(board: BoardStore) -> None:
     """Lay out the tab of judges inside the current Blocks."""
 
-    def show_judges(given: Any) -> str:
-        return judges_html(board, AskedJudges.of(given))
+    def show_judges(query: Any) -> str:
+        return judges_html(board, AskedJudges.of(query))
 
-    _drawn_by("judges-page", "window.tbViews.adopt('judges', element, server.show_judges);", show_judges)
+    _page("judges-page", "tbViews.adopt('judges', element, server.show_judges)", show_judges)
 
 
 def explorer_tab(ours: LeaderboardTab) -> None:
     """Lay out the tab of conversations inside the current Blocks."""
     explorer = Explorer(ours.items)
 
-    def show_conversations(given: Any) -> str:
-        return explorer_html(ours.board, explorer, AskedConversations.of(given))
+    def show_conversations(query: Any) -> str:
+        return explorer_html(ours.board, explorer, AskedConversations.of(query))
 
-    _drawn_by(
-        "explorer-page", "window.tbViews.adopt('explorer', element, server.show_conversations);", show_conversations
-    )
+    _page("explorer-page", "tbViews.adopt('explorer', element, server.show_conversations)", show_conversations)
 
 
-def _drawn_by(name: str, adopt: str, *draw: Callable[[Any], str]) -> None:
-    """A page that these functions draw: each gets what the address says, as anybody may send it."""
+def _page(name: str, adopt: str, *draw: Callable[[Any], str]) -> None:
+    """A page that these functions draw. Gradio makes them public: anybody may send them anything as what the address says."""
     import gradio as gr
 
-    gr.HTML("", js_on_load=adopt, server_functions=[*draw], apply_default_css=False, elem_id=name, padding=False)
-
-
-def _notes(kind: str, group: BoardGroup) -> tuple[str, ...]:
-    """What a reader of a group has to know beside how ranks are made."""
-    paper = PAPERS[kind].notes if kind in PAPERS and group.what == "paper" else ()
-    submitted = (
-        "Submitted by visitors: the scores follow from the judgments handed in; answers and judge are their word."
-    )
-    return (*paper, *([submitted] if group.what == "submitted" else []))
+    js = f"window.{adopt};"
+    gr.HTML("", js_on_load=js, server_functions=[*draw], apply_default_css=False, elem_id=name, padding=False)

@@ -8,7 +8,6 @@ from truebench_hf.space import visitors
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.store import BoardStore
 from truebench_hf.space.engine import Engine
-from truebench_hf.space.playground.rounds import LONGEST_CRITERION
 from truebench_hf.space.serving import board_json
 
 
@@ -23,10 +22,10 @@ def build(board: BoardStore, engine: Engine) -> None:
     async def judge_answer(prompt: str, answer: str, criteria: str) -> list[dict[str, str]]:
         """The verdict on each criterion (one a line): its text, the label, and the reason."""
         try:
-            asked = visitors.text_within(prompt, visitors.PROMPT, "The prompt")
-            given = visitors.text_within(answer, visitors.PROMPT, "The answer")
-            lines = visitors.lines_within(criteria, visitors.CRITERIA, LONGEST_CRITERION)
-            work = engine.verdicts(asked, given, lines, engine.levels[0])
+            request = visitors.text_within(prompt, visitors.PROMPT, "The prompt")
+            text = visitors.text_within(answer, visitors.PROMPT, "The answer")
+            lines = visitors.lines_within(criteria)
+            work = engine.verdicts(request, text, lines, engine.levels[0])
             done = [verdicts async for verdicts in visitors.within(work, visitors.SECONDS)][-1]
         except Exception as error:  # a visitor sees one plain line and the operator the rest
             raise gr.Error(visitors.told(error)) from None

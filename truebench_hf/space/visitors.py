@@ -25,9 +25,21 @@ from truebench_hf.text import anonymous, redaction
 from truebench_hf.text.terminal import warn
 
 T = TypeVar("T")
+REFRESH = 60  # seconds between looks at the sources
+PROMPT = 6000  # characters of a visitor's prompt or answer
+DOCUMENT = 12_000  # characters of a visitor's document, in the playground's check of grounding
+TOKENS = 512  # of one answer, of the model or of the judge; four times as many to check grounding
+CRITERIA, CRITERION = 12, 400  # in a visitor's checklist, and characters of each
+SECONDS = 180  # that one request may take, a third of them until the model begins to answer
+QUEUE = 24  # visitors waiting at a time; further ones are turned away
+AT_A_TIME = 1  # playground requests worked on
+UPLOAD_MIB = 64  # size of an uploaded file
+
 # A list's mark at the head of a line, with the space after it: "-5 °C is stated" and "3.5 km" have none.
 _MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)])(?:\s+|$)")
-_BROKEN = "Something went wrong on our side. It has been noted; please try again."
+_QUOTED = 12  # characters in common from which an error quotes a text rather than speaks the same language
+# A visitor waits: that a server is gone has to show in seconds, where a run would wait for it for minutes.
+_SOON = {"attempts": "2", "connect_timeout": "3"}
 
 
 class VisitorError(Exception):
@@ -44,7 +56,7 @@ def text_within(text: str | None, limit: int, what: str) -> str:
     return kept
 
 
-def lines_within(text: str | None, most: int, longest: int) -> list[str]:
+def lines_within(text: str | None, most: int = CRITERIA, longest: int = CRITERION) -> list[str]:
     """A checklist from one criterion a line, list marks left out.
 
     Raises VisitorError when there is none, or too many, or one too long.
@@ -73,9 +85,9 @@ def told(error: BaseException) -> str:
         return "This took too long and was stopped."
     if isinstance(error, UserError):  # the operator can mend it: a line says how
         warn(f"space: {' '.join(anonymous.text(redaction.error(str(error))).split())}")
-        return _BROKEN
-    warn("".join(traceback.format_exception(error)).rstrip())
-    return _BROKEN
+    else:
+        warn("".join(traceback.format_exception(error)).rstrip())
+    return "Something went wrong on our side. It has been noted; please try again."
 
 
 def status(text: str, kind: str = "info") -> str:
@@ -83,9 +95,8 @@ def status(text: str, kind: str = "info") -> str:
 
     `kind` is info, busy, bad (it went wrong), or how an answer did: good, fail, open.
     """
-    kind = kind if text else "none"
-    role = "alert" if kind == "bad" else "status"
-    return f'<p class="tb-status tb-{kind}" role="{role}">{escape(text) or "&nbsp;"}</p>'
+    role = "alert" if kind == "bad" and text else "status"
+    return f'<p class="tb-status tb-{kind if text else "none"}" role="{role}">{escape(text) or "&nbsp;"}</p>'
 
 
 async def within(parts: AsyncIterator[T], seconds: float) -> AsyncGenerator[T, None]:
@@ -101,11 +112,6 @@ async def within(parts: AsyncIterator[T], seconds: float) -> AsyncGenerator[T, N
             yield part
 
 
-_QUOTED = 12  # characters in common from which an error quotes a text rather than speaks the same language
-# A visitor waits: that a server is gone has to show in seconds, where a run would wait for it for minutes.
-_SOON = {"attempts": "2", "connect_timeout": "3"}
-
-
 def shown_name(spec: str) -> str:
     """A model's name as a visitor may see it: without who provides it, and without folders."""
     return words.model(anonymous.name(spec))
@@ -113,8 +119,8 @@ def shown_name(spec: str) -> str:
 
 def opened(spec: str, arguments: tuple[str, ...], flag: str, base_url: str | None) -> ChatModel:
     """The model of a spec, whose server is not waited for. Raises UserError where the spec cannot be used."""
-    given = pairs(arguments, flag)
-    return open_model(spec, _SOON | given if takes_url(spec) else given, base_url, inf)
+    options = pairs(arguments, flag)
+    return open_model(spec, _SOON | options if takes_url(spec) else options, base_url, inf)
 
 
 class SeenModel(StreamedModel):
@@ -147,11 +153,18 @@ class SeenModel(StreamedModel):
 
 @contextmanager
 def told_of(spec: str, *typed: str) -> Iterator[None]:
-    """Tell the operator of a failure; `typed` is what the visitor wrote. Raises VisitorError where nothing else helps."""
+    """Tell the operator of a failure, without keys and without what the error quotes of the visitor's text, `typed`.
+
+    Raises VisitorError where nothing else helps.
+    """
     try:
         yield
     except (RequestFailed, UserError) as error:
-        _note(spec, error, typed)
+        reason = " ".join(redaction.error(str(error)).split())[:500]
+        for text in (" ".join(text.split()) for text in typed):
+            while (same := SequenceMatcher(None, reason, text, autojunk=False).find_longest_match()).size > _QUOTED:
+                reason = f"{reason[: same.a]}[…]{reason[same.a + same.size :]}"
+        warn(f"playground: {anonymous.name(spec)} gave no answer: {anonymous.text(reason)}")
         cause = error.__cause__
         if isinstance(error, NoDecisions):
             why = f"{shown_name(spec)} gives no probabilities; choose a way to judge with reasons."
@@ -170,24 +183,3 @@ def in_words(error: RequestFailed) -> VisitorError:
     if "window" in str(error):
         return VisitorError("The text is too long for the model's window; please shorten it.")
     return VisitorError("The model gave no answer; please try again later.")
-
-
-def _note(spec: str, error: Exception, typed: tuple[str, ...]) -> None:
-    """Log why there was no answer, without keys and without what the error quotes of the visitor's text."""
-    said = " ".join(redaction.error(str(error)).split())[:500]
-    for text in typed:
-        given = " ".join(text.split())
-        while (same := SequenceMatcher(None, said, given, autojunk=False).find_longest_match()).size > _QUOTED:
-            said = f"{said[: same.a]}[…]{said[same.a + same.size :]}"
-    warn(f"playground: {anonymous.name(spec)} gave no answer: {anonymous.text(said)}")
-
-
-REFRESH = 60  # seconds between looks at the sources
-PROMPT = 6000  # characters of a visitor's prompt or answer
-DOCUMENT = 12_000  # characters of a visitor's document, in the playground's check of grounding
-TOKENS = 512  # of one answer, of the model or of the judge; four times as many to check grounding
-CRITERIA = 12  # in a visitor's checklist
-SECONDS = 180  # that one request may take, a third of them until the model begins to answer
-QUEUE = 24  # visitors waiting at a time; further ones are turned away
-AT_A_TIME = 1  # playground requests worked on
-UPLOAD_MIB = 64  # size of an uploaded file

@@ -1,14 +1,8 @@
 """The Space of this metric: paste columns as JSON, read the values."""
 
-from __future__ import annotations
-
 from truebench_hf.evaluate_modules.widget import widget_of
 
-EXAMPLE = {
-    "predictions": [{"asks dates": "yes", "new dates": "no"}],
-    "references": [{"asks dates": None, "new dates": "asks dates"}],
-}
-demo = widget_of(__file__, EXAMPLE)
+demo = widget_of(__file__)
 
 if __name__ == "__main__":
     demo.launch()

@@ -16,9 +16,9 @@ class _Query:
     """Texts by their names in the address; "" is the first, or no limit."""
 
     @classmethod
-    def of(cls, given: Any) -> Self:
+    def of(cls, query: Any) -> Self:
         """What is asked by a mapping of texts; whatever is of another form asks for nothing."""
-        known = given if isinstance(given, Mapping) else {}
+        known = query if isinstance(query, Mapping) else {}
         return cls(**{field.name: text(known.get(field.name)) for field in fields(cls)})
 
 
@@ -73,7 +73,7 @@ class AskedConversations(_Query):
         return self.language, self.category, self.outcome, self.failed[:200].strip()
 
 
-def text(given: Any) -> str:
+def text(value: Any) -> str:
     """A short text that any page can carry, or nothing."""
-    known = isinstance(given, str) and len(given) <= _LONGEST
-    return given.encode("utf-8", "replace").decode() if known else ""  # half a character is no text
+    known = isinstance(value, str) and len(value) <= _LONGEST
+    return value.encode("utf-8", "replace").decode() if known else ""  # half a character is no text

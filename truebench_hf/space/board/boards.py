@@ -13,7 +13,7 @@ from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import BoardEntry, slug
 from truebench_hf.comparing.table import Kind
-from truebench_hf.data.catalogue import NAMES
+from truebench_hf.data.catalogue import CATALOGUE, NAMES
 from truebench_hf.hashing import digest
 from truebench_hf.space.board import words
 from truebench_hf.space.board.store import Snapshot
@@ -28,13 +28,13 @@ HEADINGS: dict[What, str] = {
     "demonstration": "Demonstrations: made-up models, tiny judges or the built-in sample",
     "paper": "Published in papers: not measured here, on data and by judges of their own",
 }
+_ORDER = list(HEADINGS)
 _INSTRUCTION = "Instruction"  # the fact by which a kind is several boards: each instruction asks something else
 IN_HEADING = ("Judge", "Data", _INSTRUCTION)  # facts that stand there where all rows share them
 OWN = "own"
 _SHORT = {TRUEBENCH: "TRUEBench", "facts": "FACTS", "tick": "Checklists", OWN: "Own data"}
-_PART = re.compile(r", sample of \d+\Z")
-_SAMPLE = re.compile(r"(?:\b|_)mini\b")
-_TOY = re.compile(r"\bscripted:|\bsmollm2\b")
+_BUILT_IN = {"mini", *(name for name, entry in CATALOGUE.items() if entry.source is None)}
+_TOYS = ("scripted:", "smollm2")  # models made up for demonstrations, and the tiny one that is always at hand
 _MOST_NAMED = 4  # models in a sentence
 
 
@@ -81,21 +81,57 @@ class OneBoard:
 @lru_cache(maxsize=2)
 def boards(snapshot: Snapshot) -> tuple[OneBoard, ...]:
     """All boards of a state of the results: those with results of ours first, and among each judges last."""
-    by_board: dict[str, tuple[str, Kind, list[BoardEntry]]] = {}
+    by_board: dict[tuple[str, str], tuple[Kind, list[BoardEntry]]] = {}
     for kind in snapshot.kinds:
         for entry in snapshot.of(kind):
-            name, title = _board(kind, entry)
-            by_board.setdefault(name, (title, kind, []))[2].append(entry)
+            base, instruction = entry.facts.get("Data", "").partition(", ")[0], entry.facts.get(_INSTRUCTION)
+            released = base in NAMES or any(f"TRUEBench-{name}" in base for name in NAMES)
+            place = kind.name, _SHORT.get(kind.name, kind.title)
+            if kind.name == TRUEBENCH and entry.source != "paper" and not released:
+                place = OWN, _SHORT[OWN]
+            elif instruction:
+                place = f"{kind.name}-{slug(instruction)[:60]}-{digest(instruction)[:4]}", instruction
+            by_board.setdefault(place, (kind, []))[1].append(entry)
     all_boards = [
-        OneBoard(name, title, kind, _groups(entries, kind.noun)) for name, (title, kind, entries) in by_board.items()
+        OneBoard(name, title, kind, _groups(entries, kind.noun)) for (name, title), (kind, entries) in by_board.items()
     ]
-    order = list(HEADINGS)
-    places = {board.id: order.index(board.groups[0].what) for board in all_boards}
+
+    def order(board: OneBoard) -> tuple[bool, bool, int, bool]:
+        return not board.ours, board.kind.name == JUDGES, _ORDER.index(board.groups[0].what), board.id != OWN
+
+    return tuple(sorted(all_boards, key=order))
+
+
+def _groups(entries: Sequence[BoardEntry], noun: str) -> tuple[BoardGroup, ...]:
+    by_setting: dict[tuple[What, str], list[BoardEntry]] = defaultdict(list)
+    for entry in entries:
+        by_setting[_what(entry), entry.setting].append(entry)
+
+    def order(key: tuple[What, str]) -> tuple[int, int, bool, str]:
+        """The largest group first, and of the papers' that on the hardest rubrics."""
+        members = by_setting[key]
+        hardest = "hard" in members[0].facts.get("Data", "").casefold()
+        return _ORDER.index(key[0]), -len(members), not hardest, key[1]
+
+    def place(entry: BoardEntry) -> tuple[bool, float, str, str]:
+        value = entry.overall.value
+        best = 0.0 if value is None else value if entry.ascending else -value
+        return entry.rank is None, best, words.model(entry.name).casefold(), entry.key
+
     return tuple(
-        sorted(
-            all_boards, key=lambda board: (not board.ours, board.kind.name == JUDGES, places[board.id], board.id != OWN)
-        )
+        BoardGroup(digest(f"{what} {setting}")[:8], what, tuple(sorted(by_setting[what, setting], key=place)), noun)
+        for what, setting in sorted(by_setting, key=order)
     )
+
+
+def _what(entry: BoardEntry) -> What:
+    if entry.source != "measured":
+        return entry.source
+    data, _, part = entry.facts.get("Data", "").partition(", ")
+    names = f"{entry.name} {entry.facts.get('Judge', '')}"
+    if any(toy in names for toy in _TOYS) or (entry.kind != JUDGES and data in _BUILT_IN):
+        return "demonstration"
+    return "partial" if "sample of" in part or (part and entry.kind == TRUEBENCH) else "measured"
 
 
 def title(snapshot: Snapshot) -> str:
@@ -110,37 +146,37 @@ def title(snapshot: Snapshot) -> str:
 
 def lead(group: BoardGroup) -> str:
     """Return who leads, and who cannot be told apart behind; "" where nothing is ranked."""
+
+    def listed(entries: Sequence[BoardEntry]) -> str:
+        names = [words.model(entry.name) for entry in entries]
+        if len(names) > _MOST_NAMED:
+            return f"{names[0]} and {len(names) - 1} others"
+        return f"{', '.join(names[:-1])} and {names[-1]}"
+
     ranked = sorted((entry for entry in group.entries if entry.rank is not None), key=lambda e: (e.rank, e.last))
     if len(ranked) < 2:
         return ""
     first = [entry for entry in ranked if entry.rank == 1]
     if len(first) > 1:
-        return f"{_listed(first)} cannot be told apart at the top."
+        return f"{listed(first)} cannot be told apart at the top."
     second = [entry for entry in ranked[1:] if entry.rank == 2]
-    behind = f"; {_listed(second)} cannot be told apart behind" if len(second) > 1 else ""
+    behind = f"; {listed(second)} cannot be told apart behind" if len(second) > 1 else ""
     return f"{words.model(first[0].name)} leads{behind}."
-
-
-def _listed(entries: Sequence[BoardEntry]) -> str:
-    names = [words.model(entry.name) for entry in entries]
-    if len(names) > _MOST_NAMED:
-        return f"{names[0]} and {len(names) - 1} others"
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def heading(group: BoardGroup) -> str:
     """What the results of a group have in common: data, judge, how many tasks."""
     first = group.entries[0]
-    data, said = first.facts.get("Data", ""), first.facts.get("Judge", "")
+    judge = first.facts.get("Judge", "")
     if group.what == "paper":
-        said = " + ".join(PAPERS[first.kind].judges) or said
-    how, most = words.asked(said), max(e.overall.n + e.overall.unscored for e in group.entries)
+        judge = " + ".join(PAPERS[first.kind].judges) or judge
+    most = max(e.overall.n + e.overall.unscored for e in group.entries)
     parts = [
-        re.sub(r", [\d,]+ \w+\Z", "", words.data(data)),
-        f"judge {words.judge(said)}{f' ({how})' if how else ''}" if said else "",
+        re.sub(r", [\d,]+ \w+\Z", "", words.data(first.facts.get("Data", ""))),
+        f"judge {words.fact('Judge', judge)}" if judge else "",
         words.counted(most, group.noun) if most else "",
     ]
-    return " · ".join(part for part in parts if part)
+    return " · ".join(filter(None, parts))
 
 
 @dataclass(frozen=True)
@@ -166,6 +202,10 @@ def judge_trust(snapshot: Snapshot, group: BoardGroup) -> JudgeTrust | None:
 
     The paradigm of the group's runs comes before others, then what was measured here, then the hardest rubrics.
     """
+
+    def squashed(text: str) -> str:
+        return re.sub(r"[\W_]+", "", text.casefold())
+
     first = group.entries[0]
     fact = first.facts.get("Judge", "")
     name = " + ".join(PAPERS[first.kind].judges) if group.what == "paper" and first.kind in PAPERS else fact
@@ -186,81 +226,17 @@ def judge_trust(snapshot: Snapshot, group: BoardGroup) -> JudgeTrust | None:
     return JudgeTrust(best.overall, words.data(best.facts.get("Data", "")), how, how == paradigm)
 
 
-def is_part(entry: BoardEntry, snapshot: Snapshot) -> bool:
-    """Whether a line of a judge is about a part of what another line of the same study is about."""
-    return entry.kind == JUDGES and any(
-        other.folder == entry.folder and other.name == entry.name and other.overall.n > entry.overall.n
-        and other.facts.get("Paradigm") == entry.facts.get("Paradigm")
-        for other in snapshot.entries if other.kind == JUDGES
-    )  # fmt: skip
-
-
-def squashed(text: str) -> str:
-    """Letters and digits alone, as search compares names."""
-    return re.sub(r"[\W_]+", "", text.casefold())
-
-
-def _board(kind: Kind, entry: BoardEntry) -> tuple[str, str]:
-    """(id, title) of the board that a result stands on."""
-    if kind.name == TRUEBENCH and entry.source != "paper" and not _released(entry.facts.get("Data", "")):
-        return OWN, _SHORT[OWN]
-    if instruction := entry.facts.get(_INSTRUCTION):
-        return f"{kind.name}-{slug(instruction)[:60]}-{digest(instruction)[:4]}", instruction
-    return kind.name, _SHORT.get(kind.name, kind.title)
-
-
-def _released(data: str) -> bool:
-    base = data.partition(", ")[0]
-    return base in NAMES or any(f"TRUEBench-{name}" in base for name in NAMES)
-
-
-def _groups(entries: Sequence[BoardEntry], noun: str) -> tuple[BoardGroup, ...]:
-    found: dict[tuple[What, str], list[BoardEntry]] = defaultdict(list)
-    for entry in entries:
-        found[_what(entry), entry.setting].append(entry)
-    order = list(HEADINGS)
-    placed = sorted(found.items(), key=lambda one: (order.index(one[0][0]), -len(one[1]), _hardest(one[1]), one[0][1]))
-    return tuple(
-        BoardGroup(digest(f"{what} {setting}")[:8], what, tuple(sorted(of, key=_place)), noun)
-        for (what, setting), of in placed
-    )
-
-
-def _hardest(entries: Sequence[BoardEntry]) -> bool:
-    return "hard" not in entries[0].facts.get("Data", "").casefold()
-
-
-def _what(entry: BoardEntry) -> What:
-    if entry.source != "measured":
-        return entry.source
-    data, judge = entry.facts.get("Data", ""), entry.facts.get("Judge", "")
-    if _TOY.search(f"{entry.name} {judge}") or (entry.kind != JUDGES and _SAMPLE.search(data)):
-        return "demonstration"
-    part = _PART.search(data) or (entry.kind == TRUEBENCH and ", " in data)
-    return "partial" if part else "measured"
-
-
-def _place(entry: BoardEntry) -> tuple[bool, float, str, str]:
-    value = entry.overall.value
-    best = 0.0 if value is None else value if entry.ascending else -value
-    return entry.rank is None, best, words.model(entry.name).casefold(), entry.key
-
-
 def differing(group: BoardGroup) -> Mapping[str, str]:
     """By key what tells lines apart that would read the same: the facts that differ, or where the model is from."""
     same: dict[str, list[BoardEntry]] = defaultdict(list)
     for entry in group.entries:
         same[words.model(entry.name)].append(entry)
-    told: dict[str, str] = {}
-    for entries in same.values():
-        if len(entries) > 1:
-            facts = [
-                f
-                for f in dict.fromkeys(f for e in entries for f in e.facts)
-                if len({e.facts.get(f) for e in entries}) > 1
-            ]
-            for entry in entries:
-                said = [entry.facts[f] for f in facts if f in entry.facts][:3]
-                named = [entry.name] if len({e.name for e in entries}) > 1 else []
-                told[entry.key] = ", ".join((*named, *said))
-    return told
+    by_key: dict[str, str] = {}
+    for entries in (lines for lines in same.values() if len(lines) > 1):
+        facts = dict.fromkeys(fact for entry in entries for fact in entry.facts)
+        apart = [fact for fact in facts if len({entry.facts.get(fact) for entry in entries}) > 1]
+        by_name = len({entry.name for entry in entries}) > 1
+        for entry in entries:
+            texts = [entry.facts[fact] for fact in apart if fact in entry.facts][:3]
+            by_key[entry.key] = ", ".join([*([entry.name] if by_name else []), *texts])
+    return by_key

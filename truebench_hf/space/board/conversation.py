@@ -23,7 +23,7 @@ _ALIKE = 0.25  # of the words; below, nearly all would be marked
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ShownMessage:
     """A message: who speaks, its text in pieces with whether the other model's lacks them, or as Markdown, and its
     number among all of a conversation (0: nothing refers to it)."""
 
@@ -38,7 +38,7 @@ class Said:
 class Part:
     """What one model did in a turn: what only it was asked, its answers, thinking and verdicts (as HTML)."""
 
-    said: tuple[Said, ...]
+    messages: tuple[ShownMessage, ...]
     verdicts: Markup
 
 
@@ -54,7 +54,7 @@ class Both:
 class ShownRound:
     """A turn: what all were asked, once, a part for each model, and the criteria where two models had the same."""
 
-    asked: tuple[Said, ...]
+    prompts: tuple[ShownMessage, ...]
     parts: tuple[Part, ...]
     both: tuple[Both, ...] = ()
 
@@ -71,7 +71,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the template draws. `told` says how the answers of two models were held against each other.
+    """What the template draws. `alike` says how the answers of two models were held against each other.
 
     `checks` stand under `heads` beside a conversation; `both` are those of two.
     """
@@ -81,7 +81,7 @@ class Shown:
     document: str
     sides: tuple[Side, ...]
     rounds: tuple[ShownRound, ...]
-    told: str = ""
+    alike: str = ""
     heads: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     both: tuple[Both, ...] = ()
@@ -89,103 +89,88 @@ class Shown:
 
 def shown(items: Sequence[ExplorerItem | str], markdown: bool = False) -> Shown:
     """A conversation, or those of two models on the same instance; a text says why one is missing."""
-    there = {place: _conversation(item) for place, item in enumerate(items) if isinstance(item, ExplorerItem)}
-    sides = tuple(
-        Side(words.model(one.who), one.outcome, one.error) if (one := there.get(place)) else Side("", "", "", str(item))
-        for place, item in enumerate(items)
-    )
-    if not there:
-        return Shown("", "", "", sides, ())
-    first, item = next(iter(there.values())), next(item for item in items if isinstance(item, ExplorerItem))
+    conversations, sides = [], []
+    present = [item for item in items if isinstance(item, ExplorerItem)]
+    for item in items:
+        if isinstance(item, str):
+            sides.append(Side("", "", "", item))
+        else:
+            conversations.append(_conversation(item))
+            sides.append(Side(words.model(conversations[-1].who), conversations[-1].outcome, conversations[-1].error))
+    if not present:
+        return Shown("", "", "", tuple(sides), ())
+    item, two = present[0], len(present) == 2
     instance = item.judged.instance
     kind = " / ".join(filter(None, (instance.category, instance.task)))
     name = " · ".join(filter(None, (item.name, words.column(instance.language), kind)))
-    rounds, shares, checks = [], [], [item.checks for item in items if isinstance(item, ExplorerItem)]
-    numbers = iter(range(1, 10**6)) if len(there) == 1 and item.checks else iter(int, 1)
-    for number in range(max(len(one.exchanges) for one in there.values())):
-        turns = [one.exchanges[number] if number < len(one.exchanges) else Exchange((), ()) for one in there.values()]
-        made, share = _round(turns, markdown, numbers)
-        rounds.append(made)
+    rounds, shares = [], list[float]()
+    numbers = iter(range(1, 10**6)) if item.checks and not two else iter(int, 1)
+    for number in range(max(len(of.exchanges) for of in conversations)):
+        turns = [of.exchanges[number] if number < len(of.exchanges) else Exchange((), ()) for of in conversations]
+        shown_round, share = _round(turns, markdown, numbers)
+        rounds.append(shown_round)
         shares += [share] if share is not None else []
-    told = _told(shares, markdown) if len(there) > 1 else ""
-    both = tuple(_beside(*checks)) if len(checks) == 2 else ()
+    both: tuple[Both, ...] = ()
+    if two:  # the checks that both have, in the order of the first
+        theirs = {check.text: check for check in present[1].checks}
+        pairs = [(check, theirs[check.text]) for check in item.checks if check.text in theirs]
+        both = tuple(Both(own.text, ((own.state, own.note), (other.state, other.note))) for own, other in pairs)
     return Shown(
-        name, first.language, first.context, sides, tuple(rounds), told, item.heads, () if both else item.checks, both
-    )
+        name, conversations[0].language, conversations[0].context, tuple(sides), tuple(rounds),
+        _alike(shares, markdown) if two else "", item.heads, () if both else item.checks, both,
+    )  # fmt: skip
 
 
 def _conversation(item: ExplorerItem) -> Conversation:
     """With bare criteria where no model had it."""
     judged = item.judged
-    made = replace(conversation(judged, None), who=judged.response.model, outcome=_OUTCOMES.get(item.ended, ""))
+    drawn = replace(conversation(judged, None), who=judged.response.model, outcome=_OUTCOMES.get(item.ended, ""))
     if item.ended != UNANSWERED:
-        return made
+        return drawn
     bare = [[verdict.criterion for verdict in turn] for turn in judged.verdicts]
-    return replace(made, exchanges=exchanges(judged.response.messages, bare), outcome="", error="")
+    return replace(drawn, exchanges=exchanges(judged.response.messages, bare), outcome="", error="")
 
 
-def _beside(first: Sequence[Check], second: Sequence[Check]) -> Iterator[Both]:
-    """The checks that both have, in the order of the first."""
-    theirs = {check.text: check for check in second}
-    for check in first:
-        if other := theirs.get(check.text):
-            yield Both(check.text, ((check.state, check.note), (other.state, other.note)))
+def _round(turns: Sequence[Exchange], markdown: bool, numbers: Iterator[int]) -> tuple[ShownRound, float | None]:
+    """A turn, and the share of words that two answers have in common (None: they were not compared)."""
+    prompts = [[message for message in turn.messages if message.role != "assistant"] for turn in turns]
+    answers = [[message for message in turn.messages if message.role == "assistant"] for turn in turns]
+    known = [messages for messages, turn in zip(prompts, turns, strict=True) if turn.messages]
+    once = known[0] if known and all(messages == known[0] for messages in known) else []
+    pieces: list[list[Pieces]] = [[((message.content, False),) for message in messages] for messages in answers]
+    share = None
+    if [len(messages) for messages in answers] == [1, 1]:  # cut where they differ, if they are alike enough
+        left, right, share = differing(answers[0][0].content, answers[1][0].content)
+        pieces = pieces if share is None or share < _ALIKE else [[left], [right]]
+
+    def as_shown(message: Message, cut: Pieces | None = None) -> ShownMessage:
+        html = rich(message.content) if markdown and cut is not None else None
+        return ShownMessage(message.role, message.content, cut or ((message.content, False),), html, next(numbers))
+
+    both, parts = _side_by_side(turns), []
+    all_prompts = tuple(map(as_shown, once))
+    for turn, own, messages, cuts in zip(turns, prompts, answers, pieces, strict=True):
+        verdicts = replace(turn, messages=(), verdicts=() if both else turn.verdicts)
+        alone = () if once else tuple(map(as_shown, own))
+        parts.append(Part((*alone, *map(as_shown, messages, cuts)), Markup(fragment(verdicts))))
+    return ShownRound(all_prompts, tuple(parts), both), share
 
 
-def _verdicts(turns: Sequence[Exchange]) -> tuple[Both, ...]:
-    """The verdicts of two answers side by side; () where there are no two, or they were held against other criteria."""
+def _side_by_side(turns: Sequence[Exchange]) -> tuple[Both, ...]:
+    """The verdicts of two answers; () where there are no two, or they were held against other criteria."""
     if len(turns) != 2:
         return ()
     first, second = ([verdict for verdict in turn.verdicts if isinstance(verdict, Verdict)] for turn in turns)
     if not first or [v.criterion.text for v in first] != [v.criterion.text for v in second]:
         return ()
+    states: dict[str | None, Outcome] = {"yes": "yes", "no": "no"}
     return tuple(
-        Both(one.criterion.text, tuple((_state(verdict), verdict.reason) for verdict in (one, other)))
-        for one, other in zip(first, second, strict=True)
+        Both(own.criterion.text, tuple((states.get(v.label, "open"), v.reason) for v in (own, other)))
+        for own, other in zip(first, second, strict=True)
     )
 
 
-def _state(verdict: Verdict) -> Outcome:
-    return "yes" if verdict.label == "yes" else "no" if verdict.label == "no" else "open"
-
-
-def _round(turns: Sequence[Exchange], markdown: bool, numbers: Iterator[int]) -> tuple[ShownRound, float | None]:
-    """A turn, and the share of words that two answers have in common (None: they were not compared)."""
-    asked = [[one for one in turn.messages if one.role != "assistant"] for turn in turns]
-    answers = [[one for one in turn.messages if one.role == "assistant"] for turn in turns]
-    known = [one for one, turn in zip(asked, turns, strict=True) if turn.messages]
-    once = known[0] if known and all(one == known[0] for one in known) else []
-    own = [[] if once else one for one in asked]
-    pieces, share = _apart(answers)
-    both = _verdicts(turns)
-    asked_once = tuple(_said(one, number=next(numbers)) for one in once)
-    parts = tuple(
-        Part(
-            (*(_said(one, number=next(numbers)) for one in alone),
-             *(_said(one, marked, markdown, next(numbers)) for one, marked in zip(said, cut, strict=True))),
-            Markup(fragment(replace(turn, messages=(), verdicts=() if both else turn.verdicts))),
-        )
-        for turn, alone, said, cut in zip(turns, own, answers, pieces, strict=True)
-    )  # fmt: skip
-    return ShownRound(asked_once, parts, both), share
-
-
-def _apart(answers: Sequence[Sequence[Message]]) -> tuple[list[list[Pieces]], float | None]:
-    """Every answer in pieces: cut where two differ, if each model gave one and they are alike enough."""
-    plain: list[list[Pieces]] = [[((one.content, False),) for one in said] for said in answers]
-    if len(answers) != 2 or any(len(said) != 1 for said in answers):
-        return plain, None
-    left, right, share = differing(answers[0][0].content, answers[1][0].content)
-    return (plain if share is None or share < _ALIKE else [[left], [right]]), share
-
-
-def _said(message: Message, pieces: Pieces | None = None, markdown: bool = False, number: int = 0) -> Said:
-    text = message.content
-    made = rich(text) if markdown else None
-    return Said(message.role, text, pieces or ((text, False),), made, number)
-
-
-def _told(shares: Sequence[float], markdown: bool) -> str:
+def _alike(shares: Sequence[float], markdown: bool) -> str:
     if not shares:
         return ""
     share = sum(shares) / len(shares)
@@ -199,7 +184,7 @@ def _told(shares: Sequence[float], markdown: bool) -> str:
 
 _LONGEST = 60_000  # characters; what is longer is shown as it is
 # The signs that templates of a page around it would read.
-_SIGNS = {"`": "&#96;", "$": "&#36;", "{": "&#123;", "}": "&#125;"}
+_SIGNS = str.maketrans({"`": "&#96;", "$": "&#36;", "{": "&#123;", "}": "&#125;"})
 
 
 def rich(text: str) -> Markup | None:
@@ -208,42 +193,32 @@ def rich(text: str) -> Markup | None:
         return None
     html: str = _reader().render(steerless(text.replace("\r\n", "\n")))
     # All of it is escaped already, and attributes and texts alike are read with entities in them.
-    for sign, entity in _SIGNS.items():
-        html = html.replace(sign, entity)
-    return Markup(html)
+    return Markup(html.translate(_SIGNS))
 
 
 @cache
 def _reader() -> Any:
     from markdown_it import MarkdownIt
 
-    class OfTheWeb(MarkdownIt):
-        def validateLink(self, url: str) -> bool:
-            return url.strip().lower().startswith(("https://", "http://"))
+    def picture(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+        """What a picture is called: it would be asked for from elsewhere."""
+        text = renderer.renderInlineAsText(tokens[place].children, options, env)
+        return f"<em>[picture{': ' if text else ''}{escape(text)}]</em>"
 
-    reader = OfTheWeb("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
-    reader.add_render_rule("image", _picture)
-    reader.add_render_rule("link_open", _link)
-    for level in ("heading_open", "heading_close"):
-        reader.add_render_rule(level, _heading)
+    def link(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+        tokens[place].attrSet("rel", "noopener noreferrer nofollow ugc")
+        tokens[place].attrSet("target", "_blank")
+        return str(renderer.renderToken(tokens, place, options, env))
+
+    def heading(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+        """Below the headings of the page: what was h1 is h4, and so on to h6."""
+        tokens[place].tag = f"h{min(6, int(tokens[place].tag[1]) + 3)}"
+        return str(renderer.renderToken(tokens, place, options, env))
+
+    reader = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+    reader.validateLink = lambda url: url.strip().lower().startswith(("https://", "http://"))  # type: ignore[method-assign]
+    for rule, render in {
+        "image": picture, "link_open": link, "heading_open": heading, "heading_close": heading,
+    }.items():  # fmt: skip
+        reader.add_render_rule(rule, render)
     return reader
-
-
-def _picture(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-    """What a picture is called: it would be asked for from elsewhere."""
-    said = renderer.renderInlineAsText(tokens[place].children, options, env)
-    return f"<em>[picture{': ' if said else ''}{escape(said)}]</em>"
-
-
-def _link(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-    tokens[place].attrSet("rel", "noopener noreferrer nofollow ugc")
-    tokens[place].attrSet("target", "_blank")
-    made: str = renderer.renderToken(tokens, place, options, env)
-    return made
-
-
-def _heading(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-    """Below the headings of the page: what was h1 is h4, and so on to h6."""
-    tokens[place].tag = f"h{min(6, int(tokens[place].tag[1]) + 3)}"
-    made: str = renderer.renderToken(tokens, place, options, env)
-    return made

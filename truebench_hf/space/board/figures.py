@@ -46,23 +46,16 @@ class DrawnPoint:
 
     name: str
     place: float
-    told: str
+    text: str
     few: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Points:
-    """A cell with a point a model."""
-
-    points: tuple[DrawnPoint, ...]
 
 
 @dataclass(frozen=True)
 class FigureRow:
-    """A line of a chart: bars, points and figures behind a name."""
+    """A line of a chart: bars, figures, and cells with a point a model, behind a name."""
 
     name: str
-    cells: tuple[Bar | Points | Cell, ...]
+    cells: tuple[Bar | tuple[DrawnPoint, ...] | Cell, ...]
     chosen: bool = False
 
 
@@ -109,9 +102,8 @@ class DrawnAxis:
 def bar(score: Score | None, axis: DrawnAxis, noun: str, missing: str, *, factor: int = 100, dot: bool = False) -> Bar:
     """Return a score with its interval on an axis; a dash with the reason where there is none."""
     if score is None or score.value is None:
-        return Bar(
-            "–", None, why=f"{score.unscored:,} left open, none decided" if score and score.unscored else missing
-        )
+        left = f"{score.unscored:,} left open, none decided" if score and score.unscored else ""
+        return Bar("–", None, why=left or missing)
     value = factor * score.value
     parts = [f"95 %: {ends_text(score.ci95, factor)}" if score.ci95 else "no interval is known"]
     parts += [words.counted(score.n, noun)] if score.n else []

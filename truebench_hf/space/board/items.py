@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.flexbench.procedure import Dimension
 from truebench_hf.benchmarks.flexbench.score import FlexScore
-from truebench_hf.benchmarks.flexbench.scores import JudgedConversation as JudgedTalk
 from truebench_hf.benchmarks.flexbench.scores import read_judged as read_talks
 from truebench_hf.benchmarks.rubric_eval.data import load as load_rubrics
 from truebench_hf.benchmarks.rubric_eval.metaeval.board import paradigm_words
@@ -26,6 +23,7 @@ from truebench_hf.data.records import JUDGMENTS, of_entry
 from truebench_hf.errors import UserError
 from truebench_hf.report.sections import Outcome
 from truebench_hf.results.folder import Results
+from truebench_hf.space.board.store import Recent
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Turn
@@ -33,7 +31,6 @@ from truebench_hf.types import Criterion, Instance, Label, Message, Response, Tu
 SAMPLE = "sample"  # the key of the built-in instances, which no model has answered
 OUTCOMES = {"failed": False, "unscored": None, "passed": True}  # in the order of lists: what went wrong comes first
 UNANSWERED = "not answered"
-_ENDED: dict[Label | None, str] = {"no": "failed", "yes": "passed"}
 _KEPT = 4
 _BUILT_IN = "rubric_mini"  # the labelled data whose answers are at hand; a run names other data by paths of its own
 
@@ -79,65 +76,50 @@ class ExplorerItem:
     @property
     def opening(self) -> str:
         """What was asked first."""
-        messages = self.judged.response.messages
-        return next((message.content for message in messages if message.role == "user"), "") or (
-            self.checks[0].text if self.checks else ""
-        )
+        prompts = (message.content for message in self.judged.response.messages if message.role == "user")
+        return next(prompts, "") or (self.checks[0].text if self.checks else "")
 
     def verdicts(self) -> Iterator[tuple[Criterion, Label | None, str]]:
         """Every criterion with its verdict as it counts, and the reason."""
-        if self.checks:
-            for check in self.checks:
-                label: Label | None = check.state if check.state in ("yes", "no") else None
-                yield Criterion(check.text), label, check.note
-            return
-        for turn, labels in zip(self.judged.verdicts, self.judged.outcomes, strict=True):
-            for verdict, label in zip(turn, labels, strict=True):
-                yield verdict.criterion, label, verdict.reason
+        for check in self.checks:
+            label: Label | None = check.state if check.state in ("yes", "no") else None
+            yield Criterion(check.text), label, check.note
+        if not self.checks:
+            for turn, labels in zip(self.judged.verdicts, self.judged.outcomes, strict=True):
+                for verdict, label in zip(turn, labels, strict=True):
+                    yield verdict.criterion, label, verdict.reason
 
 
 Items = Mapping[str, ExplorerItem]
 
 
 class RecentItems:
-    """The conversations of the runs looked at last, so that a click does not read a file again."""
+    """The conversations of the runs looked at last."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[tuple[int, ...], Items]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._recent = Recent[Items](_KEPT)
 
     def of(self, entry: BoardEntry | None) -> Items:
         """Those of a line of a board, by name in the order of the file; without one the built-in sample. Raises UserError."""
         if entry is None:
             return sample()
-        if entry.folder is None:
+        if (folder := entry.folder) is None:
             raise UserError("this entry has no conversations to show")
-        mark = runs.stamp(entry.folder)
-        with self._lock:
-            kept = self._kept.get(entry.key)
-            if kept is None or kept[0] != mark:
-                kept = self._kept[entry.key] = mark, _read(entry.folder, entry)
-            self._kept.move_to_end(entry.key)
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        return kept[1]
+        try:
+            reader = _READERS.get(entry.kind, _answers)
+            return self._recent.of((entry.key, runs.stamp(folder)), lambda: reader(folder, entry))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError) as error:
+            raise UserError("the judgments of this run cannot be read") from error
 
 
 @cache
 def sample() -> Items:
     """The built-in instances as conversations that no model has had: theirs has no name."""
-    found = {}
+    items = {}
     for instance in data.load("mini"):
-        asked = Response(instance.id, "", tuple(Message("user", turn.prompt) for turn in instance.turns))
-        found[instance.id] = ExplorerItem.of(Judged(instance, asked, tuple(unanswered(instance, asked))))
-    return found
-
-
-def _read(folder: Path, entry: BoardEntry) -> Items:
-    try:
-        return _READERS.get(entry.kind, _answers)(folder, entry)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError) as error:
-        raise UserError("the judgments of this run cannot be read") from error
+        prompts = Response(instance.id, "", tuple(Message("user", turn.prompt) for turn in instance.turns))
+        items[instance.id] = ExplorerItem.of(Judged(instance, prompts, tuple(unanswered(instance, prompts))))
+    return items
 
 
 def _answers(folder: Path, entry: BoardEntry) -> Items:
@@ -149,14 +131,12 @@ def _answers(folder: Path, entry: BoardEntry) -> Items:
 
 
 def _own(by_model: Mapping[str, dict[str, ExplorerItem]], entry: BoardEntry) -> Items:
-    shown = anonymous.names(by_model)
-    return (
-        of_entry({shown[model]: items for model, items in by_model.items()}, entry.name) if by_model else None
-    ) or {}
+    names = anonymous.names(by_model)
+    items = of_entry({names[model]: items for model, items in by_model.items()}, entry.name) if by_model else None
+    return items or {}
 
 
-_STEPS = ("Applies", "Attempted", "Right")
-_SAID = {True: "yes", False: "no", None: "–"}
+_TRI = {True: "yes", False: "no", None: "–"}
 
 
 def _talks(folder: Path, entry: BoardEntry) -> Items:
@@ -164,59 +144,50 @@ def _talks(folder: Path, entry: BoardEntry) -> Items:
     procedure, judged = read_talks(str(folder))
     by_model: dict[str, dict[str, ExplorerItem]] = {}
     for of in judged:
-        talk, labels = of.talk, set(of.labels.values())
+        talk, steps = of.talk, []
+        for dimension in procedure.dimensions:
+            facts, label = of.facts[dimension.id], of.labels[dimension.id]
+            state: Outcome = "open" if label is None else label if label in ("yes", "no") else ""
+            note = anonymous.text(facts.reason) if label is None else facts.reason
+            cells = tuple(_TRI[value] for value in (facts.applies, facts.attempted, facts.correct))
+            gap = "" if state else "Skipped" if facts.applies and not facts.attempted else "Not due"
+            branch = dimension.base is not None
+            steps.append(Check(dimension.question, state, cells, note, facts.turn, branch, gap))
         name = f"{talk.id} (seed {talk.seed})" if talk.seed else talk.id
-        ended = "failed" if "no" in labels else "unscored" if None in labels else "passed"
-        end = f"ended by {talk.end}" if talk.end else ""
-        instance = Instance(name, "", talk.cooperativeness, end, ())
+        instance = Instance(name, "", talk.cooperativeness, f"ended by {talk.end}" if talk.end else "", ())
         response = Response(name, talk.model, talk.messages, error=talk.error or None)
-        steps = tuple(_step(dimension, of) for dimension in procedure.dimensions)
-        by_model.setdefault(talk.model, {})[name] = ExplorerItem(
-            public(Judged(instance, response, ())), ended, _STEPS, steps
-        )
+        ended, heads = _ended({step.state for step in steps}), ("Applies", "Attempted", "Right")
+        item = ExplorerItem(public(Judged(instance, response, ())), ended, heads, tuple(steps))
+        by_model.setdefault(talk.model, {})[name] = item
     return _own(by_model, entry)
 
 
-def _step(dimension: Dimension, of: JudgedTalk) -> Check:
-    facts, label = of.facts[dimension.id], of.labels[dimension.id]
-    state: Outcome = "open" if label is None else label if label in ("yes", "no") else ""
-    note = anonymous.text(facts.reason) if label is None else facts.reason
-    cells = tuple(_SAID[value] for value in (facts.applies, facts.attempted, facts.correct))
-    gap = "" if state else "Skipped" if facts.applies and not facts.attempted else "Not due"
-    return Check(dimension.question, state, cells, note, facts.turn, dimension.base is not None, gap)
-
-
-_LABELS = ("People", "Judge")
+def _ended(states: set[Outcome]) -> str:
+    return "failed" if "no" in states else "unscored" if "open" in states else "passed"
 
 
 def _rubrics(folder: Path, entry: BoardEntry) -> Items:
     """Labelled answers with the rubrics that a judge decided, those first that it decided wrongly."""
-    wanted, checks, rows = entry.facts.get("Paradigm", ""), dict[str, list[Check]](), dict[str, dict[str, Any]]()
-    lines = [runs.loads(line.decode("utf-8")) for _, line in _lines(folder / JUDGMENTS)]
-    judges = anonymous.names(row["judge"] for row in lines)
+    with (folder / JUDGMENTS).open("rb") as content:
+        lines = [runs.loads(line.decode("utf-8")) for _, line in jsonl.lines(content, JUDGMENTS)]
+    wanted, judges = entry.facts.get("Paradigm", ""), anonymous.names(row["judge"] for row in lines)
+    checks, rows = dict[str, list[Check]](), dict[str, dict[str, Any]]()
     for row in lines:
-        if judges[row["judge"]] != entry.name or paradigm_words(row["paradigm"]) != wanted or row["gold"] is None:
-            continue
         label, gold = row["label"], row["gold"]
-        state: Outcome = "open" if label not in ("yes", "no") else "yes" if label == gold else "no"
-        note = anonymous.text(row["reason"]) if label is None else row["reason"]
-        checks.setdefault(row["response_id"], []).append(Check(row["rubric"], state, (gold, label or "–"), note))
-        rows[row["response_id"]] = row
+        if judges[row["judge"]] == entry.name and paradigm_words(row["paradigm"]) == wanted and gold is not None:
+            state: Outcome = "open" if label not in ("yes", "no") else "yes" if label == gold else "no"
+            note = anonymous.text(row["reason"]) if label is None else row["reason"]
+            checks.setdefault(row["response_id"], []).append(Check(row["rubric"], state, (gold, label or "–"), note))
+            rows[row["response_id"]] = row
     texts = _built_in_texts() if Results.open(folder).settings.get("data") == _BUILT_IN else {}
-    found = {}
-    for name, of in checks.items():
-        row, states = rows[name], {check.state for check in of}
+    items = {}
+    for name, row in rows.items():
         instance = Instance(name, row["language"] or "", row["instruction_category"], "", (Turn("", ()),))
-        response = Response(name, entry.name, texts.get(name, ()))
-        ended = "failed" if "no" in states else "unscored" if "open" in states else "passed"
-        in_order = sorted(of, key=lambda check: ("no", "open", "yes").index(check.state))
-        found[name] = ExplorerItem(Judged(instance, response, ()), ended, _LABELS, tuple(in_order))
-    return found
-
-
-def _lines(file: Path) -> Sequence[tuple[str, bytes]]:
-    with file.open("rb") as content:
-        return list(jsonl.lines(content, file.name))
+        judged = Judged(instance, Response(name, entry.name, texts.get(name, ())), ())
+        in_order = sorted(checks[name], key=lambda check: ("no", "open", "yes").index(check.state))
+        ended = _ended({check.state for check in in_order})
+        items[name] = ExplorerItem(judged, ended, ("People", "Judge"), tuple(in_order))
+    return items
 
 
 @cache
@@ -245,7 +216,7 @@ class Example:
     name: str
     language: str
     category: str
-    asked: str
+    prompt: str
     criterion: str
     reason: str
 
@@ -285,8 +256,5 @@ def _keep(examples: list[Example], item: ExplorerItem, criterion: str, reason: s
     if any(example.name == item.name for example in examples) or (full and (category in seen or not twice)):
         return
     texts = (shortened(text, _LONGEST) for text in (item.opening, criterion, reason))
-    example = Example(item.name, item.judged.instance.language, category, *texts)
-    if full:
-        examples[twice[-1]] = example
-    else:
-        examples.append(example)
+    place = twice[-1] if full else len(examples)
+    examples[place : place + 1] = [Example(item.name, item.judged.instance.language, category, *texts)]

@@ -1,4 +1,4 @@
-"""One board as a page shows it: what can be chosen, a table of one group, and the other groups."""
+"""One board as a page shows it: what can be chosen, a table of one group or its charts, and the other groups."""
 
 from __future__ import annotations
 
@@ -12,8 +12,20 @@ from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.comparing.table import COVERED, MISPRINT, SIZE, UNKNOWN, Kind, coverage, size
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import Asked
-from truebench_hf.space.board.boards import BoardGroup, JudgeTrust, OneBoard
-from truebench_hf.space.board.figures import FEW, Bar, Cell, DrawnAxis, bar, decided, ends_text
+from truebench_hf.space.board.boards import BoardGroup, OneBoard
+from truebench_hf.space.board.figures import (
+    FEW,
+    Bar,
+    Cell,
+    Chart,
+    DrawnAxis,
+    DrawnPoint,
+    FigureRow,
+    FigureRows,
+    bar,
+    decided,
+    ends_text,
+)
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.types import Score
 
@@ -33,12 +45,17 @@ class Fact:
 
 @dataclass(frozen=True)
 class ColumnHead:
-    """The header of a column: its id in addresses, its name, whether a text is read in it, and a line on what it is."""
+    """The header of a column: its id in addresses, its name, a line on what it is, and the fact that stands in it, if any."""
 
     id: str
     name: str
-    prose: bool = False
     about: str = ""
+    fact: str = ""
+
+    @property
+    def prose(self) -> bool:
+        """Whether a text is read in it."""
+        return self.fact not in ("", SIZE)
 
 
 @dataclass(frozen=True)
@@ -67,9 +84,8 @@ class PageTable:
 
 @dataclass(frozen=True)
 class Page:
-    """What the template draws. `lead` says who leads, `sides` are our results and the published ones where there are both.
-
-    `others` are the further groups of this side, folded, under their headings.
+    """What the template draws. `lead` says who leads. `sides` are our results and the published ones where there are both:
+    name, id of the first group, whether it is shown. `others` are the further groups of this side under their headings.
     """
 
     boards: tuple[OneBoard, ...]
@@ -82,52 +98,75 @@ class Page:
     sides: tuple[tuple[str, str, bool], ...]
     facts: tuple[Fact, ...]
     table: PageTable
+    charts: tuple[Chart, ...]
     approximate: bool
     others: Mapping[str, Sequence[BoardGroup]]
     stale: str
-    version: int
 
 
-def page(snapshot: Snapshot, asked: Asked) -> Page:
+def found(snapshot: Snapshot, query: Asked) -> tuple[tuple[OneBoard, ...], OneBoard, BoardGroup | None]:
+    """All boards, and the board and group that are asked for, or else the first."""
+    all_boards = boards.boards(snapshot)
+    board = next((board for board in all_boards if board.id == query.board), all_boards[0])
+    return all_boards, board, board.group(query.group)
+
+
+def page(snapshot: Snapshot, query: Asked) -> Page:
     """The page that is asked for, or what comes nearest to it."""
-    all_boards, board, group = found(snapshot, asked)
-    entries = group.entries if group else ()
-    views = _views(board.kind, entries)
-    view = asked.view if asked.view in views else views[0]
-    others: dict[str, list[BoardGroup]] = {}
-    for other in board.groups:
-        if group and other is not group and (other.what == "paper") == (group.what == "paper"):
+    all_boards, board, group = found(snapshot, query)
+    kind, entries = board.kind, group.entries if group else ()
+    scored = {name for entry in entries for name, score in entry.scores.items() if score.value is not None}
+    scored_views = [name for name, heads in kind.groups.items() if any(kind.scores[head] in scored for head in heads)]
+    views = (*scored_views, ABOUT, CHART)
+    view = query.view if query.view in views else views[0]
+    published, others = group is not None and group.what == "paper", dict[str, list[BoardGroup]]()
+    for other in board.published if published else board.ours:
+        if other is not group:
             others.setdefault(boards.HEADINGS[other.what], []).append(other)
+    sides: tuple[tuple[str, str, bool], ...] = ()
+    if board.ours and board.published:
+        sides = ("Yours", board.ours[0].id, not published), ("Published", board.published[0].id, published)
     return Page(
-        all_boards, board, group, views, view, boards.heading(group) if group else "",
-        boards.lead(group) if group else "", _sides(board, group), tuple(_facts(snapshot, board, group)) if group else (), table(board.kind, group, view),
-        any(e.approximate for e in entries), others, snapshot.stale, snapshot.version,
+        all_boards, board, group, views, view, boards.heading(group) if group else "", boards.lead(group) if group else "",
+        sides, tuple(_facts(snapshot, board, group)) if group else (), table(kind, group, view),
+        tuple(charts(kind, entries, scored_views)) if view == CHART else (), any(e.approximate for e in entries), others,
+        snapshot.stale,
     )  # fmt: skip
 
 
-def _sides(board: OneBoard, group: BoardGroup | None) -> tuple[tuple[str, str, bool], ...]:
-    """Our results and the published ones: name, id of the first group, whether it is shown."""
-    if not (board.ours and board.published and group):
-        return ()
-    published = group.what == "paper"
-    return ("Yours", board.ours[0].id, not published), ("Published", board.published[0].id, published)
-
-
-def found(snapshot: Snapshot, asked: Asked) -> tuple[tuple[OneBoard, ...], OneBoard, BoardGroup | None]:
-    """All boards, and the board and group that are asked for, or else the first."""
-    all_boards = boards.boards(snapshot)
-    board = next((board for board in all_boards if board.id == asked.board), all_boards[0])
-    return all_boards, board, board.group(asked.group)
+def _facts(snapshot: Snapshot, board: OneBoard, group: BoardGroup) -> Iterator[Fact]:
+    """What stands in the line above the table."""
+    columns, count = {name for entry in group.entries for name in entry.scores}, len(group.entries)
+    for name in ("Languages", "Categories"):
+        parts = sum(board.kind.scores[head] in columns for head in board.kind.groups.get(name, ()))
+        if parts > 1:
+            yield Fact(str(parts), after=name.lower())
+    yield Fact(str(count), after=f"{'judge' if board.kind.name == JUDGES else 'model'}{'' if count == 1 else 's'}")
+    if trust := boards.judge_trust(snapshot, group):
+        score = trust.score
+        interval = f"({ends_text(score.ci95, 100)})" if score.ci95 else "(no interval)"
+        on = f"on {words.counted(score.n, 'rubric')} of {trust.where}" if score.n else f"of {trust.where}"
+        way = (f", asked by {trust.how}" if trust.how else "") + ("" if trust.same_way else ", another way than here")
+        chance = ": no better than guessing, which gets 50" if trust.is_chance else "; guessing gets 50"
+        figure = f"{100 * (score.value or 0):.1f} %"
+        yield Fact(figure, "judge: balanced accuracy", f"{interval} {on}{way}{chance}", True, trust.is_chance)
+    elif "Judge" in group.entries[0].facts:
+        yield Fact(before="how far the judge can be trusted was not measured here", trust=True)
+    if snapshot.read_at:
+        yield Fact(time.strftime("%H:%M UTC", time.gmtime(snapshot.read_at)), before="as of")
 
 
 def table(kind: Kind, group: BoardGroup | None, view: str) -> PageTable:
     """The table of a group with the columns of a view."""
     if group is None:
         return PageTable((), ())
-    heads = tuple(_heads(kind, group.entries, view))
-    axis = score_axis(kind, group.entries)
-    spreads = {head.id: spread for head in heads if (spread := _spread(kind, group.entries, head))}
-    also = boards.differing(group)
+    heads, spreads = tuple(_heads(kind, group.entries, view)), dict[str, tuple[float, float]]()
+    for name in (head.id for head in heads if head.id in kind.column and kind.column[head.id].percent):
+        scores = (entry.scores.get(name) for entry in group.entries)
+        if values := [score.value for score in scores if score is not None and score.value is not None]:
+            mean = sum(values) / len(values)
+            spreads[name] = mean, max(0.1, *(abs(value - mean) for value in values))
+    axis, also = score_axis(kind, group.entries), boards.differing(group)
     rows = tuple(
         PageRow(
             e.key, words.model(e.name), also.get(e.key, ""), " ".join((e.name, *e.facts.values())), *_rank(group, e),
@@ -139,108 +178,56 @@ def table(kind: Kind, group: BoardGroup | None, view: str) -> PageTable:
     return PageTable(heads, rows, axis.text)
 
 
-def score_axis(kind: Kind, entries: Sequence[BoardEntry]) -> DrawnAxis:
-    """Return an axis with round ends that holds all scores of the main column with their intervals."""
-    factor = kind.factor(kind.main)
-    ends = [
-        factor * end
-        for entry in entries
-        if entry.overall.value is not None
-        for end in (entry.overall.value, *(entry.overall.ci95 or ()))
-    ]
-    if not ends:
-        return DrawnAxis(0.0, 100.0 if factor == 100 else 1.0)
-    width = max(max(ends) - min(ends), 1.0 if factor == 100 else 1e-6)
-    step = 10.0 ** floor(log10(width))
-    low, high = step * floor(min(ends) / step), step * ceil(max(ends) / step)
-    return DrawnAxis(round(low, 6), round(high if high > low else low + step, 6))
-
-
-def _spread(kind: Kind, entries: Sequence[BoardEntry], head: ColumnHead) -> tuple[float, float] | None:
-    """The mean of a column of shares and what is its deepest tint: the largest distance, or 10 points; None of others."""
-    percent = head.id in kind.column and kind.column[head.id].percent
-    values = [
-        score.value for entry in entries if (score := entry.scores.get(head.id)) is not None and score.value is not None
-    ]
-    if not percent or not values:
-        return None
-    mean = sum(values) / len(values)
-    return mean, max(0.1, *(abs(value - mean) for value in values))
-
-
-def _views(kind: Kind, entries: Sequence[BoardEntry]) -> tuple[str, ...]:
-    """The groups of columns in which something stands, facts, and charts."""
-    there = {name for entry in entries for name, score in entry.scores.items() if score.value is not None}
-    shown = [name for name, heads in kind.groups.items() if any(kind.scores[head] in there for head in heads)]
-    return (*shown, ABOUT, CHART)
-
-
 def _heads(kind: Kind, entries: Sequence[BoardEntry], view: str) -> Iterator[ColumnHead]:
-    there = {name for entry in entries for name in entry.scores}
+    present = {name for entry in entries for name in entry.scores}
     if view in kind.groups:
-        columns = (kind.column[kind.scores[header]] for header in kind.groups[view] if kind.scores[header] in there)
-        yield from (ColumnHead(column.name, words.column(column.title), about=column.about) for column in columns)
+        columns = (kind.column[kind.scores[header]] for header in kind.groups[view] if kind.scores[header] in present)
+        yield from (ColumnHead(column.name, words.column(column.title), column.about) for column in columns)
         if any(coverage(e.overall) < 1 for e in entries):
             yield ColumnHead("coverage", "Decided")
         return
     yield ColumnHead("coverage", "Decided")
     yield ColumnHead("n", f"{kind.noun}s".capitalize())
     grouped = {head for heads in kind.groups.values() for head in heads}
-    yield from (
-        ColumnHead(name, head) for head, name in list(kind.scores.items())[1:] if head not in grouped and name in there
-    )
+    for head, name in list(kind.scores.items())[1:]:
+        if head not in grouped and name in present:
+            yield ColumnHead(name, head)
     for fact in kind.facts:
-        said = {entry.facts.get(fact) for entry in entries}
-        if said != {None} and (len(said) > 1 or fact not in boards.IN_HEADING):
-            yield ColumnHead(f"fact:{fact}", fact, prose=fact != SIZE)
+        values = {entry.facts.get(fact) for entry in entries}
+        if values != {None} and (len(values) > 1 or fact not in boards.IN_HEADING):
+            yield ColumnHead(f"fact:{fact}", fact, fact=fact)
 
 
-def _cell(kind: Kind, entry: BoardEntry, head: ColumnHead, spread: tuple[float, float] | None = None) -> Cell:
-    if head.id.startswith("fact:"):
-        return _fact(entry, head.id.removeprefix("fact:"))
-    told = entry.overall.n + entry.overall.unscored > 0
+def _cell(kind: Kind, entry: BoardEntry, head: ColumnHead, spread: tuple[float, float] | None) -> Cell:
+    overall, printed = entry.overall, entry.source == "paper"
+    counted = overall.n + overall.unscored > 0
+    if head.fact == SIZE:
+        known = size(entry)
+        return Cell("–", None, "not known") if known is None else Cell(f"{known:g}", known)
+    if head.fact:
+        text = words.fact(head.fact, entry.facts.get(head.fact, ""))
+        return Cell(text, text.casefold()) if text and text != UNKNOWN else Cell("–", None, "not known")
     if head.id == "n":
-        return Cell(f"{entry.overall.n:,}", entry.overall.n) if told else Cell("–", None, "not told in the paper")
+        return Cell(f"{overall.n:,}", overall.n) if counted else Cell("–", None, "not told in the paper")
     if head.id == "coverage":
-        if not told or entry.source == "paper":
-            return Cell("–", None, "not told in the paper" if entry.source == "paper" else "nothing was judged")
-        return decided(entry.overall)
+        if printed or not counted:
+            return Cell("–", None, "not told in the paper" if printed else "nothing was judged")
+        return decided(overall)
     score = entry.scores.get(head.id)
     if score is None or score.value is None:
         left = f"{score.unscored:,} left open, none decided" if score and score.unscored else ""
-        return Cell("–", None, left or ("not published" if entry.source == "paper" else "not in the data of this run"))
-    return _score(kind, entry, head, score, score.value, spread)
-
-
-def _score(
-    kind: Kind, entry: BoardEntry, head: ColumnHead, score: Score, share: float, spread: tuple[float, float] | None
-) -> Cell:
-    percent = kind.column[head.id].percent
-    value = 100 * share if percent else share
-    mark = MISPRINT if head.id in entry.misprints else ""
+        return Cell("–", None, left or ("not published" if printed else "not in the data of this run"))
+    percent, mark = kind.column[head.id].percent, MISPRINT if head.id in entry.misprints else ""
+    value = 100 * score.value if percent else score.value
     parts = [f"{head.name}: {value:.1f}"]
     parts += [f"{score.n:,} decided"] if score.n else []
     parts += [f"95 %: {ends_text(score.ci95, 100 if percent else 1)}"] if score.ci95 else []
     parts += [f"{score.unscored:,} left open"] if score.unscored else []
     parts += ["as printed: the paper contradicts itself here"] if mark else []
-    tint = round(100 * (share - spread[0]) / spread[1]) if spread else None
-    parts += [f"{100 * (share - spread[0]):+.1f} points against the mean of the column"] if spread else []
-    return Cell(
-        f"{value:.0f}{mark}" if percent else f"{value:.1f}{mark}",
-        round(value, 3),
-        ", ".join(parts),
-        tint,
-        0 < score.n < FEW,
-    )
-
-
-def _fact(entry: BoardEntry, fact: str) -> Cell:
-    said = entry.facts.get(fact, "")
-    if fact == SIZE:
-        known = size(entry)
-        return Cell("–", None, "not known") if known is None else Cell(f"{known:g}", known)
-    said = words.fact(fact, said)
-    return Cell(said, said.casefold()) if said and said != UNKNOWN else Cell("–", None, "not known")
+    parts += [f"{100 * (score.value - spread[0]):+.1f} points against the mean of the column"] if spread else []
+    tint = round(100 * (score.value - spread[0]) / spread[1]) if spread else None
+    text = f"{value:.0f}{mark}" if percent else f"{value:.1f}{mark}"
+    return Cell(text, round(value, 3), ", ".join(parts), tint, 0 < score.n < FEW)
 
 
 def _rank(group: BoardGroup, entry: BoardEntry) -> tuple[str, str]:
@@ -261,40 +248,59 @@ def places(entry: BoardEntry) -> str:
     return f"{entry.rank}" if entry.last in (None, entry.rank) else f"{entry.rank}–{entry.last}"
 
 
+def score_axis(kind: Kind, entries: Sequence[BoardEntry]) -> DrawnAxis:
+    """Return an axis with round ends that holds all scores of the main column with their intervals."""
+    factor, overall = kind.factor(kind.main), [entry.overall for entry in entries if entry.overall.value is not None]
+    ends = [factor * end for score in overall for end in (score.value or 0.0, *(score.ci95 or ()))]
+    if not ends:
+        return DrawnAxis(0.0, 100.0 if factor == 100 else 1.0)
+    width = max(max(ends) - min(ends), 1.0 if factor == 100 else 1e-6)
+    step = 10.0 ** floor(log10(width))
+    low, high = step * floor(min(ends) / step), step * ceil(max(ends) / step)
+    return DrawnAxis(round(low, 6), round(high if high > low else low + step, 6))
+
+
 def score_bar(kind: Kind, score: Score, axis: DrawnAxis) -> Bar:
     """Return the dot of a main score with its interval on an axis."""
     return bar(score, axis, kind.noun, "nothing was decided", factor=kind.factor(kind.main), dot=True)
 
 
-def _facts(snapshot: Snapshot, board: OneBoard, group: BoardGroup) -> Iterator[Fact]:
-    """What stands in the line above the table."""
-    columns = {name for entry in group.entries for name in entry.scores}
-    for name in ("Languages", "Categories"):
-        count = sum(board.kind.scores[head] in columns for head in board.kind.groups.get(name, ()))
-        if count > 1:
-            yield Fact(str(count), after=name.lower())
-    yield Fact(str(len(group.entries)), after=_counted(board.kind, len(group.entries)))
-    if trust := boards.judge_trust(snapshot, group):
-        yield _trust_words(trust)
-    elif "Judge" in group.entries[0].facts:
-        yield Fact(before="how far the judge can be trusted was not measured here", trust=True)
-    if snapshot.read_at:
-        yield Fact(time.strftime("%H:%M UTC", time.gmtime(snapshot.read_at)), before="as of")
+def charts(kind: Kind, entries: Sequence[BoardEntry], views: Sequence[str]) -> Iterator[Chart]:
+    """All that can be drawn of a group: sizes where two of them are known, and of each view the columns in percent, a dot a
+    model, the best of each named."""
+    known = sorted((parameters, entry.key, entry) for entry in entries if (parameters := size(entry)))
+    if len(known) > 1:
+        axis = score_axis(kind, entries)
+        rows = [
+            FigureRow(words.model(e.name), (Cell(f"{parameters:g}", parameters), score_bar(kind, e.overall, axis)))
+            for parameters, _, e in known
+            if e.overall.value is not None
+        ]
+        heads = ("Model", "Size (B)", f"{kind.unit}, {axis.text}")
+        yield Chart("Score and size, the smallest model first", heads, (FigureRows("", tuple(rows)),), chance=False)
+    for view in views:
+        rows = []
+        for column in (kind.column[kind.scores[header]] for header in kind.groups.get(view, ())):
+            points = _points(entries, column.name) if column.percent else ()
+            if points:
+                best = max(points, key=lambda point: point.place)
+                also = sum(point.place == best.place for point in points) - 1
+                text = f"{best.name} and {also} more" if also else best.name
+                rows.append(
+                    FigureRow(words.column(column.title), (points, Cell(f"{text} {best.place:.0f}", best.place)))
+                )
+        if rows:
+            heads = (view, "0 to 100, a dot a model", "Best")
+            title = f"{view}: every model, the best one named"
+            yield Chart(title, heads, (FigureRows("", tuple(rows)),), chance=False)
 
 
-def _counted(kind: Kind, count: int) -> str:
-    """What the rows of a board are: models, or judges."""
-    noun = "judge" if kind.name == JUDGES else "model"
-    return noun if count == 1 else f"{noun}s"
-
-
-def _trust_words(trust: JudgeTrust) -> Fact:
-    """The judge's balanced accuracy with its interval, what it was measured on, and a warning where that is chance."""
-    score = trust.score
-    interval = f"({ends_text(score.ci95, 100)})" if score.ci95 else "(no interval)"
-    on = f"on {words.counted(score.n, 'rubric')} of {trust.where}" if score.n else f"of {trust.where}"
-    asked_as = f", asked by {trust.how}" if trust.how else ""
-    other = "" if trust.same_way else ", another way than here"
-    chance = ": no better than guessing, which gets 50" if trust.is_chance else "; guessing gets 50"
-    figure = f"{100 * (score.value or 0):.1f} %"
-    return Fact(figure, "judge: balanced accuracy", f"{interval} {on}{asked_as}{other}{chance}", True, trust.is_chance)
+def _points(entries: Sequence[BoardEntry], column: str) -> tuple[DrawnPoint, ...]:
+    points = []
+    for entry in entries:
+        score = entry.scores.get(column)
+        if score is not None and score.value is not None:
+            value, name = 100 * score.value, words.model(entry.name)
+            text = f"{name}: {value:.1f}" + (f" ({score.n:,} decided)" if score.n else "")
+            points.append(DrawnPoint(name, round(min(100.0, max(0.0, value)), 1), text, 0 < score.n < FEW))
+    return tuple(points)

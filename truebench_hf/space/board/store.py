@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.papers import PAPERS
@@ -17,6 +19,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.results_copy import ResultsCopy
 from truebench_hf.metrics.ranks import Results
 from truebench_hf.text.terminal import warn
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,51 +54,51 @@ class BoardStore:
         self._roots = tuple(roots)
         self._hub = ResultsCopy(hub_id) if hub_id else None
         self._read: dict[Path, tuple[tuple[int, ...], BoardRun | None]] = {}
-        self._outcomes = _Outcomes()
+        self._judged: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
         self._lock = threading.Lock()
         self.ready = threading.Event()  # the sources were looked at once, ties included
         self.snapshot = Snapshot((), (), False, 0.0)
         self._plain, self._kinds = self._scan()
-        self._show(self._plain, self._kinds, ties_known=_nothing_to_pair(self._plain))
+        self._show_plain()
 
     def refresh(self) -> None:
         """Look at the sources again: plain ranks at once, ties after. Only what changed is read again."""
         with self._lock:
             if self._hub is not None:
                 self._hub.renew()
-            entries, kinds = self._scan()
-            old = self.snapshot
-            if old.ties_known and (entries, kinds) == (self._plain, self._kinds):
-                self._show(old.entries, old.kinds, ties_known=True)
+            plain, kinds = self._scan()
+            if self.snapshot.ties_known and (plain, kinds) == (self._plain, self._kinds):
+                self._show(self.snapshot.entries, self.snapshot.kinds, ties_known=True)
                 return
-            self._plain, self._kinds = entries, kinds
-            self._outcomes.keep_only([entry.folder for entry in entries if entry.folder])
-            self._show(entries, kinds, ties_known=_nothing_to_pair(entries))
+            self._plain, self._kinds = plain, kinds
+            self._show_plain()
             if not self.snapshot.ties_known:
-                outcomes = {e.key: results for e in entries if (results := self._outcomes.of(e)) is not None}
-                named, ranked, _ = table.ranked(kinds, entries, outcomes)
+                named, ranked, _ = table.ranked(kinds, plain, self._outcomes())
                 self._show(ranked, named, ties_known=True)
 
-    def start(self, every: float) -> threading.Thread:
+    def start(self, seconds: float) -> threading.Thread:
         """Refresh every so many seconds in a thread that ends with the process."""
 
         def work() -> None:
-            told = ""
+            last = ""
             while True:
                 try:
                     self.refresh()
-                    self.ready.set()
-                    told = ""
+                    last = ""
                 except Exception as error:  # the board must outlive a broken source; the operator reads why, once
-                    if (message := f"board: not renewed: {type(error).__name__}: {error}") != told:
-                        told = message
+                    if (message := f"board: not renewed: {type(error).__name__}: {error}") != last:
+                        last = message
                         warn(message)
                 self.ready.set()
-                time.sleep(every)
+                time.sleep(seconds)
 
         thread = threading.Thread(target=work, name="board", daemon=True)
         thread.start()
         return thread
+
+    def _show_plain(self) -> None:
+        """Show the entries by their totals, which is all there is to know where none has a folder."""
+        self._show(self._plain, self._kinds, ties_known=not any(entry.folder for entry in self._plain))
 
     def _show(self, entries: tuple[BoardEntry, ...], kinds: tuple[Kind, ...], *, ties_known: bool) -> None:
         old, stale = self.snapshot, self._hub.stale if self._hub else ""
@@ -103,45 +107,50 @@ class BoardStore:
 
     def _scan(self) -> tuple[tuple[BoardEntry, ...], tuple[Kind, ...]]:
         # Folders here come first: of a run that was published, too, this is the copy that stays.
-        there = [*self._roots, *([self._hub.folder] if self._hub and self._hub.folder else [])]
-        known = {}
-        for folder in runs.folders(there):
-            mark = runs.stamp(folder)
-            old = self._read.get(folder)
-            known[folder] = old if old is not None and old[0] == mark else (mark, runs.read(folder))
-        self._read = known
+        roots = [*self._roots, *([self._hub.folder] if self._hub and self._hub.folder else [])]
+        read = {}
+        for folder in runs.folders(roots):
+            mark, old = runs.stamp(folder), self._read.get(folder)
+            read[folder] = old if old is not None and old[0] == mark else (mark, runs.read(folder))
+        self._read = read
         # The papers' boards come first: they say what a board of their kind is ranked by.
-        found = [*(paper.published() for paper in PAPERS.values()), *(run for _, run in known.values() if run)]
-        kinds, entries = table.merged(found)
+        published = [paper.published() for paper in PAPERS.values()]
+        kinds, entries = table.merged([*published, *(run for _, run in read.values() if run)])
         return table.by_score(runs.once(entries)), kinds
 
+    def _outcomes(self) -> dict[str, Results]:
+        """Who passed what, by key of those with judgments that can be read, each file read once until it changes."""
+        judged: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
+        outcomes: dict[str, Results] = {}
+        for entry in (entry for entry in self._plain if entry.folder):
+            try:
+                # A new commit of the results is a folder of links to files that are known already.
+                file = (entry.folder / JUDGMENTS).resolve(strict=True)  # type: ignore[operator]
+                mark, old = (file.stat().st_mtime_ns, file.stat().st_size), judged.get(file) or self._judged.get(file)
+                judged[file] = old if old is not None and old[0] == mark else (mark, read_outcomes(file))
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError):
+                continue  # whoever wrote it: such a run is shown without
+            results = of_entry(judged[file][1], entry.name) if judged[file][1] else None
+            if results is not None:
+                outcomes[entry.key] = results
+        self._judged = judged
+        return outcomes
 
-def _nothing_to_pair(entries: Sequence[BoardEntry]) -> bool:
-    return not any(entry.folder for entry in entries)
 
+class Recent(Generic[V]):
+    """What was made last, by key, at most so many: a click does not make it again."""
 
-class _Outcomes:
-    """Who passed what, of runs' judgments, each file read once until it changes."""
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Hashable, V] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def __init__(self) -> None:
-        self._kept: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
-
-    def of(self, entry: BoardEntry) -> Results | None:
-        """That of a board's line; None without judgments that can be read."""
-        if entry.folder is None:
-            return None
-        try:
-            # A new commit of the results is a folder of links to files that are known already.
-            file = (entry.folder / JUDGMENTS).resolve(strict=True)
-            mark = (file.stat().st_mtime_ns, file.stat().st_size)
-            old = self._kept.get(file)
-            if old is None or old[0] != mark:
-                old = self._kept[file] = (mark, read_outcomes(file))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError):
-            return None  # whoever wrote it: such a run is shown without
-        return of_entry(old[1], entry.name) if old[1] else None
-
-    def keep_only(self, folders: Collection[Path]) -> None:
-        """Forget what is no longer there."""
-        there = {(folder / JUDGMENTS).resolve() for folder in folders}
-        self._kept = {file: kept for file, kept in self._kept.items() if file in there}
+    def of(self, key: Hashable, make: Callable[[], V]) -> V:
+        """What was made for a key, or is made now. Raises what `make` raises."""
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            self._kept.move_to_end(key)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+            return self._kept[key]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.space import steps, visitors
+from truebench_hf.space.board import words
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
 from truebench_hf.space.steps import Updates
@@ -39,6 +40,14 @@ class Desk:
         }  # fmt: skip
         part.change(None, [part, self.made, self.answer], outputs, js=_EDITED % values, **QUIET)
 
+    def filled_by(self, example: Any, fields: tuple[Any, Any], texts: Mapping[str, tuple[str, str]]) -> None:
+        """Fill two fields from the example that is chosen; all that belonged to what was there before is cleared."""
+
+        def fill(name: str | None) -> tuple[str, ...]:
+            return *texts.get(name or "", ("", "")), "", "", visitors.status(""), "", ""
+
+        example.input(fill, example, [*fields, self.answer, self.made, self.line, *self.results], **QUIET)
+
     def cleared(self) -> dict[Any, Any]:
         """An update without results."""
         return dict.fromkeys(self.results, "")
@@ -64,21 +73,21 @@ class Clock:
         return f"{text[:1].upper()}{text[1:]}."
 
 
-async def loaded(engine: Engine, models: Sequence[ChatModel], shown: dict[Any, Any]) -> Updates:
-    """Show `shown` and wait until the models are loaded, where they are run in this process."""
+async def loaded(engine: Engine, models: Sequence[ChatModel], parts: dict[Any, Any]) -> Updates:
+    """Show `parts` and wait until the models are loaded, where they are run in this process."""
     if engine.loads(*models):
-        yield shown, visitors.status("Loading the model, which is needed once …", "busy")
+        yield parts, visitors.status("Loading the model, which is needed once …", "busy")
         await engine.ready(*models)
-    yield shown, visitors.status("Waiting for the model …", "busy")
+    yield parts, visitors.status("Waiting for the model …", "busy")
 
 
-async def written(engine: Engine, desk: Desk, clock: Clock, asked: str, tokens: float, document: str = "") -> Updates:
+async def written(engine: Engine, desk: Desk, clock: Clock, prompt: str, tokens: float, document: str = "") -> Updates:
     """The model's answer as it grows. What was there before goes, results on it included."""
     async for update in loaded(engine, [engine.model], {desk.answer: "", desk.made: "", **desk.cleared()}):
         yield update
     clock.start()
     last = None
-    async for last in engine.answer(asked, int(tokens), document):
+    async for last in engine.answer(prompt, int(tokens), document):
         line = visitors.status("Writing …" if last.text else "Thinking …", "busy")
         yield {desk.answer: last.text, desk.made: last.text}, line
     if last is None or not last.text.strip():
@@ -86,6 +95,17 @@ async def written(engine: Engine, desk: Desk, clock: Clock, asked: str, tokens: 
     cut = ", cut off at the token limit" if last.truncated else ""
     clock.stop("answered", f" ({last.usage.total(last.usage.output_tokens)} tokens{cut})")
     yield {}, visitors.status(str(clock), "busy")
+
+
+def examples(name: str, rows: Sequence[tuple[str, str, str, str]]) -> Any:
+    """What a visitor may start from: of each its language, its kind, its text, and its id."""
+    import gradio as gr
+
+    choices = [
+        (f"{words.column(language)} · {kind} · {' '.join(text.split())[:60]}…", id_)
+        for language, kind, text, id_ in rows
+    ]
+    return gr.Dropdown(choices, value=None, label="Start from an example", elem_id=name)
 
 
 def longest(engine: Engine, name: str) -> Any:
@@ -98,8 +118,8 @@ def longest(engine: Engine, name: str) -> Any:
 
 def buttons(label: str, name: str) -> tuple[Any, Any, Any]:
     """The button that a visitor is to press first, the one that stops, and the line."""
-    made = steps.controls(label, name, primary=True)
-    return made.starts[0], made.stop, made.line
+    parts = steps.controls(label, name, primary=True)
+    return parts.starts[0], parts.stop, parts.line
 
 
 def answer_box(what: str, name: str, lines: int) -> Any:

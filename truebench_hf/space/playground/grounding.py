@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from truebench_hf.benchmarks.facts.data import MINI, FactsItem, load
-from truebench_hf.judging.grounding.types import Grounding, Source
+from truebench_hf.judging.grounding.types import Source
 from truebench_hf.space import steps, visitors
-from truebench_hf.space.board import words
 from truebench_hf.space.engine import Engine
-from truebench_hf.space.look import QUIET
 from truebench_hf.space.playground import desk as desks
 from truebench_hf.space.playground import shown
 from truebench_hf.space.playground.desk import Clock, Desk
@@ -33,8 +31,9 @@ def build(engine: Engine) -> None:
 
     with gr.Row(elem_classes="tb-pair"):
         with gr.Column(min_width=320):
-            choices = [(_label(item), item.id) for item in _examples()]
-            example = gr.Dropdown(choices, value=None, label="Start from an example", elem_id="document-example")
+            items = _examples()
+            rows = [(item.language, item.domain, item.source.request, item.id) for item in items]
+            example = desks.examples("document-example", rows)
             document = gr.Textbox(
                 label="Document", lines=8, max_lines=14, elem_id="document",
                 placeholder="What the answer has to rest on, and nothing else.",
@@ -51,15 +50,14 @@ def build(engine: Engine) -> None:
             gr.HTML(_GUESSED if engine.tiny else _LABELLED)
             head = gr.HTML("", elem_id="grounding-outcome")
             pieces = gr.HTML("", elem_id="grounding")
-    made = desks.apart("document-made")
-    desk = Desk(engine, answer, made, (head, pieces), line)
+    desk = Desk(engine, answer, desks.apart("document-made"), (head, pieces), line)
     desk.follow(document, visitors.DOCUMENT, "The document", asks=True)
     desk.follow(request, visitors.PROMPT, "The request", asks=True)
     desk.follow(answer, visitors.PROMPT, "The answer", asks=False)
-    example.input(_fill, example, [document, request, answer, made, line, *desk.results], **QUIET)
+    desk.filled_by(example, (document, request), {item.id: (item.document, item.source.request) for item in items})
 
     works = GroundingWorks(desk)
-    changed = [answer, made, *desk.results]
+    changed = [answer, desk.made, *desk.results]
     jobs = [
         Job(go, works.guided, [document, request, tokens], changed),
         Job(answer_it, works.answered, [document, request, tokens], changed),
@@ -97,35 +95,29 @@ class GroundingWorks:
             yield update
 
     async def _write(self, clock: Clock, document: str, request: str, tokens: float) -> Updates:
-        rests_on, asked = self._given(document, request)
-        async for update in desks.written(self.desk.engine, self.desk, clock, asked, tokens, rests_on):
+        source = _source(document, request)
+        async for update in desks.written(self.desk.engine, self.desk, clock, source.request, tokens, source.document):
             yield update
 
     async def _check(self, clock: Clock, document: str, request: str, answer: str) -> Updates:
-        desk, engine = self.desk, self.desk.engine
-        rests_on, asked = self._given(document, request)
-        given = visitors.text_within(answer, visitors.PROMPT, "The answer")
+        desk, engine, source = self.desk, self.desk.engine, _source(document, request)
+        text = visitors.text_within(answer, visitors.PROMPT, "The answer")
         async for update in desks.loaded(engine, [engine.judge], desk.cleared()):
             yield update
         clock.start()
-        found: Grounding | None = None
-        async for part in engine.grounding(rests_on, asked, given):
+        async for part in engine.grounding(source.document, source.request, text):
             if isinstance(part, int):
                 yield {}, visitors.status(f"Labelling the sentences: {part:,} characters so far …", "busy")
-            else:
-                found = part
-        assert found is not None
+        assert not isinstance(part, int)
         clock.stop("checked")
-        outcome = shown.grounding_outcome(found)
-        page = {
-            desk.results[0]: shown.outcome_html(outcome),
-            desk.results[1]: shown.grounding_html(Source(asked, rests_on), given, found),
-        }
+        outcome, (head, pieces) = shown.grounding_outcome(part), desk.results
+        page = {head: shown.outcome_html(outcome), pieces: shown.grounding_html(source, text, part)}
         yield page, visitors.status(f"{outcome.head}. {clock}", outcome.kind)
 
-    def _given(self, document: str, request: str) -> tuple[str, str]:
-        rests_on = visitors.text_within(document, visitors.DOCUMENT, "The document")
-        return rests_on, visitors.text_within(request, visitors.PROMPT, "The request")
+
+def _source(document: str, request: str) -> Source:
+    rests_on = visitors.text_within(document, visitors.DOCUMENT, "The document")
+    return Source(visitors.text_within(request, visitors.PROMPT, "The request"), rests_on)
 
 
 @cache
@@ -133,14 +125,3 @@ def _examples() -> tuple[FactsItem, ...]:
     """The items with the shortest documents, so that a small model on a small machine reads them in time."""
     short = sorted(load(str(MINI)), key=lambda item: len(item.document))[:_EXAMPLES]
     return tuple(sorted(short, key=lambda item: item.language != "EN"))
-
-
-def _label(item: FactsItem) -> str:
-    return f"{words.column(item.language)} · {item.domain} · {' '.join(item.source.request.split())[:60]}…"
-
-
-def _fill(name: str | None) -> tuple[str, ...]:
-    """The example's document and request; all that belonged to what was there before is cleared."""
-    item = next((item for item in _examples() if item.id == name), None)
-    document, request = ("", "") if item is None else (item.document, item.source.request)
-    return document, request, "", "", visitors.status(""), "", ""

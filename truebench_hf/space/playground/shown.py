@@ -22,7 +22,6 @@ from truebench_hf.text.differences import difference
 from truebench_hf.types import Verdict
 
 State = Literal["good", "fail", "open"]
-_CLASSES = {"good": "yes", "fail": "no", "open": "open"}
 _TEMPLATE = "playground/shown.html.jinja"
 
 
@@ -34,21 +33,15 @@ class ShownOutcome:
     head: str
     more: str
 
-    @property
-    def state(self) -> str:
-        """The class that colours it."""
-        return _CLASSES[self.kind]
-
 
 def outcome(verdicts: Sequence[Verdict], tiny: bool) -> ShownOutcome:
     """What all verdicts on an answer come to, and how many of them were measured, or guessed by the tiny model."""
     labels = [verdict.label for verdict in verdicts]
-    met, missed = labels.count("yes"), labels.count("no")
+    met, missed, measured = labels.count("yes"), labels.count("no"), sum(v.judge == JUDGE for v in verdicts)
     left = len(labels) - met - missed
-    measured = sum(verdict.judge == JUDGE for verdict in verdicts)
-    settling = [v for v in verdicts if v.label == "no"] or [v for v in verdicts if v.label == "yes"]
     # One failed criterion that was measured settles it; a pass rests on every verdict.
-    sure = any(map(_measured, settling)) if missed else all(map(_measured, settling))
+    settled = [v.judge == JUDGE for v in verdicts if v.label == ("no" if missed else "yes")]
+    sure = any(settled) if missed else all(settled)
     kind: State = "fail" if missed else "open" if left or not labels else "good"
     head = {"fail": "The answer fails", "open": "Left open", "good": "The answer passes"}[kind]
     guess = " by a tiny model's guess" if tiny and not sure and kind != "open" else ""
@@ -60,16 +53,20 @@ def outcome(verdicts: Sequence[Verdict], tiny: bool) -> ShownOutcome:
     return ShownOutcome(kind, f"{head}{guess}", f"{', '.join(parts)}{behind}.")
 
 
-def outcome_html(found: ShownOutcome) -> str:
+def outcome_html(result: ShownOutcome) -> str:
     """What it comes to, in its colour."""
-    return macro(_TEMPLATE, "head", found)
+    return macro(_TEMPLATE, "head", result)
 
 
 def verdicts_html(verdicts: Sequence[Verdict], waiting: Sequence[str] = (), tiny: bool = False) -> str:
     """Verdicts as a list under what they come to, once they are all there; criteria still waiting stand behind them."""
-    items = [_item(public_verdict(verdict), tiny) for verdict in verdicts]
-    whole = outcome(verdicts, tiny) if verdicts and not waiting else None
-    return macro(_TEMPLATE, "verdicts", whole, items, waiting)
+    items = []
+    for verdict in map(public_verdict, verdicts):
+        guess = tiny and verdict.judge != JUDGE
+        text = f"a tiny model's guess: {verdict.reason}" if guess and verdict.label else verdict.reason
+        items.append((verdict, guess, text))
+    head = outcome(verdicts, tiny) if verdicts and not waiting else None
+    return macro(_TEMPLATE, "verdicts", head, items, waiting)
 
 
 def improved_html(
@@ -84,54 +81,33 @@ def turned(before: Sequence[Verdict], after: Sequence[Verdict]) -> str:
     """What became of the criteria of one checklist, in a line; "" before all are judged."""
     if len(before) != len(after):
         return ""
-    found = transitions([one.label for one in before], [one.label for one in after])
-    open_ = f", {found.undecided} open on one side" if found.undecided else ""
-    return f"Criteria: {found.mended} mended, {found.broken} broken{open_}"
+    changes = transitions([verdict.label for verdict in before], [verdict.label for verdict in after])
+    open_ = f", {changes.undecided} open on one side" if changes.undecided else ""
+    return f"Criteria: {changes.mended} mended, {changes.broken} broken{open_}"
 
 
-def grounding_html(source: Source, answer: str, found: Grounding) -> str:
+def grounding_html(source: Source, answer: str, grounding: Grounding) -> str:
     """The answer in pieces, coloured by label, with the passages of the source beside them."""
-    if found.template == "decision":  # as the tiny model is asked
-        guesses = (replace(unit, reason=f"a tiny model's guess: {unit.reason}") for unit in found.units)
-        found = replace(found, units=tuple(guesses))
-    marked = marked_by(shown_name(found.judge), source, answer, found)
-    return fragment(highlighted(marked))
+    if grounding.template == "decision":  # as the tiny model is asked
+        guesses = (replace(unit, reason=f"a tiny model's guess: {unit.reason}") for unit in grounding.units)
+        grounding = replace(grounding, units=tuple(guesses))
+    return fragment(highlighted(marked_by(shown_name(grounding.judge), source, answer, grounding)))
 
 
-def grounding_outcome(found: Grounding) -> ShownOutcome:
+def grounding_outcome(grounding: Grounding) -> ShownOutcome:
     """What a check of grounding comes to."""
-    if found.accurate and not found.units:
+    units, reason = grounding.units, anonymous.text(grounding.reason)
+    if grounding.accurate and not units:
         return ShownOutcome("open", "Nothing to check", "No sentence of the answer claims anything.")
-    kind: State = "open" if found.accurate is None else "good" if found.accurate else "fail"
+    kind: State = "open" if grounding.accurate is None else "good" if grounding.accurate else "fail"
     head = {"good": "Grounded", "fail": "Not grounded", "open": "Left open"}[kind]
-    guess = " by a tiny model's guess" if found.template == "decision" and kind != "open" else ""
-    wrong = sum(unit.label in ("unsupported", "contradictory") for unit in found.units)
-    if wrong:
-        many = words.counted(len(found.units), "sentence")
+    guess = " by a tiny model's guess" if grounding.template == "decision" and kind != "open" else ""
+    more = f"{reason[:1].upper()}{reason[1:]}"
+    if wrong := sum(unit.label in ("unsupported", "contradictory") for unit in units):
+        many = words.counted(len(units), "sentence")
         more = f"{wrong} of {many} {'is' if wrong == 1 else 'are'} not supported by the document."
-    elif found.accurate:
-        one = len(found.units) == 1
-        all_ = "The one sentence is" if one else f"All {len(found.units):,} sentences are"
-        more = f"{all_} supported or {'needs' if one else 'need'} no evidence."
-    else:
-        said = anonymous.text(found.reason)
-        more = f"{said[:1].upper()}{said[1:]}"
+    elif grounding.accurate and len(units) == 1:
+        more = "The one sentence is supported or needs no evidence."
+    elif grounding.accurate:
+        more = f"All {len(units):,} sentences are supported or need no evidence."
     return ShownOutcome(kind, f"{head}{guess}", more)
-
-
-@dataclass(frozen=True)
-class _Item:
-    verdict: Verdict
-    by: str
-    said: str
-
-
-def _item(verdict: Verdict, tiny: bool) -> _Item:
-    if _measured(verdict) or not tiny:
-        return _Item(verdict, "", verdict.reason)
-    said = f"a tiny model's guess: {verdict.reason}" if verdict.label else verdict.reason
-    return _Item(verdict, "guess", said)
-
-
-def _measured(verdict: Verdict) -> bool:
-    return verdict.judge == JUDGE

@@ -8,8 +8,6 @@ from truebench_hf.space.engine import Engine
 from truebench_hf.space.playground import grounding, rounds
 
 _MODES = ("Answer and judge", "Grounding")
-_TINY = "{} tiny: its {} show how things work, and mean little."
-_COUNTED = "What a program can count is measured, the rest is {}."
 
 
 def build(engine: Engine) -> None:
@@ -18,9 +16,12 @@ def build(engine: Engine) -> None:
 
     same = engine.judge_name == engine.model_name
     names = engine.model_name if same else f"{engine.model_name}, judge {engine.judge_name}"
-    notes = [_TINY.format(*of) for of in [_weak(engine, same)] if of]
+    who, what = ("It is", "answers and verdicts") if same else ("The judge is", "verdicts")
+    if not engine.tiny:
+        who, what = "The model is", "answers"
+    notes = [f"{who} tiny: its {what} show how things work, and mean little."] if engine.tiny or engine.small else []
     if engine.options.rules == "decide":
-        notes.append(_COUNTED.format("its guess" if engine.tiny else "judged"))
+        notes.append(f"What a program can count is measured, the rest is {'its guess' if engine.tiny else 'judged'}.")
     gr.HTML(f"<p>Model: <b>{escape(names)}</b>. {' '.join(notes)} Nothing you type is kept.</p>")
     # Which mode is shown is a matter of the style sheet: both stay as they are, and nothing is asked of the server.
     gr.Radio(list(_MODES), value=_MODES[0], label="What to try", elem_id="mode", interactive=True)
@@ -28,12 +29,3 @@ def build(engine: Engine) -> None:
         rounds.build(engine)
     with gr.Column(elem_id="by-document"):
         grounding.build(engine)
-
-
-def _weak(engine: Engine, same: bool) -> tuple[str, str] | None:
-    """Who is tiny, and what of it means little for that; None where nobody is."""
-    if engine.tiny and same:
-        return "It is", "answers and verdicts"
-    if engine.tiny:
-        return "The judge is", "verdicts"
-    return ("The model is", "answers") if engine.small else None
