@@ -28,7 +28,7 @@ from truebench_hf.errors import unknown
 from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
 from truebench_hf.loaders.card import CardTable, Cell
 from truebench_hf.loaders.rows import TEXT, Stored, texts
-from truebench_hf.report.paper import paper_rows
+from truebench_hf.report.table import paper_rows
 
 FEATURES = texts(
     *COLUMNS,

@@ -22,7 +22,7 @@ from truebench_hf.benchmarks.flexbench.stability import stability
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import DimensionFacts
-from truebench_hf.report.paper import paper_rows
+from truebench_hf.report.table import paper_rows
 from truebench_hf.types import Label, Message
 
 TWO = Procedure("hotel", "Ask; name the limit.", (Dimension("ask", "Asks?"), Dimension("limit", "Limit?", base="ask")))

@@ -16,7 +16,7 @@ from truebench_hf.comparing import correlate as shown
 from truebench_hf.comparing.correlate import FAR, correlate
 from truebench_hf.comparing.scores_of_models import read_scores
 from truebench_hf.errors import UserError
-from truebench_hf.report.paper import paper_rows
+from truebench_hf.report.table import paper_rows
 
 OURS = [{"model": f"org/M{n}", "score": 10.0 * n} for n in range(1, 13)]
 THEIRS = [{"Model": f"openai:M{n}", "MMLU": 5.0 * n + (n % 2), "Arena": 1300 - n} for n in range(1, 13)]

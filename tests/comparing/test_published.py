@@ -8,7 +8,7 @@ import pytest
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.comparing.leaderboard import leaderboard
-from truebench_hf.report.paper import paper_rows
+from truebench_hf.report.table import paper_rows
 
 COUNTS = {row["Category"]: row for row in paper_rows("truebench", "truebench_table4")}
 BY_CATEGORY = paper_rows("truebench", "truebench_table5")

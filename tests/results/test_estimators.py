@@ -14,7 +14,7 @@ from truebench_hf.metrics.pass_rate import mean_share, pass_rate
 from truebench_hf.metrics.repeated import mean as mean_of
 from truebench_hf.metrics.repeated import over_values
 from truebench_hf.report.table import Column, Table
-from truebench_hf.results.estimators import group_scores, mean, ordered, pooled, rate, unit_means
+from truebench_hf.results.verdicts import group_scores, mean, ordered, pooled, rate, unit_means
 from truebench_hf.types import Score
 
 NAN = math.nan

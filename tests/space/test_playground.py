@@ -19,7 +19,7 @@ from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.space import visitors
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.playground import rounds, tab
+from truebench_hf.space.playground import rounds
 
 SECRET = "A very private question about tea, asked by me."
 RULES = [
@@ -40,7 +40,7 @@ def opened() -> Iterator[Open]:
             import gradio as gr
 
             with gr.Blocks(analytics_enabled=False) as app:
-                tab.build(engine)
+                rounds.build_tab(engine)
             app.queue(api_open=False)
             stack.callback(app.close)
             launch = lambda: app.launch(server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False)  # noqa: E731

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from truebench_hf.arguments import in_python
 from truebench_hf.data.in_memory import InMemory
-from truebench_hf.engine.cache import CacheOptions
+from truebench_hf.engine.ledger import CacheOptions
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import conjunction, outcome
 from truebench_hf.options import NOBODY, explained, from_values, option, pairs, with_settings

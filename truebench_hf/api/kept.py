@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf.data.case import Case
-from truebench_hf.engine.cache import CacheOptions, open_cache
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import CacheOptions, Ledger, open_cache
 from truebench_hf.engine.pool import bounded
 from truebench_hf.engine.progress import progress
 from truebench_hf.judging import judge as judging

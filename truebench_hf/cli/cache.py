@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.engine.cache import FILE, CacheOptions, cache_folder, clear_cache, open_cache
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import FILE, CacheOptions, Ledger, cache_folder, clear_cache, open_cache
 from truebench_hf.errors import UserError
 from truebench_hf.text.terminal import how_many, say
 

@@ -31,7 +31,7 @@ _WAY = ("judges", "paradigms", "rules", "structured", "judge_models", "prompts")
 
 
 @dataclass(frozen=True)
-class Record:
+class AnchorRecord:
     """What a judge gave on a day: whether the label of each anchor by its id, None where it left it open."""
 
     day: str
@@ -46,8 +46,8 @@ class Anchors:
     `loss` is that of the share of labels given, over the anchors that are decided on both days.
     """
 
-    today: Record
-    earlier: Record
+    today: AnchorRecord
+    earlier: AnchorRecord
     record: Path
     before: float
     now: float
@@ -102,7 +102,7 @@ def watch(run: Finished, file: str) -> Anchors:
     return Anchors(today, before, record, float(old.mean()), float(new.mean()), score_loss(old, new))
 
 
-def _judged(run: Finished, file: str) -> Record:
+def _judged(run: Finished, file: str) -> AnchorRecord:
     """The labelled rows judged as the answers of a run were, one vote each."""
     from truebench_hf.benchmarks.rubric_eval import data
     from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
@@ -132,19 +132,19 @@ def _judged(run: Finished, file: str) -> Record:
     agrees = {
         row["id"]: row["label"] == row["gold"] if row["label"] in ("yes", "no") else None for row in rows if row["gold"]
     }
-    return Record(datetime.now(UTC).date().isoformat(), {name: kept.get(name) for name in _WAY}, agrees)
+    return AnchorRecord(datetime.now(UTC).date().isoformat(), {name: kept.get(name) for name in _WAY}, agrees)
 
 
-def _keep(record: Record, file: Path) -> None:
+def _keep(record: AnchorRecord, file: Path) -> None:
     try:
         write_whole(file, [json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n"])
     except OSError as error:
         raise write_error(str(file), error.strerror or error) from error
 
 
-def _read(file: Path) -> Record:
+def _read(file: Path) -> AnchorRecord:
     """A record that was kept. Raises UserError where the file holds none."""
     try:
-        return TypeAdapter(Record).validate_json(file.read_bytes())
+        return TypeAdapter(AnchorRecord).validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
         raise UserError(f"{file}: is no record of anchors; delete it to begin anew") from error

@@ -11,9 +11,8 @@ from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.comparing.scores_of_models import ModelScores, read_scores
 from truebench_hf.metrics.correlation import RankAgreement, rank_agreement, trend
 from truebench_hf.metrics.intervals import MIN_CLUSTERS
-from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Axis, Plot, Section, Series
-from truebench_hf.report.table import PUBLISHED, Column, Table
+from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
 from truebench_hf.types import Score
 
 FAR = 0.05  # a model is far off the line where chance alone would put it there less often

@@ -16,7 +16,7 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.engine.money import PaidTokens, dollars, find_price, read_prices
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.report.conversation import as_counted
+from truebench_hf.report.sections import as_counted
 from truebench_hf.report.table import Column, Kind, Table
 from truebench_hf.results.finished import Finished
 from truebench_hf.text.terminal import how_many, shortened

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from truebench_hf.comparing.gate import Gate, of_samples, tables
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import write_error
-from truebench_hf.report.conversation import as_counted
+from truebench_hf.report.sections import as_counted
 from truebench_hf.text.terminal import shortened, warn
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Verdict

@@ -21,8 +21,8 @@ from truebench_hf.data.records import JUDGMENTS, Head, of_entry, read_heads
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.pass_rate import Mix, common_mix, standardised
 from truebench_hf.metrics.ranks import Results as Outcomes
-from truebench_hf.results.estimators import ordered
 from truebench_hf.results.folder import Results
+from truebench_hf.results.verdicts import ordered
 from truebench_hf.study.ranking import BoardColumn
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn

@@ -15,7 +15,7 @@ from truebench_hf.data.row_files import records
 from truebench_hf.data.row_formats import what_is
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.models.spec import without_provider
-from truebench_hf.report.paper import paper_rows
+from truebench_hf.report.table import paper_rows
 from truebench_hf.text.terminal import how_many
 
 PUBLISHED = "published"  # instead of a file: the paper's Table 5

@@ -48,7 +48,7 @@ class Written(Row):
     questions: Annotated[tuple[str, ...], *Texts.__metadata__]
 
 
-class _Answers(Row):
+class _AnsweredResponse(Row):
     """What each answer is about."""
 
     keeps_blanks = ("answers",)
@@ -57,7 +57,7 @@ class _Answers(Row):
     checklist_id: Id
 
 
-class ChecklistAnswers(_Answers):
+class ChecklistAnswers(_AnsweredResponse):
     """Yes or no by an annotator to each question of a checklist about a response, None where it was left open."""
 
     annotator: FilledText
@@ -69,7 +69,7 @@ class ChecklistAnswers(_Answers):
         return self.annotator
 
 
-class Judgments(_Answers):
+class Judgments(_AnsweredResponse):
     """The same by a judge: how it was asked, and which draw this is (from 1)."""
 
     judge: FilledText

@@ -261,8 +261,7 @@ checklist_reward = ChecklistReward
 
 async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, list[Ledger]]:
     """The generator of checklists, reached as the judge is where it is the same model, its ledger, and the cache."""
-    from truebench_hf.engine.cache import CacheOptions, open_cache
-    from truebench_hf.engine.ledger import Ledger
+    from truebench_hf.engine.ledger import CacheOptions, Ledger, open_cache
     from truebench_hf.models.caller import Caller
     from truebench_hf.models.spec import open_model
 

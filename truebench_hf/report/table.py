@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 from truebench_hf.report.csv_table import csv_text
@@ -325,3 +326,15 @@ def repeated(scores: Mapping[str, Score], title: str = "Repeated samples") -> Ta
         rows.append({"name": text, "score": score})
     parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
     return Table("", (Column("name", title), Column("score", "%", "score", parts=parts, drawn=True)), rows, note=note)
+
+
+def paper_rows(benchmark: str, table: str) -> list[dict[str, Any]]:
+    """The rows of one printed table, keyed by column: `paper_rows("tick", "tick_table2")`.
+
+    `table` begins the name of one file in the folder `reference` of the benchmark. Raises KeyError where there is none.
+    """
+    for file in (files("truebench_hf.benchmarks") / benchmark / "reference").iterdir():
+        if file.name.startswith(f"{table}_") or file.name == f"{table}.json":
+            rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["rows"]
+            return rows
+    raise KeyError(table)

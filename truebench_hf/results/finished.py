@@ -15,9 +15,8 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Form, Reader, Stamp, read_lines, stamp, told, unchanged
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.results.estimators import unit_means
 from truebench_hf.results.folder import Results
-from truebench_hf.results.verdicts import VerdictFrames, read_frames
+from truebench_hf.results.verdicts import VerdictFrames, read_frames, unit_means
 from truebench_hf.types import Instance, Message
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.space import about, look, serving, steps, submit, tabs, tools, visitors
+from truebench_hf.space import about, look, serving, steps, submit, tabs, visitors
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import BoardStore
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.playground import tab as playground
-from truebench_hf.space.serving import AssetCache, Compressed, FirstView, SafeHeaders, preview, render
+from truebench_hf.space.playground import rounds
+from truebench_hf.space.serving import AssetCache, Compressed, FirstView, SafeHeaders, board_json, preview, render
 from truebench_hf.space.tabs import LeaderboardTab
 from truebench_hf.text.redaction import learn_environment
 from truebench_hf.text.terminal import say
@@ -42,14 +42,14 @@ def build(options: SpaceOptions, board: BoardStore, ours: LeaderboardTab, engine
             with gr.Tab("Explorer", id="explorer"):
                 tabs.explorer_tab(ours)
             with gr.Tab("Playground", id="playground"):
-                playground.build(engine)
+                rounds.build_tab(engine)
             with gr.Tab("Submit", id="submit") as submit_tab:
                 submit.build(options, submit_tab)
             with gr.Tab("About", id="about") as about_tab:
                 about.build(board, about_tab, options.results or "")
         for tab in row.children:
             tab.select(None, js=look.CHOSEN % tab.id)
-        tools.build(board, engine)
+        _read_only_tools(board, engine)
 
         def open_tab(request: Any) -> Any:
             wanted = text(request.query_params.get("tab"))
@@ -119,3 +119,27 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         finally:
             app.close(verbose=False)
     return app
+
+
+def _read_only_tools(board: BoardStore, engine: Engine) -> None:
+    """Offer `who_leads` and `judge_answer` inside the current Blocks, to programs and over MCP, under the limits of the playground."""
+    import gradio as gr
+
+    def who_leads(board_id: str = "", group: str = "") -> dict[str, Any]:
+        """The results of a board, and who leads; without ids those that visitors meet first."""
+        return board_json(board.snapshot, Asked.of({"board": board_id, "group": group}))
+
+    async def judge_answer(prompt: str, answer: str, criteria: str) -> list[dict[str, str]]:
+        """The verdict on each criterion (one a line): its text, the label, and the reason."""
+        try:
+            request = visitors.text_within(prompt, visitors.PROMPT, "The prompt")
+            text = visitors.text_within(answer, visitors.PROMPT, "The answer")
+            lines = visitors.lines_within(criteria)
+            work = engine.verdicts(request, text, lines, engine.levels[0])
+            done = [verdicts async for verdicts in visitors.within(work, visitors.SECONDS)][-1]
+        except Exception as error:  # a visitor sees one plain line and the operator the rest
+            raise gr.Error(visitors.told(error)) from None
+        return [{"criterion": v.criterion.text, "label": v.label or "", "reason": v.reason} for v in done]
+
+    gr.api(who_leads, api_name="who_leads", queue=False)
+    gr.api(judge_answer, api_name="judge_answer", concurrency_limit=visitors.AT_A_TIME, concurrency_id="model")

@@ -10,7 +10,7 @@ from functools import cached_property
 from math import inf
 from typing import Any, ClassVar
 
-from truebench_hf.engine.cache import CacheOptions
+from truebench_hf.engine.ledger import CacheOptions
 from truebench_hf.engine.retry import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from truebench_hf.metrics.ranks import self_preference
-from truebench_hf.report import paper
+from truebench_hf.report import table as reports
 from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.types import Score
 
@@ -19,7 +19,7 @@ REPORTED_SELF_PREFERENCE = 3.23  # section 4, "mean increase"; how it was formed
 
 def paper_rows(table: int) -> list[dict[str, Any]]:
     """Return the rows of table 2, 4, 5 or 6, keyed by column. Raises KeyError for a table we lack."""
-    return paper.paper_rows("facts", f"facts_table{table}")
+    return reports.paper_rows("facts", f"facts_table{table}")
 
 
 def paper_scores(table: int) -> dict[str, dict[tuple[str, str], float]]:

@@ -17,9 +17,8 @@ from truebench_hf.judging.grounding.classifier import CLASSIFIER
 from truebench_hf.judging.grounding.types import TEMPLATES
 from truebench_hf.metrics.repeated import summary
 from truebench_hf.models.spec import family
-from truebench_hf.report.conversation import conversation
 from truebench_hf.report.page import page_bytes
-from truebench_hf.report.sections import Conversation, Conversations, points
+from truebench_hf.report.sections import Conversation, Conversations, conversation, points
 from truebench_hf.report.table import Column, Part, Table, pairs
 from truebench_hf.study.notes import rules_fact, weak_judges
 from truebench_hf.study.outcome import Outcome

@@ -16,7 +16,7 @@ from truebench_hf.metrics.agreement import by_group
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.intervals import clustered_mean, clustered_share
 from truebench_hf.metrics.pass_rate import clustered_rate
-from truebench_hf.results.estimators import rate
+from truebench_hf.results.verdicts import rate
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:

@@ -19,10 +19,9 @@ from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.flexeval import flexeval
 from truebench_hf.report import labels, sheets
 from truebench_hf.report.labels import Annotations, adjudicate
-from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Section
 from truebench_hf.report.sheets import Question
-from truebench_hf.report.table import PUBLISHED, Column, Part, Table
+from truebench_hf.report.table import PUBLISHED, Column, Part, Table, paper_rows
 from truebench_hf.study.labelling import Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
 from truebench_hf.types import Label, Score
 

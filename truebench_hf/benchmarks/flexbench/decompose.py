@@ -28,9 +28,8 @@ from truebench_hf.models.embedding import bert_scores, check_bert_score, embed
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
 from truebench_hf.prompts import Prompts, fence
-from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Axis, Plot, Series
-from truebench_hf.report.table import PUBLISHED, Column, Kind, Table
+from truebench_hf.report.table import PUBLISHED, Column, Kind, Table, paper_rows
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, ReplyOptions
 from truebench_hf.study.outcome import Outcome

@@ -23,7 +23,6 @@ from truebench_hf.benchmarks.flexbench.scores import (
 )
 from truebench_hf.hashing import digest
 from truebench_hf.metrics.flexeval import UNGATED
-from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import (
     Conversation,
     Conversations,
@@ -35,7 +34,7 @@ from truebench_hf.report.sections import (
     exchanges,
     percent,
 )
-from truebench_hf.report.table import PUBLISHED, Column, Part, Table
+from truebench_hf.report.table import PUBLISHED, Column, Part, Table, paper_rows
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.types import Criterion, Score, Verdict
 

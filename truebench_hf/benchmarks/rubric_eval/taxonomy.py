@@ -22,9 +22,8 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
 from truebench_hf.prompts import fence
-from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Plot, Series
-from truebench_hf.report.table import PUBLISHED, Column, Table
+from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome

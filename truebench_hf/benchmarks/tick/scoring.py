@@ -21,12 +21,11 @@ from truebench_hf.metrics.preference import preference_from_scores
 from truebench_hf.metrics.repeated import summary
 from truebench_hf.models.caller import metered
 from truebench_hf.models.spec import family
-from truebench_hf.report import paper
-from truebench_hf.report.conversation import conversation
-from truebench_hf.report.sections import Conversation, Conversations, exchanges
+from truebench_hf.report import table as reports
+from truebench_hf.report.sections import Conversation, Conversations, conversation, exchanges
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table
-from truebench_hf.results.estimators import mean, pooled, rate, unit_means
 from truebench_hf.results.report import Report
+from truebench_hf.results.verdicts import mean, pooled, rate, unit_means
 from truebench_hf.study.notes import by_rules, cut_off, rules_fact, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
@@ -57,7 +56,7 @@ PAIRED_NOTE = (
 
 def paper_rows(table: str) -> list[dict[str, Any]]:
     """The rows of one of the paper's tables (1, 2, 3a, 3b, 4 to 8), keyed by column. Raises KeyError for others."""
-    return paper.paper_rows("tick", f"tick_table{table}")
+    return reports.paper_rows("tick", f"tick_table{table}")
 
 
 def beside_paper(table: Table, rows: Iterable[Mapping[str, Any]]) -> Table:

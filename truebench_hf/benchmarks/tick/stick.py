@@ -25,8 +25,7 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
 from truebench_hf.models.spec import family
 from truebench_hf.options import Binds, option, role
-from truebench_hf.report.conversation import as_counted
-from truebench_hf.report.sections import Conversation, Exchange
+from truebench_hf.report.sections import Conversation, Exchange, as_counted
 from truebench_hf.report.sections import Outcome as Mark
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items

@@ -18,9 +18,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.intervals import resampled_ratio
 from truebench_hf.metrics.pass_rate import pass_rate
-from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import fixed
-from truebench_hf.report.table import PUBLISHED, Column, Table
+from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.types import Criterion, Instance, Score
 

@@ -13,9 +13,8 @@ from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.choosing import by_threshold, first_half, halved_kappa
 from truebench_hf.metrics.kappa import verbal_band
 from truebench_hf.metrics.pass_rate import mean_share, pass_rate
-from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sections import Matrix
-from truebench_hf.report.table import PUBLISHED, Column, Table
+from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
 from truebench_hf.types import Instance, Response, Score, Usage
 
 BINARY = "checklist"

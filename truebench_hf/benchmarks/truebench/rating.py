@@ -32,8 +32,8 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts
 from truebench_hf.report.labels import Annotations, agreement
-from truebench_hf.report.paper import paper_rows
 from truebench_hf.report.sheets import Question, material
+from truebench_hf.report.table import paper_rows
 from truebench_hf.types import Instance, Response
 
 FINAL = "final_score"

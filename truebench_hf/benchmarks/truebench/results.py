@@ -31,9 +31,8 @@ from truebench_hf.metrics.pass_rate import official_passes
 from truebench_hf.models.spec import family
 from truebench_hf.report.csv_table import csv_text
 from truebench_hf.results import verdicts
-from truebench_hf.results.estimators import rate, unit_means
 from truebench_hf.results.report import Report, score_tables
-from truebench_hf.results.verdicts import VerdictFrames
+from truebench_hf.results.verdicts import VerdictFrames, rate, unit_means
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Instance, Label, Response, Usage, Verdict
 

@@ -16,9 +16,8 @@ from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.repeated import summary
 from truebench_hf.options import NOBODY
 from truebench_hf.report.sections import percent, points
-from truebench_hf.results.estimators import group_scores, mean, pooled, rate, unit_means
 from truebench_hf.results.report import Report
-from truebench_hf.results.verdicts import VerdictFrames, frames_of
+from truebench_hf.results.verdicts import VerdictFrames, frames_of, group_scores, mean, pooled, rate, unit_means
 from truebench_hf.study.notes import decided_by_counting, decided_by_rules, weak_judges
 from truebench_hf.types import Score
 

@@ -14,13 +14,11 @@ from truebench_hf.benchmarks.truebench.scores import as_frames, by_category_and_
 from truebench_hf.data.judged import Judged
 from truebench_hf.options import NOBODY
 from truebench_hf.report import sections
-from truebench_hf.report.conversation import as_counted, conversation
 from truebench_hf.report.page import page_bytes
-from truebench_hf.report.sections import Matrix, Section
+from truebench_hf.report.sections import Matrix, Section, as_counted, conversation
 from truebench_hf.report.table import ABOUT, Column, Table, pairs, repeated
-from truebench_hf.results.estimators import ordered
 from truebench_hf.results.report import Report
-from truebench_hf.results.verdicts import VerdictFrames
+from truebench_hf.results.verdicts import VerdictFrames, ordered
 from truebench_hf.text.terminal import how_many, shortened
 from truebench_hf.types import Score, Verdict
 

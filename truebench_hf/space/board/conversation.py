@@ -9,9 +9,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from truebench_hf.report.conversation import conversation
 from truebench_hf.report.page import fragment
-from truebench_hf.report.sections import Conversation, Exchange, Outcome, exchanges
+from truebench_hf.report.sections import Conversation, Exchange, Outcome, conversation, exchanges
 from truebench_hf.space.board import words
 from truebench_hf.space.board.items import UNANSWERED, Check, ExplorerItem
 from truebench_hf.text.differences import Pieces, differing

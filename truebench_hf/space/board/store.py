@@ -16,7 +16,7 @@ from truebench_hf.comparing.runs import BoardEntry, BoardRun
 from truebench_hf.comparing.table import Kind
 from truebench_hf.data.records import JUDGMENTS, of_entry, read_outcomes
 from truebench_hf.errors import UserError
-from truebench_hf.hub.results_copy import ResultsCopy
+from truebench_hf.hub.results import ResultsCopy
 from truebench_hf.metrics.ranks import Results
 from truebench_hf.text.terminal import warn
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from markupsafe import escape
+
 from truebench_hf.comparing.papers import mini
 from truebench_hf.judging.rules.deciding import rules_of
 from truebench_hf.models.asking import Problem
@@ -13,7 +15,7 @@ from truebench_hf.space import steps, visitors
 from truebench_hf.space.board import words
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.playground import desk as desks
-from truebench_hf.space.playground import shown
+from truebench_hf.space.playground import grounding, shown
 from truebench_hf.space.playground.desk import Clock, Desk
 from truebench_hf.space.steps import Job, Updates
 from truebench_hf.types import Criterion, Verdict
@@ -274,3 +276,27 @@ def _examples() -> list[dict[str, Any]]:
         if row["language"] not in best or count > best[row["language"]][0]:
             best[row["language"]] = (count, row)
     return [row for _, row in sorted(best.values(), key=lambda pair: pair[1]["language"] != "EN")]
+
+
+_MODES = ("Answer and judge", "Grounding")
+
+
+def build_tab(engine: Engine) -> None:
+    """Lay out the tab inside the current Blocks."""
+    import gradio as gr
+
+    same = engine.judge_name == engine.model_name
+    names = engine.model_name if same else f"{engine.model_name}, judge {engine.judge_name}"
+    who, what = ("It is", "answers and verdicts") if same else ("The judge is", "verdicts")
+    if not engine.tiny:
+        who, what = "The model is", "answers"
+    notes = [f"{who} tiny: its {what} show how things work, and mean little."] if engine.tiny or engine.small else []
+    if engine.options.rules == "decide":
+        notes.append(f"What a program can count is measured, the rest is {'its guess' if engine.tiny else 'judged'}.")
+    gr.HTML(f"<p>Model: <b>{escape(names)}</b>. {' '.join(notes)} Nothing you type is kept.</p>")
+    # Which mode is shown is a matter of the style sheet: both stay as they are, and nothing is asked of the server.
+    gr.Radio(list(_MODES), value=_MODES[0], label="What to try", elem_id="mode", interactive=True)
+    with gr.Column(elem_id="by-checklist"):
+        build(engine)
+    with gr.Column(elem_id="by-document"):
+        grounding.build(engine)

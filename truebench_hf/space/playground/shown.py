@@ -12,8 +12,8 @@ from truebench_hf.data.judged import public_verdict
 from truebench_hf.judging.grounding.types import Grounding, Source
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.votes import transitions
-from truebench_hf.report.conversation import highlighted
 from truebench_hf.report.page import fragment
+from truebench_hf.report.sections import highlighted
 from truebench_hf.space.board import words
 from truebench_hf.space.look import macro
 from truebench_hf.space.visitors import shown_name

@@ -13,9 +13,8 @@ from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
 from truebench_hf.metrics.agreement import differences
 from truebench_hf.metrics.panels import panel_worth
 from truebench_hf.metrics.pass_rate import clustered_rate, pass_rate
-from truebench_hf.report.paper import paper_rows
-from truebench_hf.report.table import PUBLISHED, Column, Table
-from truebench_hf.results.estimators import mean, unit_means
+from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
+from truebench_hf.results.verdicts import mean, unit_means
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
