@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,13 @@ def _a_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _settings(**options: Any) -> dict[str, Any]:
     """The settings of a run judged with these options, as `run.json` keeps them."""
-    study = JudgeAnswers(
-        JudgeGivenOptions(out="unused", **({"judge": "openai:j", "rules": "off"} | options)), answers=[]
-    )
-    study.roles, study.all, study.chosen = Roles(study.options), study.items(), []
-    given, _ = study._settings(list(study.judge_settings()))
+    with tempfile.TemporaryDirectory() as out:
+        judged = {"judge": "openai:j", "rules": "off", "out": out}
+        study = JudgeAnswers(JudgeGivenOptions(**(judged | options)), answers=[])
+        study.roles, study.all, study.chosen = Roles(study.options), study.items(), []
+        settings = study._bind(list(study.judge_settings()))
     about = {"model": "openai:m", "data": "mini", "data_sha256": "d" * 64}
-    return json.loads(json.dumps(given | about))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(settings | about))  # type: ignore[no-any-return]
 
 
 def _row(settings: dict[str, Any]) -> BoardRow:

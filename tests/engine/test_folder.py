@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from truebench_hf.cli.studies import _COMMANDS, load
-from truebench_hf.engine.folder import RunFolder
-from truebench_hf.engine.info import read_info
+from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError
 from truebench_hf.types import Usage

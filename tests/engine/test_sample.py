@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.options import GenerateOptions
 from truebench_hf.benchmarks.truebench.study import selection
-from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
+from truebench_hf.study.items import sample
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 Row = tuple[str, str, str]  # name, stratum, group

@@ -13,8 +13,7 @@ import yaml
 from tests.support.runs import caller
 from tests.support.signing import tag_of
 from truebench_hf.data.case import Case
-from truebench_hf.judging.grounding.eligibility import EligibilityJudge
-from truebench_hf.judging.grounding.judge import GroundingJudge
+from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import Source
 from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.judging.sample_prompts import about_prompts, example

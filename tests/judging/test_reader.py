@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.judging.corpus import TAG, table
 from truebench_hf.judging.signed import SignedAnswer, criteria_labels, is_forgeable, read_signed
-from truebench_hf.judging.verdicts import PASS_FAIL
+from truebench_hf.judging.signed_asking import PASS_FAIL
 from truebench_hf.types import Label
 
 LABELS = criteria_labels(2, PASS_FAIL)

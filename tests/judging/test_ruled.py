@@ -13,7 +13,7 @@ from tests.support.runs import caller
 from truebench_hf.data.case import Case
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError
-from truebench_hf.judging.grounding.eligibility import EligibilityJudge
+from truebench_hf.judging.grounding.judge import EligibilityJudge
 from truebench_hf.judging.grounding.types import Source
 from truebench_hf.judging.judge import LEVELS, CriteriaJudge, JudgeSettings
 from truebench_hf.judging.panel import Panel

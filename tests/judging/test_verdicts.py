@@ -11,7 +11,7 @@ import pytest
 from tests.support.runs import caller
 from truebench_hf.data.case import Case
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
-from truebench_hf.judging.verdicts import ask_verdicts, verdict_schema
+from truebench_hf.judging.signed_asking import ask_verdicts, verdict_schema
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts

@@ -11,7 +11,7 @@ from tests.support.openai_answers import probability
 from tests.support.openai_client import HELLO, chat, decide, open_at
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.judging.verdicts import verdict_schema
+from truebench_hf.judging.signed_asking import verdict_schema
 from truebench_hf.models.openai_reading import completion
 from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest, Sampling
 from truebench_hf.types import Usage

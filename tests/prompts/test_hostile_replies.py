@@ -20,8 +20,7 @@ from truebench_hf.benchmarks.tick.revision import criticise, rewrite
 from truebench_hf.benchmarks.truebench.rating import RatingJudge
 from truebench_hf.data.case import Case
 from truebench_hf.judging.case import sections
-from truebench_hf.judging.grounding.eligibility import EligibilityJudge
-from truebench_hf.judging.grounding.judge import GroundingJudge
+from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, Excerpt, Source, Unit
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.ratings import prefer, rate

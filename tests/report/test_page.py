@@ -212,7 +212,7 @@ def test_the_terminal_shows_tables_and_brackets_are_no_markup(capsys: pytest.Cap
         "A note.",
         "50.00",
         "9.4 to 90.5",
-        "Samples",
+        "Safety",
         "Note: [/note]",
     ):
         assert text in told

@@ -12,8 +12,7 @@ import pytest
 from tests.study.colours import ColourOptions, Colours, Row
 from tests.support.runs import script, write_jsonl
 from truebench_hf.data import jsonl
-from truebench_hf.engine.folder import RunFolder
-from truebench_hf.engine.info import read_info
+from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.errors import UserError
 from truebench_hf.options import option
 from truebench_hf.study.outcome import Outcome

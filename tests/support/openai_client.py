@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from truebench_hf.engine.retry import RetryPolicy
-from truebench_hf.judging.verdicts import verdict_schema
+from truebench_hf.judging.signed_asking import verdict_schema
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest

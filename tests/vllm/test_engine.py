@@ -13,7 +13,7 @@ import pytest
 import truebench_hf
 from tests.bench.cases import decision_request, responses, rubric_requests
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.judging.verdicts import verdict_schema
+from truebench_hf.judging.signed_asking import verdict_schema
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Sampling
 from truebench_hf.models.spec import open_model
 from truebench_hf.types import Message

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.server_process import serving_process
 from truebench_hf.errors import UserError
-from truebench_hf.judging.verdicts import verdict_schema
+from truebench_hf.judging.signed_asking import verdict_schema
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from truebench_hf.engine.info import read_info
+from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.study.labelling import (
     LabelInOptions,

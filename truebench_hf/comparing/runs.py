@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from truebench_hf.data.rows import Record, user_error
-from truebench_hf.engine.info import INFO
+from truebench_hf.engine.folder import INFO
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.results.folder import JUDGED, Results

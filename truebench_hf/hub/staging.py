@@ -15,7 +15,7 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.judged import by_instance
 from truebench_hf.data.judged import public as public_item
 from truebench_hf.data.records import JUDGMENTS, RESPONSES, Reader, judgment_lines
-from truebench_hf.engine.info import FORMAT
+from truebench_hf.engine.folder import FORMAT
 from truebench_hf.errors import UserError
 from truebench_hf.hub import layout
 from truebench_hf.hub.layout import Rows

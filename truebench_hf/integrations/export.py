@@ -18,7 +18,7 @@ from truebench_hf.integrations import every_eval_ever, finished_run, inspect_log
 from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, put_lines
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.rules.deciding import JUDGE
-from truebench_hf.judging.verdicts import verdict_answer
+from truebench_hf.judging.signed_asking import verdict_answer
 from truebench_hf.prompts import Prompts
 from truebench_hf.report.csv_table import guard
 from truebench_hf.text.redaction import known

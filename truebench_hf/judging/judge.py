@@ -14,7 +14,7 @@ from truebench_hf.judging.calibrated import DECISION_PROMPTS
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.panel import majority
 from truebench_hf.judging.rules.deciding import MODES, ruled
-from truebench_hf.judging.verdicts import ask_verdicts, verdict_example, verdict_schema
+from truebench_hf.judging.signed_asking import ask_verdicts, verdict_example, verdict_schema
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller

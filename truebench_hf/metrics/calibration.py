@@ -13,8 +13,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
 from truebench_hf.metrics.binary import Label, decide, parallel, ratio
@@ -93,6 +91,8 @@ def calibration(probabilities: Sequence[float | None], labels: Sequence[Label], 
 
 def reliability_bins(rows: Rows, n_bins: int = 10) -> tuple[Bin, ...]:
     """Sort (probability, is yes) rows into `n_bins` bins of equal width, empty ones included."""
+    import numpy as np
+
     edges = np.linspace(0, 1, n_bins + 1).tolist()
     columns = np.array(rows, dtype=float).reshape(-1, 2)
     places = np.searchsorted(edges[1:-1], columns[:, 0])
@@ -115,6 +115,8 @@ def best_threshold(probabilities: Sequence[float | None], labels: Sequence[Label
     It lies halfway between two neighbouring probabilities; of several equally good ones the nearest to 0.5 is taken.
     Fit it on cross-fitted probabilities: on the rows a calibrator was fitted on it is too good.
     """
+    import numpy as np
+
     rows = usable(probabilities, labels)
     yes, no = (np.sort([value for value, label in rows if label is side]) for side in (True, False))
     if not len(yes) or not len(no):
@@ -154,6 +156,8 @@ class Calibrator:
         if self.kind != "isotonic":
             # math.exp overflows beyond 709, where the answer is 0 or 1 long since.
             return 1 / (1 + math.exp(-min(max(self.slope * _logit(p) + self.intercept, -700.0), 700.0)))
+        import numpy as np
+
         return float(np.interp(p, [x for x, _ in self.knots], [y for _, y in self.knots]))
 
     @staticmethod
@@ -182,6 +186,7 @@ def _fit_temperature(rows: Rows) -> Calibrator:
 
     A limit is reached where the labels are perfectly separated (0.01) or the judge is no better than chance (100).
     """
+    import numpy as np
     from scipy.optimize import minimize_scalar
 
     # The log loss of a row is log(1 + exp(-m / T)), m the log-odds of what was right.

@@ -12,7 +12,7 @@ from typing import Any
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import JUDGMENTS, Reader
-from truebench_hf.engine.info import read_info
+from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.report.table import SCORES, Table
 from truebench_hf.study.ranking import Board

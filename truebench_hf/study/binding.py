@@ -9,7 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.engine.info import read_info
+from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.options import Binds, flag

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from truebench_hf.engine.folder import RunFolder
-from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 from truebench_hf.options import Options, option
 from truebench_hf.report import labels, sheets
@@ -29,6 +28,7 @@ from truebench_hf.report.labels import Annotations, AnnotatorAgreement, Settled
 from truebench_hf.report.sections import Section
 from truebench_hf.report.sheets import Question, SheetAnswer
 from truebench_hf.study import providers
+from truebench_hf.study.items import sample
 from truebench_hf.study.notes import lost_calls, reading_table
 from truebench_hf.study.outcome import Outcome, write
 

@@ -16,8 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from truebench_hf.engine.folder import RunFolder
-from truebench_hf.engine.info import count_noted, read_info
+from truebench_hf.engine.folder import RunFolder, count_noted, read_info
 from truebench_hf.engine.ledger import Ledger, open_cache
 from truebench_hf.engine.pool import bounded, outside_loop, run_async
 from truebench_hf.engine.progress import progress

@@ -13,8 +13,7 @@ from tests.judging.grounding.helpers import SOURCE, caller, judged, row
 from tests.support.facts import mini
 from tests.support.signing import signed, tag_of
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.judging.grounding.eligibility import EligibilityJudge
-from truebench_hf.judging.grounding.judge import GroundingJudge
+from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, UNGROUNDED, Grounding, RatingLabel, Source
 from truebench_hf.judging.sentences import sentences
 from truebench_hf.metrics.pass_rate import grounding

@@ -10,8 +10,7 @@ import pytest
 
 from tests.judging.grounding.helpers import SOURCE, caller
 from truebench_hf.errors import UserError
-from truebench_hf.judging.grounding.eligibility import EligibilityJudge
-from truebench_hf.judging.grounding.judge import GroundingJudge
+from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.official import METHODS, official_prompts, write_official_prompts
 from truebench_hf.judging.grounding.types import Passage, Source
 from truebench_hf.judging.sample_prompts import check_prompts

@@ -11,8 +11,7 @@ import pytest
 
 from tests.judging.grounding.helpers import SOURCE, caller, judged, row, rows
 from tests.support.signing import signed
-from truebench_hf.judging.grounding.eligibility import EligibilityJudge
-from truebench_hf.judging.grounding.judge import GroundingJudge
+from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, prompts_of, template_named
 from truebench_hf.judging.sample_prompts import about_prompts
 from truebench_hf.models.protocol import ChatRequest

@@ -32,8 +32,7 @@ from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge, classifies
-from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARIANTS, EligibilityJudge
-from truebench_hf.judging.grounding.judge import GroundingJudge
+from truebench_hf.judging.grounding.judge import ELIGIBILITY_PROMPTS, VARIANTS, EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, Eligibility, Grounding, Source
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.sample_prompts import check_prompts

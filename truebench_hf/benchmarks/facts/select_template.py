@@ -20,8 +20,7 @@ from truebench_hf.benchmarks.facts.templates import TemplateChoice, usual_choice
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge, classifies, worst_share
-from truebench_hf.judging.grounding.eligibility import ELIGIBILITY_PROMPTS, VARIANTS, EligibilityJudge
-from truebench_hf.judging.grounding.judge import GroundingJudge
+from truebench_hf.judging.grounding.judge import ELIGIBILITY_PROMPTS, VARIANTS, EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import (
     TEMPLATES,
     UNGROUNDED,

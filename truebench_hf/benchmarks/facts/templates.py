@@ -10,7 +10,7 @@ from typing import Any
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, Cut, classifies
-from truebench_hf.judging.grounding.eligibility import VARIANTS
+from truebench_hf.judging.grounding.judge import VARIANTS
 from truebench_hf.judging.grounding.types import DEFAULT, prompts_of, template_named
 from truebench_hf.metrics.calibration import Calibrator
 

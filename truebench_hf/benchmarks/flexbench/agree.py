@@ -12,7 +12,6 @@ from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.benchmarks.flexbench.scores import JudgedConversation, read_judged
 from truebench_hf.data import row_files
 from truebench_hf.data.rows import Record, Row, Text
-from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.agreement import agreement
@@ -22,6 +21,7 @@ from truebench_hf.report.labels import Annotations, adjudicate
 from truebench_hf.report.sections import Section
 from truebench_hf.report.sheets import Question
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table, paper_rows
+from truebench_hf.study.items import sample
 from truebench_hf.study.labelling import Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
 from truebench_hf.types import Label, Score
 

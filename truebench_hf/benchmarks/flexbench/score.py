@@ -22,7 +22,7 @@ from truebench_hf.benchmarks.flexbench.scores import (
     score_models,
 )
 from truebench_hf.data.row_formats import read_text
-from truebench_hf.engine.info import read_info
+from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.judging import tri_valued

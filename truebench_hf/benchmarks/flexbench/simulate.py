@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.flexbench.procedure import Procedure, load, to_chec
 from truebench_hf.benchmarks.flexbench.profiles import PROMPTS, Analysis, Profile
 from truebench_hf.benchmarks.flexbench.realism import users_table
 from truebench_hf.data.row_formats import read_text
-from truebench_hf.engine.info import count_noted
+from truebench_hf.engine.folder import count_noted
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest

@@ -19,8 +19,7 @@ from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.benchmarks.truebench.study import Answered, answer
 from truebench_hf.data import jsonl
 from truebench_hf.data.records import RESPONSES, Reader, response_lines
-from truebench_hf.engine.folder import RunFolder
-from truebench_hf.engine.info import read_info
+from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings

@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.truebench import labels as designs
 from truebench_hf.benchmarks.truebench.board import judging_id, models_of, one_model
 from truebench_hf.benchmarks.truebench.results import read_each, read_judged, results, without_doubles
 from truebench_hf.data.judged import Judged
-from truebench_hf.engine.info import read_info
+from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.votes import majority
 from truebench_hf.report.labels import (

@@ -31,7 +31,7 @@ from truebench_hf.data import instances, jsonl
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import JUDGMENTS, Reader, judgment_lines
 from truebench_hf.data.rows import Record
-from truebench_hf.engine.info import read_info
+from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback

@@ -24,8 +24,7 @@ from truebench_hf.data.instances import of_row
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import JUDGMENTS, LARGEST, RESPONSES, Form, Reader, judgment_lines, read_lines
 from truebench_hf.data.rows import Record
-from truebench_hf.engine.folder import RunFolder
-from truebench_hf.engine.info import read_info
+from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.pass_rate import official_passes
 from truebench_hf.models.spec import family

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.engine.sample import sample
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.kappa import verbal_band
@@ -17,6 +16,7 @@ from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question, material
 from truebench_hf.report.table import PUBLISHED, Column, Table
+from truebench_hf.study.items import sample
 from truebench_hf.study.labelling import Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
 from truebench_hf.study.outcome import scores_json
 from truebench_hf.text.whole_files import write_whole

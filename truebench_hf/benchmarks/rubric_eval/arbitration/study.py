@@ -33,7 +33,7 @@ from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.rules.deciding import ruled
 from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.judging.verdicts import PASS_FAIL
+from truebench_hf.judging.signed_asking import PASS_FAIL
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import Binds, option, role
