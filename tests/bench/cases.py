@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from truebench_hf.benchmarks.rubric_eval.mini import rows
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.judging.case import sections
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.prompts import Prompts

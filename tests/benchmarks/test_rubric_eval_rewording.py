@@ -20,7 +20,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import AGAIN, OTHERS
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import MetaEvaluation
 from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.cli.app import app
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections
 from truebench_hf.metrics.votes import flips

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.runs import caller
 from truebench_hf.benchmarks.tick.revision import Rewrite, criticise, read_rewrite, rewrite
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import Answer, ScriptedModel

@@ -12,7 +12,7 @@ import yaml
 
 from tests.support.runs import caller
 from tests.support.signing import tag_of
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import Source
 from truebench_hf.judging.ratings import prefer, rate

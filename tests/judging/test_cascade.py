@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.judging.checklists import Checklist, generate_checklist, read_checklist
 from truebench_hf.models.asking import Problem

@@ -12,7 +12,7 @@ import pytest
 
 from tests.judging.corpus import TAG, JudgeAnswer, attacked, forgeries, in_style, listed, styled, table
 from tests.support.runs import caller
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.signed import SignedAnswer, criteria_labels, is_forgeable, read_signed
 from truebench_hf.models.protocol import ChatRequest

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import caller
-from truebench_hf.data.case import Case, cases
+from truebench_hf.data.judged import Case, cases
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
 from truebench_hf.judging.panel import Panel, combine, majority
 from truebench_hf.types import Criterion, Label, Verdict

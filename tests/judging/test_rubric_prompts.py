@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.runs import caller
 from truebench_hf.benchmarks.rubric_eval.data import items, load
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from tests.support.runs import caller
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.judge import EligibilityJudge

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import caller
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.signed_asking import ask_verdicts, verdict_schema
 from truebench_hf.models.protocol import ChatRequest, Sampling

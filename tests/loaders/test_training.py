@@ -15,7 +15,7 @@ from tests.support.runs import command_here
 from tests.support.tables import named
 from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
 from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.data.case import stated
+from truebench_hf.data.judged import stated
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
 from truebench_hf.models.scripted import verdicts

@@ -9,7 +9,7 @@ import pytest
 from tests.support.openai_client import open_at
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import caller
-from truebench_hf.models.markup import JOINER, broken_up
+from truebench_hf.models.chat_template import JOINER, broken_up
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest

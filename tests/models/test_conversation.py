@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.openai_client import open_at
 from tests.support.openai_server import OpenAIServer
-from truebench_hf.data.case import cases
+from truebench_hf.data.judged import cases
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.models.asking import converse
 from truebench_hf.models.caller import Caller

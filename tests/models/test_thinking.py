@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truebench_hf.models.markup import split_thinking
+from truebench_hf.models.chat_template import split_thinking
 
 
 @pytest.mark.parametrize(

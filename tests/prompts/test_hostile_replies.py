@@ -18,7 +18,7 @@ from truebench_hf.benchmarks.rubric_eval.arbitration.study import meta_verdict
 from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
 from truebench_hf.benchmarks.truebench.rating import RatingJudge
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, Excerpt, Source, Unit
@@ -28,9 +28,8 @@ from truebench_hf.judging.sample_prompts import _samples, about_prompts
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.chat_template import encode_chat, yes_no_prompts
+from truebench_hf.models.chat_template import broken_up, encode_chat, yes_no_prompts
 from truebench_hf.models.loading import locate
-from truebench_hf.models.markup import broken_up
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts

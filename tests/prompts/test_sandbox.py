@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections
 from truebench_hf.prompts import Prompts

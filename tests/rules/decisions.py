@@ -74,7 +74,7 @@ def _changed(text: str, step: str) -> str:
 
 def decide(criterion: str, text: str) -> str:
     """Return what the rules of today decide: "yes", "no", or "" where they leave it open."""
-    from truebench_hf.data.case import Case
+    from truebench_hf.data.judged import Case
     from truebench_hf.judging.rules.deciding import ruled
     from truebench_hf.types import Criterion
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.runs import command_here, row, script, write_jsonl
-from truebench_hf.engine.progress import progress
+from truebench_hf.engine.pool import progress
 from truebench_hf.text.redaction import MARK
 from truebench_hf.text.terminal import complain, how_many, printable, shortened
 

@@ -20,7 +20,7 @@ from truebench_hf.types import Label, Verdict
 
 if TYPE_CHECKING:
     from truebench_hf.api.reading import Criteria, Prompt
-    from truebench_hf.data.case import Case
+    from truebench_hf.data.judged import Case
     from truebench_hf.judging.judge import JudgeSettings
     from truebench_hf.models.protocol import ChatModel
     from truebench_hf.prompts import Prompts

@@ -7,10 +7,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import CacheOptions, Ledger, open_cache
-from truebench_hf.engine.pool import bounded
-from truebench_hf.engine.progress import progress
+from truebench_hf.engine.pool import bounded, progress
 from truebench_hf.judging import judge as judging
 from truebench_hf.judging.panel import CaseJudge, NoJudge
 from truebench_hf.judging.sample_prompts import check_judge_prompts

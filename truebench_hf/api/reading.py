@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from truebench_hf.data import instances
-from truebench_hf.data.case import Case, category_shown
+from truebench_hf.data.judged import Case, category_shown
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.types import Criterion, Message

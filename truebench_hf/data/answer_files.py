@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.case import as_answered
 from truebench_hf.data.headers import unwrapped, words
+from truebench_hf.data.judged import as_answered
 from truebench_hf.data.logs import Chat, chat_in, chat_of, of_server
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import AfterValidator, Field, PrivateAttr, Strict, field_validator, model_validator
 
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.data.rows import Decoded, Id, MaybeLabel, MaybeText, Messages, Record, Row, Texts
 from truebench_hf.data.rows import Text as FilledText
 from truebench_hf.metrics.votes import majority

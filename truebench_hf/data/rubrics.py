@@ -15,8 +15,8 @@ from typing import Annotated, Any, Self
 import yaml
 from pydantic import BeforeValidator, PlainValidator, model_validator
 
-from truebench_hf.data.case import Case, stated
 from truebench_hf.data.instances import rule_text
+from truebench_hf.data.judged import Case, stated
 from truebench_hf.data.rows import Id, MaybeLabel, MaybeText, Messages, Record, Row, Texts
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest

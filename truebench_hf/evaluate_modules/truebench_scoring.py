@@ -13,8 +13,7 @@ from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, JudgeOp
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.data import instances
-from truebench_hf.data.case import as_answered
-from truebench_hf.data.judged import Judged
+from truebench_hf.data.judged import Judged, as_answered
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import tri_valued

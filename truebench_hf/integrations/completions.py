@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truebench_hf.data import instances
-from truebench_hf.data.case import Case, cases
+from truebench_hf.data.judged import Case, cases
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import is_question
-from truebench_hf.models.markup import split_thinking
+from truebench_hf.models.chat_template import split_thinking
 from truebench_hf.types import Message, Response
 
 BESIDE = ("system", "context", "reference")  # columns that a judge is shown, too

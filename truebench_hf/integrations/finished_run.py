@@ -14,8 +14,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.board import scores_in
 from truebench_hf.comparing import finished, runs
-from truebench_hf.data.case import sent
-from truebench_hf.data.judged import Judged, public
+from truebench_hf.data.judged import Judged, public, sent
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.prompts import Prompts

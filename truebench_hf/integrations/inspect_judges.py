@@ -15,7 +15,7 @@ from inspect_ai.util import LimitExceededError
 from truebench_hf.api.judge import mode
 from truebench_hf.api.kept import Kept
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.pool import Background
 from truebench_hf.engine.retry import RequestFailed

@@ -22,8 +22,7 @@ from pydantic import TypeAdapter
 
 from truebench_hf.benchmarks.truebench.options import OF_DATA, GenerateOptions
 from truebench_hf.benchmarks.truebench.study import benchmark, selection
-from truebench_hf.data.case import as_answered, cases, sent
-from truebench_hf.data.judged import Judged, judgment
+from truebench_hf.data.judged import Judged, as_answered, cases, judgment, sent
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.integrations.finished_run import groups_of, references_of
 from truebench_hf.integrations.inspect_judges import check_named, generate_config, judges_of, texts

@@ -20,7 +20,7 @@ from truebench_hf.options import from_values
 from truebench_hf.types import Criterion, Verdict
 
 if TYPE_CHECKING:
-    from truebench_hf.data.case import Case
+    from truebench_hf.data.judged import Case
     from truebench_hf.engine.ledger import Ledger
     from truebench_hf.models.caller import Caller
 

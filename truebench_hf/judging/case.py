@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from truebench_hf.data.case import RESTS, Case, stated
+from truebench_hf.data.judged import RESTS, Case, stated
 from truebench_hf.prompts import fence
 from truebench_hf.types import Criterion
 

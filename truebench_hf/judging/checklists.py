@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import regex
 
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.judging.case import sections
 from truebench_hf.models.asking import Problem, ask
 from truebench_hf.models.caller import Caller

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from dataclasses import dataclass, replace
 from typing import Any
 
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.calibrated import DECISION_PROMPTS

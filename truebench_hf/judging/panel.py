@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from math import inf, isclose
 from typing import Any, Protocol
 
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.rules.deciding import JUDGE, ruled
 from truebench_hf.metrics import votes as counted

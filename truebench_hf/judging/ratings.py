@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.preference import joined, turned

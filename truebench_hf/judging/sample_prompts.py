@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.grounding.types import Passage, Source, material
 from truebench_hf.judging.judge import JudgeSettings, prompts_used

@@ -15,9 +15,9 @@ from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed, TryAgain
 from truebench_hf.errors import UserError
+from truebench_hf.models.chat_template import split_thinking
 from truebench_hf.models.generation import SharedPrefix
 from truebench_hf.models.local import LocalModel, LocalOptions
-from truebench_hf.models.markup import split_thinking
 from truebench_hf.models.openai_reading import completion
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.prompts import fence

@@ -7,7 +7,7 @@ from typing import Any
 
 from truebench_hf.engine.money import PaidTokens
 from truebench_hf.engine.retry import RequestFailed, TryAgain
-from truebench_hf.models.markup import split_thinking
+from truebench_hf.models.chat_template import split_thinking
 from truebench_hf.models.protocol import Completion, Decision
 from truebench_hf.types import Usage
 

@@ -11,10 +11,9 @@ from typing import Any
 from truebench_hf.engine.money import note_unanswered
 from truebench_hf.engine.retry import RequestFailed, TryAgain
 from truebench_hf.models import openai_reading as reading
-from truebench_hf.models.chat_template import begins_thinking, tokens_left, window_of
+from truebench_hf.models.chat_template import begins_thinking, split_thinking, tokens_left, window_of
 from truebench_hf.models.generation import generate
 from truebench_hf.models.local import MACHINE, LocalModel
-from truebench_hf.models.markup import split_thinking
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.text.redaction import known

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from truebench_hf.benchmarks.tick.revision import Rewrite, rewrite
-from truebench_hf.data.case import Case, sent
+from truebench_hf.data.judged import Case, sent
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.checklists import Checklist, generate_checklist

@@ -18,8 +18,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from truebench_hf.engine.folder import RunFolder, count_noted, read_info
 from truebench_hf.engine.ledger import Ledger, open_cache
-from truebench_hf.engine.pool import bounded, outside_loop, run_async
-from truebench_hf.engine.progress import progress
+from truebench_hf.engine.pool import bounded, outside_loop, progress, run_async
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
 from truebench_hf.judging.sample_prompts import check_judge_prompts, check_prompts
@@ -28,8 +27,15 @@ from truebench_hf.models.protocol import ChatModel
 from truebench_hf.report.table import SCORES
 from truebench_hf.study import providers
 from truebench_hf.study.binding import NOTED, Editable, bound, growing, refuse_to_drop
-from truebench_hf.study.cost import Prices, RunBudget, cost_notes, cost_table
-from truebench_hf.study.estimate import EstimatedLedger, estimated, local_time
+from truebench_hf.study.estimate import (
+    EstimatedLedger,
+    Prices,
+    RunBudget,
+    cost_notes,
+    cost_table,
+    estimated,
+    local_time,
+)
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import from_cache, lost_calls, reading_costs, reading_notes, reading_record, reading_table
 from truebench_hf.study.options import FolderOptions, PromptOptions

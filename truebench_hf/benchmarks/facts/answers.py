@@ -21,7 +21,7 @@ from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import MINI, FactsItem, FactsRow, read, with_document
 from truebench_hf.data import catalogue, row_files
 from truebench_hf.data.answer_files import Answers, matched, of_model, of_row, read_answers
-from truebench_hf.data.case import as_answered
+from truebench_hf.data.judged import as_answered
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.data.row_formats import what_is
 from truebench_hf.data.rows import Decoded, MaybeLabel, Record, Row, Text, named

@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     load_all,
 )
 from truebench_hf.data import catalogue, instances, row_files, sources
-from truebench_hf.data.case import as_answered, with_history
+from truebench_hf.data.judged import as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.texts import Spread, nearest, one_to_one, rouge_l, spread

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists, scoring, stick
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ListedChecklist
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.engine.pool import together
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from truebench_hf.data import catalogue, instances, jsonl, row_files
-from truebench_hf.data.case import Case, as_answered, with_history
 from truebench_hf.data.catalogue import located
+from truebench_hf.data.judged import Case, as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import USUAL, generate_checklist

@@ -8,8 +8,8 @@ from typing import Any
 
 from truebench_hf.benchmarks.tick.checklists import rows_of
 from truebench_hf.data import instances, sources
-from truebench_hf.data.case import as_answered, stated, with_history
 from truebench_hf.data.checklist_rows import ChecklistRow, Text, Written, read
+from truebench_hf.data.judged import as_answered, stated, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import mean_of

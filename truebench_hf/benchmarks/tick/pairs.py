@@ -16,7 +16,7 @@ from pathlib import Path
 
 from truebench_hf.benchmarks.tick.checklists import MINI, MINI_FILE, bare
 from truebench_hf.data import catalogue, checklist_rows, instances, row_files, sources
-from truebench_hf.data.case import Case, as_answered, cases
+from truebench_hf.data.judged import Case, as_answered, cases
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest

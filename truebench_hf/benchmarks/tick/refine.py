@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.benchmarks.tick import checklists, scoring, stick
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ListedChecklist
 from truebench_hf.benchmarks.tick.revision import STATUS, Refined, ResponseVersion, Rewrite, criticise, rewrite
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.binary import mean_of

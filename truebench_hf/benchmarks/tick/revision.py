@@ -12,7 +12,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.tick.checklists import ListedChecklist
 from truebench_hf.benchmarks.tick.stick import ResponseScore, judged_cells, of_verdicts
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.judging.case import one_line, sections
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.metrics.votes import transitions

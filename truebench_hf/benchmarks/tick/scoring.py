@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import ListedChecklist, checklist_tables, reasons, unanswered
-from truebench_hf.data.case import cases
-from truebench_hf.data.judged import Judged, judgment, sample_name
+from truebench_hf.data.judged import Judged, cases, judgment, sample_name
 from truebench_hf.data.records import RESPONSES, judgment_lines, response_lines
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import CriteriaJudge

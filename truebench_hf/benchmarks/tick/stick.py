@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.tick import checklists
-from truebench_hf.data.case import Case, as_answered, cases, sent
+from truebench_hf.data.judged import Case, as_answered, cases, sent
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.study import Answered, benchmark
-from truebench_hf.data.case import Case, cases
-from truebench_hf.data.judged import judgment
+from truebench_hf.data.judged import Case, cases, judgment
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import CriteriaJudge

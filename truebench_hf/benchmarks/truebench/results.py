@@ -19,9 +19,8 @@ from truebench_hf.benchmarks.truebench.labels import label_place
 from truebench_hf.benchmarks.truebench.scores import as_frames, response_values, score, unfinished
 from truebench_hf.benchmarks.truebench.tables import conversations, facts, lead, run_charts, run_tables
 from truebench_hf.data import jsonl
-from truebench_hf.data.case import as_answered
 from truebench_hf.data.instances import of_row
-from truebench_hf.data.judged import Judged
+from truebench_hf.data.judged import Judged, as_answered
 from truebench_hf.data.records import JUDGMENTS, LARGEST, RESPONSES, Form, Reader, judgment_lines, read_lines
 from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import RunFolder, read_info

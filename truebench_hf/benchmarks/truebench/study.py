@@ -30,10 +30,9 @@ from truebench_hf.benchmarks.truebench.options import (
 )
 from truebench_hf.benchmarks.truebench.results import FILES, read_responses, results
 from truebench_hf.data.answer_files import given_responses
-from truebench_hf.data.case import cases
 from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.instances import criteria_file
-from truebench_hf.data.judged import Judged, judgment
+from truebench_hf.data.judged import Judged, cases, judgment
 from truebench_hf.data.logs import read_logs
 from truebench_hf.data.records import RESPONSES, response_lines
 from truebench_hf.data.usable import unusable

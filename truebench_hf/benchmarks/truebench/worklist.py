@@ -16,8 +16,7 @@ from pathlib import Path
 from truebench_hf.benchmarks.truebench.history import CriterionVersion, State, revised
 from truebench_hf.benchmarks.truebench.validator import MEANING, PROMPT_KINDS, Finding, Kind, Validation
 from truebench_hf.data import jsonl
-from truebench_hf.data.case import NOTES, stated
-from truebench_hf.data.judged import Judged
+from truebench_hf.data.judged import NOTES, Judged, stated
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import one_line

@@ -10,8 +10,8 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.case import Case, category_shown, stated
 from truebench_hf.data.instances import criterion
+from truebench_hf.data.judged import Case, category_shown, stated
 from truebench_hf.data.rows import Record, Row
 from truebench_hf.data.rubrics import RUBRIC_TYPES, Item, Rubric
 from truebench_hf.types import Criterion, Label, Message

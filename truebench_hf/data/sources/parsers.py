@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from truebench_hf.data.case import category_shown
+from truebench_hf.data.judged import category_shown
 from truebench_hf.data.rows import MaybeLabel, Record
 from truebench_hf.data.rubrics import Item
 from truebench_hf.data.sources import forms

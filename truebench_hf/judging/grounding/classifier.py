@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rapidfuzz import fuzz, process
 
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.grounding.places import unclaimed
 from truebench_hf.judging.grounding.types import Excerpt, Grounding, Source, Unit, UnitLabel

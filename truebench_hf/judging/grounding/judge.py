@@ -264,7 +264,9 @@ Variant = Literal["request", "full"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 ELIGIBILITY_PROMPTS = ("eligibility",)
 _WORDS: Mapping[str, RatingLabel] = {"no issues": "no_issues", "minor issues": "minor", "major issues": "major"}
-_REASON = "The request asks for this; the test response does it in full, the baseline response as well. " * 10
+_ELIGIBILITY_REASON = (
+    "The request asks for this; the test response does it in full, the baseline response as well. " * 10
+)
 
 
 class EligibilityJudge:
@@ -299,6 +301,6 @@ class EligibilityJudge:
         }
         rated = await ask_signed_or_as_prescribed(
             self.schemas, self.prompts, "eligibility", values, {"rating": _WORDS}, read_rating,
-            sampling=self.sampling, reason=_REASON,
+            sampling=self.sampling, reason=_ELIGIBILITY_REASON,
         )  # fmt: skip
         return Eligibility(rated.labels.get("rating"), rated.problem or rated.reason, judge)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.types import Criterion, Verdict
 
 if TYPE_CHECKING:
-    from truebench_hf.data.case import Case
+    from truebench_hf.data.judged import Case
     from truebench_hf.rules import Rule
 
 MODES = ("off", "evidence", "decide")

@@ -12,7 +12,7 @@ from typing import Any, Union
 
 from pydantic import TypeAdapter
 
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
 from truebench_hf.judging.panel import CaseJudge
 from truebench_hf.judging.rules.deciding import ParsedRules, rules_of

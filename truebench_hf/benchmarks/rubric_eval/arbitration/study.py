@@ -25,7 +25,7 @@ from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import (
     unanimous,
 )
 from truebench_hf.benchmarks.rubric_eval.arbitration.validation import Trusted, read_trusted, validation_tables
-from truebench_hf.data.case import Case
+from truebench_hf.data.judged import Case
 from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError

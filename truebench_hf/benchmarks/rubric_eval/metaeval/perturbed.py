@@ -16,7 +16,7 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import BOTH, FIRST, JUDGED, WHO, Row, measure
-from truebench_hf.data.case import Case, names_fault, stated
+from truebench_hf.data.judged import Case, names_fault, stated
 from truebench_hf.data.rubrics import Item, Rubric
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import sections as case_sections
