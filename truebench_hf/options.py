@@ -117,14 +117,12 @@ def _is_role(field: Any) -> bool:
 
 def roles(options: Any) -> dict[str, tuple[str, ...]]:
     """The specs by role, in the order of the fields; () where a role is not filled."""
-    return {field.name: _specs(options, field) for field in dataclasses.fields(options) if _is_role(field)}
-
-
-def _specs(options: Any, field: Any) -> tuple[str, ...]:
-    value = getattr(options, field.name)
-    specs = tuple(value) if isinstance(value, list | tuple) else () if value is None else (value,)
-    no_model = field.metadata["no_model"]
-    return tuple(spec for spec in specs if not (no_model and no_model(spec)))
+    specs = {}
+    for field in filter(_is_role, dataclasses.fields(options)):
+        value, no_model = getattr(options, field.name), field.metadata["no_model"]
+        of_role = value if isinstance(value, list | tuple) else () if value is None else (value,)
+        specs[field.name] = tuple(spec for spec in of_role if not (no_model and no_model(spec)))
+    return specs
 
 
 def flag(name: str) -> str:
@@ -267,3 +265,29 @@ def _only(flag: str, name: str, values: Sequence[str]) -> str:
     if len(values) > 1:
         raise UserError(f"{flag} {name}: is given {len(values)} times ({', '.join(values)}); give it once")
     return values[0]
+
+
+class InMemory(str):
+    """An object (`value`) that stands in options as a text, by which it is shown and written down.
+
+    Two are equal where they hold the same object, whatever they are called: two functions may share a name.
+    """
+
+    value: Any
+
+    def __new__(cls, text: str, value: Any) -> InMemory:
+        named = super().__new__(cls, text)
+        named.value = value
+        return named
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, InMemory) and other.value is self.value
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> InMemory:
+        return self  # `dataclasses.asdict` copies what it finds; a copy of the object would be another one

@@ -16,10 +16,10 @@ from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.criteria_types import CompareCriteria, CompareCriteriaOptions, read_answered
 from truebench_hf.benchmarks.truebench.data import CATEGORIES
 from truebench_hf.benchmarks.truebench.rating import questions, skills_by_category
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel, verdicts
+from truebench_hf.options import InMemory
 from truebench_hf.report.table import Table
 from truebench_hf.study.labelling import LabelInOptions, LabelOutOptions
 

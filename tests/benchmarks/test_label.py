@@ -21,7 +21,7 @@ from truebench_hf.benchmarks.truebench.labels import read_design, read_labels, u
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.benchmarks.truebench.results import made_by, provenance, read_frames, read_judged
 from truebench_hf.benchmarks.truebench.study import run
-from truebench_hf.cli import score
+from truebench_hf.cli import results
 from truebench_hf.data.records import stamp
 from truebench_hf.errors import UserError
 
@@ -619,7 +619,7 @@ def test_score_prints_what_labels_say_but_not_in_the_official_protocol(
         file.write(first)
     ((model, judge, rows),) = read_frames(path).runs()
     with pytest.raises(UserError, match=r"judgments\.jsonl: was changed while it was read; repeat the command"):
-        score._scored(path, model, judge, rows, before)
+        results._scored(path, model, judge, rows, before)
 
 
 def test_labels_of_the_run_are_told_by_their_ids_whatever_else_stands_beside(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ import pytest
 from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.benchmarks.tick.pairs import load_pairs
 from truebench_hf.benchmarks.tick.pairwise import Pairwise, PairwiseOptions
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
+from truebench_hf.options import InMemory
 from truebench_hf.report.table import Table
 
 LLMBAR = ROOT.parent / "shared/data/llmbar"

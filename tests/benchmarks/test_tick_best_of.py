@@ -13,10 +13,10 @@ import pytest
 from tests.support import tiny_reward
 from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.tick.best_of import BestOf, BestOfOptions
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import Answer, ScriptedModel, verdicts
+from truebench_hf.options import InMemory
 from truebench_hf.report.table import Table
 
 # Answers say themselves how they are judged: by the checklist (YES of two questions), by rating, and from outside.

@@ -14,10 +14,10 @@ import pytest
 from tests.support.runs import script, write_jsonl
 from truebench_hf.benchmarks.tick.refine import Refine, RefineOptions
 from truebench_hf.benchmarks.tick.revision import STATUS
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import Answer, ScriptedModel, verdicts
+from truebench_hf.options import InMemory
 from truebench_hf.report.table import Table
 from truebench_hf.types import Score
 

@@ -26,12 +26,12 @@ from truebench_hf.benchmarks.tick.entries import load_entries
 from truebench_hf.benchmarks.tick.validation import Validate, ValidateOptions
 from truebench_hf.cli.app import app
 from truebench_hf.data.checklist_rows import ChecklistRow, read
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.models.scripted import verdicts as scripted_verdicts
+from truebench_hf.options import InMemory
 from truebench_hf.report.table import Table
 from truebench_hf.types import Score
 

@@ -14,12 +14,12 @@ import pytest
 
 import truebench_hf
 from tests.support.tiny_chat import tiny_chat
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.in_memory import LoadedModel, checksum, in_memory
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, DecisionRequest, Sampling
 from truebench_hf.models.spec import family, open_model
+from truebench_hf.options import InMemory
 from truebench_hf.types import Message, Usage
 
 ASKED = ChatRequest((Message("user", "Hello."),))

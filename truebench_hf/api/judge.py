@@ -11,11 +11,10 @@ from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from truebench_hf.arguments import in_python
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.engine.ledger import CacheOptions
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import conjunction, outcome
-from truebench_hf.options import NOBODY, explained, from_values, option, pairs, with_settings
+from truebench_hf.options import NOBODY, InMemory, explained, from_values, option, pairs, with_settings
 from truebench_hf.types import Label, Verdict
 
 if TYPE_CHECKING:

@@ -19,10 +19,9 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers, Run
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.row_formats import check_columns
 from truebench_hf.errors import UserError
-from truebench_hf.options import explained, from_values, option, signature
+from truebench_hf.options import InMemory, explained, from_values, option, signature
 from truebench_hf.results.report import Report
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`truebench data list` and `build`."""
+"""`truebench data list` and `build`, and `truebench study prompts`: what is judged, and what judges are asked."""
 
 from __future__ import annotations
 
@@ -106,7 +106,10 @@ class ShowOptions(PromptOptions):
 def prompts(options: ShowOptions) -> None:
     """`truebench study prompts`."""
     if options.official:
-        _official(options.official, options.out)
+        if not options.out:
+            raise UserError("--official goes with --out: the folder for the prompts, one NAME.jinja each")
+        written = write_official_prompts(Path(options.official), Path(options.out))
+        say(" ".join(f"--prompt {name}={file}" for name, file in written.items()))
     elif options.name is None:
         about = about_prompts()
         rows = tuple((name, ", ".join(variants(name)) or "-", *about[name]) for name in names())
@@ -123,10 +126,3 @@ def _show(options: ShowOptions, name: str) -> None:
         return
     kinds = {"kinds": list(RUBRIC_TYPES.values())} if name == "taxonomy" else {}
     say(example(name, options.prompts, structured=options.structured, reasoning=options.reasoning, **kinds))
-
-
-def _official(csv: str, out: str | None) -> None:
-    if not out:
-        raise UserError("--official goes with --out: the folder for the prompts, one NAME.jinja each")
-    written = write_official_prompts(Path(csv), Path(out))
-    say(" ".join(f"--prompt {name}={file}" for name, file in written.items()))

@@ -69,7 +69,7 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "cache prune": ("cli.cache", "prune"),
     "cache clear": ("cli.cache", "clear"),
     "study correlate": ("cli.results", "correlate"),
-    "study score": ("cli.score", "score"),
+    "study score": ("cli.results", "score"),
     "study prompts": ("cli.data", "prompts", "ShowOptions"),
     "study export": ("cli.results", "export"),
 }

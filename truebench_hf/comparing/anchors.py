@@ -97,7 +97,10 @@ def watch(run: Finished, file: str) -> Anchors:
             f"--anchors {file}: {how_many(len(decided), 'label')} can be compared; it takes {MIN_PAIRS} at least"
         )
     if earlier is None:
-        _keep(today, record)
+        try:
+            write_whole(record, [json.dumps(asdict(today), indent=1, ensure_ascii=False) + "\n"])
+        except OSError as error:
+            raise write_error(str(record), error.strerror or error) from error
     old, new = (np.array([of.agrees[name] for name in decided], dtype=float) for of in (before, today))
     return Anchors(today, before, record, float(old.mean()), float(new.mean()), score_loss(old, new))
 
@@ -133,13 +136,6 @@ def _judged(run: Finished, file: str) -> AnchorRecord:
         row["id"]: row["label"] == row["gold"] if row["label"] in ("yes", "no") else None for row in rows if row["gold"]
     }
     return AnchorRecord(datetime.now(UTC).date().isoformat(), {name: kept.get(name) for name in _WAY}, agrees)
-
-
-def _keep(record: AnchorRecord, file: Path) -> None:
-    try:
-        write_whole(file, [json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n"])
-    except OSError as error:
-        raise write_error(str(file), error.strerror or error) from error
 
 
 def _read(file: Path) -> AnchorRecord:

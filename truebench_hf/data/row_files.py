@@ -11,10 +11,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.row_formats import FORMS, Entry, RowFile, check_path, form, sound, what_is
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, refused
+from truebench_hf.options import InMemory
 from truebench_hf.text.terminal import shortened
 
 _FIRST = (".jsonl", ".ndjson", ".parquet", ".csv")  # in folders a .json beside these describes the data

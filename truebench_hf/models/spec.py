@@ -11,12 +11,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.engine.retry import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.providers import OPEN, pinning, provider_spec_for, providers
+from truebench_hf.options import InMemory
 from truebench_hf.text.redaction import learn_environment, shown_argument
 from truebench_hf.text.terminal import warn
 

@@ -7,13 +7,12 @@ from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
 from truebench_hf.models.on_ray import Cluster, OnRay, Opening
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.spec import open_model, takes_url
-from truebench_hf.options import flag, pairs, roles
+from truebench_hf.options import InMemory, flag, pairs, roles
 from truebench_hf.study.estimate import EstimatedModel
 from truebench_hf.study.options import FolderOptions, numbered
 

@@ -96,6 +96,10 @@ class Study(Generic[O, T, D, V]):
         """How its judges decide: their prompts are checked, and bind."""
         return ()
 
+    def trial_values(self) -> Iterable[Mapping[str, Any]]:
+        """What `prompts` are filled with besides, each time one that is replaced is tried before anything is paid for."""
+        return ({},)
+
     def check(self) -> None:
         """Raise UserError on whatever else is wrong, before the folder is tied to it and anything is paid for."""
 
@@ -218,6 +222,9 @@ class Study(Generic[O, T, D, V]):
         for judging in settings:
             check_judge_prompts(judging, self._prompts())
         if isinstance(self.options, PromptOptions):
+            for values in self.trial_values():
+                structured = getattr(self.options, "structured", "auto")
+                check_prompts(self.prompts, self._prompts(), structured, **values)
             check_prompts(["repair"], self._prompts())
         self.check()
         return settings

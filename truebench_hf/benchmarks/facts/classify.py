@@ -19,7 +19,6 @@ from typing import Any
 from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import FactsItem
 from truebench_hf.judging.grounding.types import material
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.models.asking import SchemaFallback
@@ -105,8 +104,8 @@ class Classify(Study[ClassifyOptions, FactsItem, Sorted, Sequence[Sorted]]):
             size=lambda item: len(item.document),
         )  # fmt: skip
 
-    def check(self) -> None:
-        check_prompts(self.prompts, self.options.prompts, **_DEFINED)
+    def trial_values(self) -> Sequence[Mapping[str, Any]]:
+        return (_DEFINED,)
 
     def setup(self) -> None:
         self.schemas = SchemaFallback(self.caller("model"))

@@ -35,7 +35,6 @@ from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudg
 from truebench_hf.judging.grounding.judge import ELIGIBILITY_PROMPTS, VARIANTS, EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, Eligibility, Grounding, Source
 from truebench_hf.judging.judge import JUDGE_SAMPLING
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import converse
 from truebench_hf.models.caller import metered
 from truebench_hf.models.protocol import Sampling
@@ -211,7 +210,6 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
 
     def check(self) -> None:
         options = self.options
-        check_prompts(self.prompts, options.prompts, options.structured)
         if not self.roles["baseline"]:
             return
         baseline = self.roles["baseline"][0].identity

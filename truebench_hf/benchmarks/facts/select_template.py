@@ -30,7 +30,6 @@ from truebench_hf.judging.grounding.types import (
     template_named,
 )
 from truebench_hf.judging.judge import JUDGE_SAMPLING
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.calibration import FITTERS
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report.table import Table
@@ -188,7 +187,6 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
 
     def check(self) -> None:
         """Both labels are needed: macro F1 is about two classes."""
-        check_prompts(self.prompts, self.options.prompts, self.options.structured)
         counts = {label: sum(row.accurate == label for row in self.chosen) for label in ("yes", "no")}
         rated = {label: sum(row.rated and row.eligible == label for row in self.chosen) for label in ("yes", "no")}
         self.asks = all(counts.values()), bool(self.options.variants) and all(rated.values())

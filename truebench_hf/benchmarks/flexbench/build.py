@@ -27,7 +27,6 @@ from truebench_hf.data import row_files, sources
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
@@ -129,9 +128,6 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
             size=lambda procedure: len(procedure.instruction),
             drawn=False,
         )
-
-    def check(self) -> None:
-        check_prompts(PROMPTS, self.options.prompts)
 
     def bars(self) -> dict[str, int]:
         return {"stages": 6 * len(self.chosen)}

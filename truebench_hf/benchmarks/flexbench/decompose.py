@@ -17,7 +17,6 @@ from truebench_hf.benchmarks.flexbench import decomposition
 from truebench_hf.benchmarks.flexbench.decomposition import Matched, Partners, QuestionPair, Similarity
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
@@ -191,7 +190,6 @@ class FlexDecompose(Study[DecomposeOptions, QuestionPair, Preferences | None, li
 
     def check(self) -> None:
         options = self.options
-        check_prompts((PROMPT,), options.prompts, options.structured)
         if options.bertscore:
             check_bert_score()
         if not options.estimate:  # before a judge is paid for what could not be reported

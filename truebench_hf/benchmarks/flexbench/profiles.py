@@ -21,7 +21,6 @@ from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import Record, user_error
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
@@ -200,9 +199,6 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
         self.talks = [talk for talk in read_talks(Path(self.options.dialogues)) if talk.messages]
         self.known = {"dialogues_sha256": digest(canonical([asdict(talk) for talk in self.talks]))}
         return Items([self.talks], lambda talks: "all", lambda talks: [asdict(talk) for talk in talks], drawn=False)
-
-    def check(self) -> None:
-        check_prompts(self.prompts, self.options.prompts)
 
     def bars(self) -> dict[str, int]:
         return {"conversations": len(self.talks)}

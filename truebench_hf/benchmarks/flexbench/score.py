@@ -28,7 +28,6 @@ from truebench_hf.hashing import digest
 from truebench_hf.judging import tri_valued
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.rules.deciding import measured
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.tri_valued import DimensionFacts, Requirement, verdict
 from truebench_hf.metrics.flexeval import base_actions
 from truebench_hf.models.asking import SchemaFallback
@@ -124,10 +123,6 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
             talks += [replace(talk, model=f"{talk.model} (real)".strip(), real=True) for talk in logs]
         # Models join later: what is judged binds conversation by conversation, through the ledger.
         return Items(talks, lambda talk: f"{talk.model} {talk.seed} {talk.id}", None, drawn=False)
-
-    def check(self) -> None:
-        name = "tri_valued_state" if self.options.level == "decision" else "tri_valued"
-        check_prompts((name,), self.options.prompts, self.options.structured)
 
     def setup(self) -> None:
         self.schemas = SchemaFallback(self.caller("judge"), self.options.structured)

@@ -22,7 +22,6 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.judging.rules.languages import language_code, language_name
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.caller import Caller
@@ -106,7 +105,6 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         return Items(range(options.conversations), str, str, drawn=False)
 
     def check(self) -> None:
-        check_prompts(PROMPTS, self.options.prompts)
         self.before = count_noted(self.options.out)
 
     def setup(self) -> None:

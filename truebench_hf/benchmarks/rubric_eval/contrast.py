@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,6 @@ from truebench_hf.data.rubrics import RUBRIC_TYPES, Item, Rubric, judged
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.judge import JudgeSettings
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.texts import edit_size
 from truebench_hf.models.asking import CUT_OFF, Problem, ask
 from truebench_hf.models.protocol import ChatRequest
@@ -126,9 +125,8 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Table]]):
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.judging(self.options.judge, "rubric")]
 
-    def check(self) -> None:
-        for kind, breaking in (("", True), ("quantity_limit", False)):
-            check_prompts(("contrast",), self.options.prompts, kind=kind, breaking=breaking)
+    def trial_values(self) -> Sequence[Mapping[str, Any]]:
+        return ({"kind": "", "breaking": True}, {"kind": "quantity_limit", "breaking": False})
 
     async def work(self, row: Row) -> Attempt:
         """Judge the original, rewrite, judge the rewritten text; no call is spent on what is rejected already."""

@@ -15,7 +15,6 @@ from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Item, Rubric
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.agreement import class_agreement
 from truebench_hf.models.asking import SchemaFallback
@@ -111,8 +110,8 @@ class TaxonomyStudy(Study[TaxonomyOptions, SortedRubric, SortedRubric, Taxonomy]
             left_out=tuple(self.data.left_out.reasons),
         )  # fmt: skip
 
-    def check(self) -> None:
-        check_prompts(("taxonomy", "repair"), self.options.prompts, kinds=list(RUBRIC_TYPES.values()))
+    def trial_values(self) -> Sequence[Mapping[str, Any]]:
+        return ({"kinds": list(RUBRIC_TYPES.values())},)
 
     def setup(self) -> None:
         if self.options.model is not None:

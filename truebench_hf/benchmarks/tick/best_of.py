@@ -18,7 +18,6 @@ from truebench_hf.engine.pool import together
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.ratings import rate
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics import repeated
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.pass_rate import mean_share
@@ -82,9 +81,8 @@ class BestOf(stick.SelfJudging):
         used = {"generate_checklist": self.by_checklist, "rating": DIRECT in options.by or options.outside == "rating"}
         self.prompts = tuple(name for name, is_used in used.items() if is_used)
 
-    def check(self) -> None:
-        for most in (5, 10):
-            check_prompts(self.prompts, self.options.prompts, most=most)
+    def trial_values(self) -> Sequence[Mapping[str, Any]]:
+        return ({"most": 5}, {"most": 10})
 
     def setup(self) -> None:
         super().setup()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -21,7 +21,6 @@ from truebench_hf.data.checklist_rows import ChecklistRow, Written
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import sections as case_sections
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed import ListOf, label_of
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.agreement import set_scores
@@ -225,8 +224,8 @@ class Categories(Study[CategoriesOptions, SortedQuestion, SortedQuestion, dict[s
             left_out=tuple(left_out),
         )  # fmt: skip
 
-    def check(self) -> None:
-        check_prompts(("categories",), self.options.prompts, categories=self.options.defined)
+    def trial_values(self) -> Sequence[Mapping[str, Any]]:
+        return ({"categories": self.options.defined},)
 
     def setup(self) -> None:
         if self.options.model is not None:

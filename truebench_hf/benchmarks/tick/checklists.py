@@ -20,7 +20,6 @@ from truebench_hf.data.judged import Case, as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import USUAL, generate_checklist
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.models.asking import CUT_OFF
 from truebench_hf.options import columns, option, role
@@ -364,9 +363,6 @@ class GenerateChecklists(Study[GenerateChecklistOptions, ChecklistItem, ListedCh
 
     def items(self) -> Items[ChecklistItem]:
         return load_items(self.options)
-
-    def check(self) -> None:
-        check_prompts(self.prompts, self.options.prompts)
 
     async def work(self, item: ChecklistItem) -> ListedChecklist:
         return await checklist_for(self, item)

@@ -15,7 +15,6 @@ from truebench_hf.benchmarks.tick.scoring import ALL, frame_of, group_columns, g
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings
 from truebench_hf.judging.ratings import prefer, rate
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics import preference as preferences
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.pass_rate import checklist_share, outcome, pass_rate
@@ -104,7 +103,6 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         return [self.options.judging(spec, "rubric") for spec in self.options.judge if "tick" in self.options.protocols]
 
     def check(self) -> None:
-        check_prompts(self.prompts, self.options.prompts, self.options.structured)
         self.names = numbered(list(map(str, self.options.judge)))  # models in memory may share a name
         self.recorded: dict[Key, dict[str, Decided]] = {}
         for pair in self.all.every:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ListedCheckli
 from truebench_hf.benchmarks.tick.revision import STATUS, Refined, ResponseVersion, Rewrite, criticise, rewrite
 from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.pass_rate import drfr
 from truebench_hf.metrics.votes import broken_share, mended_share
@@ -80,10 +79,8 @@ class Refine(stick.SelfJudging):
         rating = ("rating",) if options.outside == "rating" else ()
         self.prompts = ("refine", "generate_checklist" if self.by_checklist else "critique", *rating)
 
-    def check(self) -> None:
-        for name in self.prompts:
-            check_prompts((name,), self.options.prompts)
-        check_prompts(("refine",), self.options.prompts, critique="It is too long.", questions=[])
+    def trial_values(self) -> Sequence[Mapping[str, Any]]:
+        return ({}, {"critique": "It is too long.", "questions": []})
 
     async def work(self, item: ChecklistItem) -> Refined:
         """The first answer, and versions of it until all questions are answered YES or the iterations are used up."""

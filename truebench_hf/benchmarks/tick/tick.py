@@ -32,7 +32,6 @@ from truebench_hf.data.rows import Record, fold
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import converse
 from truebench_hf.options import Binds, at_least_one, columns, option, role
 from truebench_hf.results.report import Report
@@ -172,9 +171,6 @@ class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings]  # type: ignore[attr-defined]
-
-    def check(self) -> None:
-        check_prompts(self.prompts, self.options.prompts)  # type: ignore[attr-defined]
 
     def score(self, done: Sequence[GradedResponse]) -> Outcome[Report]:
         return results(self, done, self.models)

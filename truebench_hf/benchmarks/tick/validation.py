@@ -20,7 +20,6 @@ from truebench_hf.data.checklist_rows import ChecklistRow, Judgments, Text, Writ
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import SAMPLING, generate_checklist
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.study.items import Items
@@ -107,10 +106,6 @@ class Validate(Study[ValidateOptions, ChecklistRow, ValidatedEntry, dict[str, Ta
         for spec in self.options.judge:
             for mode in self.options.modes(spec):
                 yield self.options.settings(spec, mode, self.options.votes if mode == "reasoning" else 1)
-
-    def check(self) -> None:
-        if self.options.generator:
-            check_prompts(("generate_checklist",), self.options.prompts)
 
     async def work(self, entry: ChecklistRow) -> ValidatedEntry:
         """The row with the generators' checklists, and then the judges' answers."""

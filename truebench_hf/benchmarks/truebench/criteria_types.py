@@ -23,7 +23,6 @@ from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report import labels
@@ -87,7 +86,6 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[RatedRe
         return [self.options.judging(self.options.judge, "checklist")]
 
     def check(self) -> None:
-        check_prompts(self.prompts, self.options.prompts, self.options.structured)
         if labels.read_rows(Path(self.options.out) / labels.FILE, rating.OPTIONS):
             need("stats", "sklearn", what="comparing with raters")  # kappa: better missed before anything is paid for
 

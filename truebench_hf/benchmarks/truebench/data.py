@@ -10,12 +10,11 @@ from pathlib import Path
 from truebench_hf.data import instances, row_files
 from truebench_hf.data.answer_files import read_answers, responses_by_model
 from truebench_hf.data.catalogue import NAMES, located
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.records import JUDGMENTS, RESPONSES
 from truebench_hf.data.usable import Usable, unusable
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.options import Binds, columns, option, role
+from truebench_hf.options import Binds, InMemory, columns, option, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import WritingOptions, numbered
 from truebench_hf.text.redaction import known

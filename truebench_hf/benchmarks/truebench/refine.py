@@ -33,7 +33,6 @@ from truebench_hf.data.records import JUDGMENTS, Reader, judgment_lines
 from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import role
 from truebench_hf.report import labels
@@ -80,8 +79,7 @@ class RefineCriteria(JudgingStudy[RefineCriteriaOptions, ModelResponses, Rounds,
     def check(self) -> None:
         """Everything that people filled in is read before anything is paid for."""
         super().check()
-        options, folder = self.options, Path(self.options.out)
-        check_prompts(self.prompts, options.prompts)
+        folder = Path(self.options.out)
         self.people = {row["id"]: row["label"] for row in labels.read_rows(folder / labels.FILE, rating.OPTIONS)}
         self.instances = {item.instance.id: item.instance for item in self.chosen}
         self.history = list[CriterionVersion]()

@@ -21,7 +21,6 @@ from truebench_hf.data import instances
 from truebench_hf.data.usable import unusable
 from truebench_hf.judging.rules.deciding import rules_of
 from truebench_hf.judging.rules.extraction import PROMPT, RuleReader
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import Problem
 from truebench_hf.options import Binds, role
 from truebench_hf.report.table import Column, Table
@@ -68,9 +67,6 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
         return Items(
             chosen, lambda instance: instance.id, None, lambda instance: (instance.language, instance.category), left_out=unusable(chosen)
         )  # fmt: skip
-
-    def check(self) -> None:
-        check_prompts(self.prompts, self.options.prompts, self.options.structured)
 
     def setup(self) -> None:
         options, self.reader = self.options, None

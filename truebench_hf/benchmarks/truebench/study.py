@@ -30,7 +30,6 @@ from truebench_hf.benchmarks.truebench.options import (
 )
 from truebench_hf.benchmarks.truebench.results import FILES, read_responses, results
 from truebench_hf.data.answer_files import given_responses
-from truebench_hf.data.in_memory import InMemory
 from truebench_hf.data.instances import criteria_file
 from truebench_hf.data.judged import Judged, cases, judgment
 from truebench_hf.data.logs import read_logs
@@ -41,9 +40,9 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.panel import CaseJudge, NoJudge, Panel
 from truebench_hf.judging.rules.extraction import PROMPT, ReadBefore, RuleReader
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.models.asking import converse
 from truebench_hf.models.caller import metered
+from truebench_hf.options import InMemory
 from truebench_hf.results.report import Report
 from truebench_hf.study.items import Items
 from truebench_hf.study.outcome import Outcome
@@ -101,7 +100,6 @@ class Judging(JudgingStudy[O, T, list[Judged], Report]):
         out = Path(self.options.out)
         for place in {label_place(out, model, self.models) for model in self.models}:
             read_labels(place / FILE)  # now, not when all is paid for
-        check_prompts(self.prompts, self.options.prompts, self.options.structured)
         if len(self.models) > 1 and (labels := [name for name in (FILE, SAMPLE) if (out / name).exists()]):
             raise UserError(
                 f"--out {out} holds the labels of one model ({', '.join(labels)}), which those of several would not be; run "

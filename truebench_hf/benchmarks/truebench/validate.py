@@ -32,7 +32,6 @@ from truebench_hf.benchmarks.truebench.validator import (
 from truebench_hf.benchmarks.truebench.worklist import ACCEPT, KEEP, WorkRow, finding_row
 from truebench_hf.data.usable import unusable
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
@@ -115,9 +114,6 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             lambda row: (*([row.edit] if options.ablation else []), row.instance.language, row.instance.category),
             size=lambda row: len(row.instance.turns), left_out=unusable(chosen),
         )  # fmt: skip
-
-    def check(self) -> None:
-        check_prompts(self.prompts, self.options.prompts)
 
     def setup(self) -> None:
         self.schemas = SchemaFallback(self.caller("validator"))

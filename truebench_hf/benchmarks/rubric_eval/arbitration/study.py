@@ -32,7 +32,6 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.rules.deciding import ruled
-from truebench_hf.judging.sample_prompts import check_prompts
 from truebench_hf.judging.signed_asking import PASS_FAIL
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
@@ -123,10 +122,10 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
         return [self.options.settings(spec, part) for spec, part in product(judges, ("coarse", "fine"))]
 
     def check(self) -> None:
-        options = self.options
-        self.chosen = prepare(self.chosen, numbered(options.responder), options.seed)
-        for spec in options.meta_judge:
-            check_prompts(("meta_judge",), options.prompts, options.structured, decision=options.decides(spec))
+        self.chosen = prepare(self.chosen, numbered(self.options.responder), self.options.seed)
+
+    def trial_values(self) -> Sequence[Mapping[str, Any]]:
+        return [{"decision": self.options.decides(spec)} for spec in self.options.meta_judge]
 
     def setup(self) -> None:
         self.responders = {
