@@ -46,8 +46,14 @@ def check(capsys: pytest.CaptureFixture[str], run: str, *arguments: str) -> tupl
             4,
             "The judge has drifted, and nothing is said of the application: it agrees with 75% of 60 labels, on 20",
         ),
-        # What it leaves open is no disagreement: 6 of the other 50 are wrong, as they were.
-        (6, 10, 0, "The judge agrees with 88% of 50 labels (10 more left open), on 20"),
+        # What it leaves open is no disagreement: 6 of the other 54 or 50 are wrong, as they were.
+        (6, 6, 0, "The judge agrees with 89% of 54 labels (6 of 60 left open), on 20"),
+        (
+            6,
+            10,
+            3,
+            "Unsure: the judge left more than a tenth of its anchors open, which is no failure of the application.",
+        ),
     ],
 )
 def test_a_judge_that_has_drifted_ends_with_4(
@@ -58,12 +64,15 @@ def test_a_judge_that_has_drifted_ends_with_4(
     first = check(capsys, run, "--anchors", anchors)
     assert first[0] == 0
     assert "The judge agrees with 90% of 60 labels;" in first[1]
-    assert "anchors.record.json keeps that for later checks: commit it." in first[1]
+    assert "anchors.csv.record.json keeps that for later checks: commit it." in first[1]
     judge_of_today(tmp_path, wrong, left_open)
-    today = check(capsys, run, "--anchors", anchors)
+    today = check(capsys, run, "--anchors", anchors, "--summary", str(tmp_path / "summary.md"))
     assert today[0] == code, today
     assert line in today[1]
-    assert ("has drifted" in line) == ("with 90%." in today[1].partition("has drifted")[2])
+    assert ("has drifted" in line) == ("with 90%; check again" in today[1]), "said once, with what to do"
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert summary.startswith(f"## truebench: { {0: 'within', 3: 'unsure', 4: 'drifted'}[code] }\n")
+    assert summary.count("The judge ") == 1, "once"
 
 
 def test_anchors_are_judged_in_the_way_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,11 +82,11 @@ def test_anchors_are_judged_in_the_way_of_the_run(tmp_path: Path, capsys: pytest
         finished(tmp_path / name, "app", APPLICATION, judge_level=name) for name in ("checklist", "rubric")
     )
     assert check(capsys, plain, "--anchors", anchors)[0] == 0
-    record = json.loads((tmp_path / "anchors.record.json").read_text(encoding="utf-8"))
+    record = json.loads((tmp_path / "anchors.csv.record.json").read_text(encoding="utf-8"))
     assert record["way"]["paradigms"] == ["checklist-reasoning"]
-    assert sum(record["agrees"].values()) == ANCHORS
+    assert list(record["labels"].values()) == ["yes"] * ANCHORS
     code, text = check(capsys, rubric, "--anchors", anchors)
-    assert (code, "with another" in text, "paradigms" in text, "delete it to begin anew" in text) == (
+    assert (code, "in another way" in text, "level or reasoning" in text, "delete it to begin anew" in text) == (
         2,
         True,
         True,
@@ -89,7 +98,7 @@ def test_anchors_are_judged_in_the_way_of_the_run(tmp_path: Path, capsys: pytest
     ("rows", "options", "text"),
     [
         (101, {}, "101 labels; 100 are enough"),
-        (9, {}, "9 labels can be compared; it takes 10 at least"),
+        (9, {}, "the judge decided 9 of 9 labels today"),
         (20, {"judge_level": "cascade"}, "was not judged by one model at level checklist, rubric or decision"),
     ],
 )
@@ -99,12 +108,39 @@ def test_what_cannot_be_watched_is_a_line(
     run = finished(tmp_path, "app", APPLICATION, **options)
     code, printed = check(capsys, run, "--anchors", anchored(tmp_path, rows))
     assert (code, text in printed) == (2, True), printed
-    assert not (tmp_path / "anchors.record.json").exists()
+    assert not (tmp_path / "anchors.csv.record.json").exists()
 
 
 @pytest.mark.parametrize("kept", ["", "[]", '{"day": "2026-11-26"}', '{"day": 1, "way": 2, "agrees": 3}'])
 def test_a_broken_record_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: str) -> None:
     run, anchors = finished(tmp_path, "app", APPLICATION), anchored(tmp_path)
-    (tmp_path / "anchors.record.json").write_text(kept, encoding="utf-8")
+    (tmp_path / "anchors.csv.record.json").write_text(kept, encoding="utf-8")
     code, printed = check(capsys, run, "--anchors", anchors)
-    assert (code, "anchors.record.json: is no record of anchors" in printed) == (2, True), printed
+    assert (code, "anchors.csv.record.json: is no record of anchors" in printed) == (2, True), printed
+
+
+def test_corrected_labels_and_new_rows_are_no_drift(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both days are held against the labels of today, and rows that are new are kept beside the old ones."""
+    run, anchors = finished(tmp_path, "app", APPLICATION), anchored(tmp_path, 30)
+    assert check(capsys, run, "--anchors", anchors)[0] == 0
+    file = Path(anchored(tmp_path))
+    file.write_text(file.read_text(encoding="utf-8").replace("<1>.,is right,1", "<1>.,is right,0"), encoding="utf-8")
+    code, text = check(capsys, run, "--anchors", anchors)
+    assert (code, "agrees with 98% of 60 labels, on 20" in text, "with 98%." in text) == (0, True, True), text
+    record = json.loads(Path(f"{anchors}.record.json").read_text(encoding="utf-8"))
+    assert len(record["labels"]) == ANCHORS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("--anchors", ""), "--anchors: is empty"),
+        (("--must", ""), "--must: is empty"),
+        (("--anchors", "missing.csv"), "--anchors missing.csv: no such file"),
+    ],
+)
+def test_what_names_nothing_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], text: str
+) -> None:
+    code, printed = check(capsys, finished(tmp_path, "app", APPLICATION), *arguments)
+    assert (code, text in printed) == (2, True), printed

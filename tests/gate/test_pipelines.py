@@ -99,7 +99,7 @@ def test_the_composite_action_hands_on_the_verdict(project: Path) -> None:
         "OLD": "answers/released.jsonl",
         "NEW": "answers/new.jsonl",
         "MARGIN": "3",
-        "ARGUMENTS": "--by category --must apologises --summary 'my summary.md'",
+        "ARGUMENTS": "--must apologises --summary 'my summary.md'",
     }
     named = {name for step in action["runs"]["steps"] for name in step.get("env", {})}
     assert named == {*inputs, "JUDGE"}, "inputs reach the shell as variables, never as text of a command"

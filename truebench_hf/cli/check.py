@@ -10,10 +10,7 @@ import typer
 from truebench_hf.errors import UserError, unknown
 
 if TYPE_CHECKING:
-    from truebench_hf.comparing.anchors import Anchors
     from truebench_hf.comparing.gate import Gate
-
-DRIFTED = 4  # the exit code where the judge no longer agrees with its anchors
 
 
 def check(
@@ -51,11 +48,10 @@ def check(
 ) -> None:
     """`truebench check`."""
     from truebench_hf.comparing import gate
-    from truebench_hf.comparing.anchors import watch
 
     if allow not in (None, "unsure"):
         raise unknown("--allow", str(allow), ("unsure",))
-    if against is None and not (must or anchors or junit or summary):
+    if against is None and not (must or anchors is not None or junit or summary):
         raise UserError("give --against OLD, an earlier run; or --must, --anchors, --junit or --summary for NEW alone")
     if against is None and (by or model_old or length_margin is not None or cost_margin is not None):
         raise UserError(
@@ -63,24 +59,23 @@ def check(
         )
     result = gate.check(
         new, against, margin=margin, by=by or (), must=must or (), length_margin=length_margin, cost_margin=cost_margin,
-        model_new=model_new, model_old=model_old,
+        model_new=model_new, model_old=model_old, anchors=anchors,
     )  # fmt: skip
-    watched = watch(result.new, anchors) if anchors else None
-    _tell(result, watched, junit, summary)
-    if watched and watched.drifted:
-        raise typer.Exit(DRIFTED)
+    _tell(result, junit, summary)
     if code := 0 if allow and result.verdict == "unsure" else gate.CODES[result.verdict]:
         raise typer.Exit(code)
 
 
-def _tell(result: Gate, watched: Anchors | None, junit: str | None, summary: str | None) -> None:
+def _tell(result: Gate, junit: str | None, summary: str | None) -> None:
     """Show what a check comes to, and write its files."""
     from truebench_hf.comparing import gate, gate_files
     from truebench_hf.report.console import show
     from truebench_hf.text.terminal import say, shortened
 
     notes = [f"{shortened(name, 60)} misses {text!r}" for name, text in result.missed[:5]]
-    show(gate.tables(result), lead=result.sentence, notes=[*notes, *([watched.sentence] if watched else [])])
+    if result.anchors and not result.anchors.drifted:
+        notes.append(result.anchors.sentence)
+    show(gate.tables(result), lead=result.sentence, notes=notes)
     gate_files.write(result, junit, summary)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in gate_files.workflow_commands(result):

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truebench_hf.api.labels import ask_here, ask_people, take_labels
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.report.console import show
-from truebench_hf.study.labelling import LabelInOptions, LabelOpenOptions, LabelOutOptions, Taken
 from truebench_hf.text.terminal import say
 
 if TYPE_CHECKING:
@@ -142,29 +139,6 @@ def export(
 
     for path, holds in export(run, to, out, organization=organization, relationship=relationship).items():
         say(f"{path}: {holds}")
-
-
-def out(options: LabelOutOptions) -> None:
-    """`truebench label out`."""
-    sent = ask_people(options)
-    for line in (*sent.lines, *sent.files):
-        say(line)
-
-
-def take_in(options: LabelInOptions) -> None:
-    """`truebench label in`."""
-    _show(take_labels(options))
-
-
-def open_here(options: LabelOpenOptions) -> None:
-    """`truebench label open`."""
-    _show(ask_here(options, say))
-
-
-def _show(taken: Taken) -> None:
-    show(taken.sections, lead=taken.lead, notes=taken.notes)
-    if taken.files:
-        say(f"written: {', '.join(map(str, taken.files))}")
 
 
 Folder = Annotated[

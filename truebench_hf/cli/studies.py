@@ -51,9 +51,9 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "check": ("cli.check", "check"),
     "leaderboard": ("cli.results", "leaderboard"),
     "table": ("cli.results", "table"),
-    "label out": ("cli.results", "out", "LabelOutOptions"),
-    "label in": ("cli.results", "take_in", "LabelInOptions"),
-    "label open": ("cli.results", "open_here", "LabelOpenOptions"),
+    "label out": ("cli.label", "out", "LabelOutOptions"),
+    "label in": ("cli.label", "take_in", "LabelInOptions"),
+    "label open": ("cli.label", "open_here", "LabelOpenOptions"),
     "facts rank": ("cli.results", "facts_rank"),
     "flex study table": ("cli.results", "flex_table"),
     "flex study stability": ("cli.results", "flex_stability"),
@@ -70,7 +70,7 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "cache clear": ("cli.cache", "clear"),
     "study correlate": ("cli.results", "correlate"),
     "study score": ("cli.results", "score"),
-    "study prompts": ("cli.data", "prompts", "ShowOptions"),
+    "study prompts": ("cli.prompts", "prompts", "ShowOptions"),
     "study export": ("cli.results", "export"),
 }
 

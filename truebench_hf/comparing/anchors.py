@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,41 +17,48 @@ from pydantic import TypeAdapter, ValidationError
 
 from truebench_hf.comparing.gate_statistics import Loss, score_loss
 from truebench_hf.data import jsonl
-from truebench_hf.errors import UserError, write_error
+from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import MIN_PAIRS
 from truebench_hf.options import from_values
 from truebench_hf.results.finished import Finished
 from truebench_hf.results.folder import Results
-from truebench_hf.text.terminal import how_many
+from truebench_hf.text.terminal import how_many, warn
 from truebench_hf.text.whole_files import write_whole
 
 ALPHA = 0.1  # a false alarm stops a release for an hour, a judge that has drifted misleads all of them
 MOST = 100  # rows, each of which is a call at most
-_WAY = ("judges", "paradigms", "rules", "structured", "judge_models", "prompts")  # the settings that shape a verdict
+# The settings that shape a verdict, and how they are called.
+_WAY = {
+    "judges": "judge", "paradigms": "level or reasoning", "rules": "rules", "structured": "structured answers",
+    "decision": "threshold", "judge_temperature": "temperature", "judge_models": "provider or options", "prompts": "prompts",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class AnchorRecord:
-    """What a judge gave on a day: whether the label of each anchor by its id, None where it left it open."""
+    """What a judge gave on a day: its label of each anchor by its id, None where it left it open."""
 
     day: str
     way: Mapping[str, Any]
-    agrees: Mapping[str, bool | None]
+    labels: Mapping[str, str | None]
 
 
 @dataclass(frozen=True)
 class Anchors:
-    """What a judge gives today, held against the record of an earlier day; without one against itself.
+    """How many of the labels of people (a share) a judge gives today, and gave on the day of the record in `file`.
 
-    `loss` is that of the share of labels given, over the anchors that are decided on both days.
+    `loss` is over the anchors that are decided on both days; `left_open` of `count` anchors are open today. On the `first`
+    day there is nothing to hold it against.
     """
 
-    today: AnchorRecord
-    earlier: AnchorRecord
-    record: Path
+    file: Path
+    day: str
+    first: bool
     before: float
     now: float
     loss: Loss
+    left_open: int
+    count: int
 
     @property
     def drifted(self) -> bool:
@@ -60,53 +67,74 @@ class Anchors:
         return bounds is not None and bounds[0] > 0
 
     @property
+    def too_open(self) -> bool:
+        """Whether more than a tenth of the anchors is open today."""
+        return self.left_open > self.count / 10
+
+    @property
     def sentence(self) -> str:
         """What the anchors say of the judge."""
-        left_open = sum(agrees is None for agrees in self.today.agrees.values())
         agreement = f"agrees with {self.now:.0%} of {how_many(self.loss.n, 'label')}"
-        agreement += f" ({left_open} more left open)" if left_open else ""
-        if self.earlier is self.today:
-            return f"The judge {agreement}; {self.record} keeps that for later checks: commit it."
-        agreement += f", on {self.earlier.day} with {self.before:.0%}"
+        agreement += f" ({self.left_open} of {self.count} left open)" if self.left_open else ""
+        if self.first:
+            return f"The judge {agreement}; {self.file} keeps that for later checks: commit it."
+        agreement += f", on {self.day} with {self.before:.0%}"
         if self.drifted:
-            return f"The judge has drifted, and nothing is said of the application: it {agreement}."
+            remedy = (
+                f"check again; if it stays, choose another judge, or delete {self.file} to begin anew with this one"
+            )
+            return f"The judge has drifted, and nothing is said of the application: it {agreement}; {remedy}."
         return f"The judge {agreement}."
 
 
 def watch(run: Finished, file: str) -> Anchors:
     """Judge the labelled rows of a file in the way of a run, and hold them against the record beside the file.
 
-    The judge is asked anew, whatever the cache holds, and once for each verdict. Without a record today's is kept as one.
+    The judge is asked anew, whatever the cache holds, and once for each verdict. What the record lacks is kept in it.
     Raises UserError where the run is not of one judge in one of the paradigms, where there are more than 100 rows or
     fewer than ten that are decided, and where the record is of another judge or way.
     """
     import numpy as np
 
-    record = Path(file).with_suffix(".record.json")
+    if not Path(file).is_file():
+        raise UserError(f"--anchors {file}: no such file; give labelled rows (prompt, response, criterion, label)")
+    record = Path(f"{file}.record.json")
     earlier = _read(record) if record.exists() else None
-    today = _judged(run, file)
-    if earlier is not None and earlier.way != today.way:
-        differing = [name for name in today.way if earlier.way.get(name) != today.way[name]]
+    today, gold = _judged(run, file)
+    before = earlier or today
+    if differing := [title for name, title in _WAY.items() if before.way.get(name) != today.way[name]]:
         raise UserError(
-            f"{record}: was kept on {earlier.day} with another {' and '.join(differing)}; delete it to begin anew"
+            f"{record}: was kept on {before.day} in another way ({', '.join(differing)}); delete it to begin anew"
         )
-    before = today if earlier is None else earlier
-    decided = [name for name, agrees in today.agrees.items() if None not in (agrees, before.agrees.get(name))]
+    labels = {**today.labels, **{name: label for name, label in before.labels.items() if label}}
+    decided = [name for name in gold if today.labels[name] and labels[name]]
     if len(decided) < MIN_PAIRS:
         raise UserError(
-            f"--anchors {file}: {how_many(len(decided), 'label')} can be compared; it takes {MIN_PAIRS} at least"
+            f"--anchors {file}: the judge decided {len(decided)} of {len(gold)} labels today and on {before.day}; it takes "
+            f"{MIN_PAIRS} at least"
         )
-    if earlier is None:
+    if earlier is None or labels != earlier.labels:
+        kept = asdict(replace(before, labels=labels))
         try:
-            write_whole(record, [json.dumps(asdict(today), indent=1, ensure_ascii=False) + "\n"])
+            write_whole(record, [json.dumps(kept, indent=1, ensure_ascii=False) + "\n"])
         except OSError as error:
-            raise write_error(str(record), error.strerror or error) from error
-    old, new = (np.array([of.agrees[name] for name in decided], dtype=float) for of in (before, today))
-    return Anchors(today, before, record, float(old.mean()), float(new.mean()), score_loss(old, new))
+            warn(f"{record}: cannot be kept ({error.strerror or error}), so that no later check is held against it")
+    old, new = (np.array([of[name] == gold[name] for name in decided], dtype=float) for of in (labels, today.labels))
+    left_open = sum(today.labels[name] is None for name in gold)
+    return Anchors(
+        record,
+        before.day,
+        earlier is None,
+        float(old.mean()),
+        float(new.mean()),
+        score_loss(old, new),
+        left_open,
+        len(gold),
+    )
 
 
-def _judged(run: Finished, file: str) -> AnchorRecord:
-    """The labelled rows judged as the answers of a run were, one vote each."""
+def _judged(run: Finished, file: str) -> tuple[AnchorRecord, dict[str, str]]:
+    """The labelled rows judged as the answers of a run were, one vote each, and their labels by id."""
     from truebench_hf.benchmarks.rubric_eval import data
     from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
     from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
@@ -118,7 +146,8 @@ def _judged(run: Finished, file: str) -> AnchorRecord:
     paradigm = next((name for name, parts in PARADIGMS.items() if parts == way), None)
     if paradigm is None or settings.get("panel") or judging["calibrator"]:
         raise UserError(
-            f"--anchors: {run.where} was not judged by one model at level checklist, rubric or decision, uncalibrated"
+            f"--anchors: {run.where} was not judged by one model at level checklist, rubric or decision, uncalibrated; "
+            "judge it so, or leave out --anchors"
         )
     if (count := sum(len(item.rubrics) for item in data.answered(file))) > MOST:
         raise UserError(f"--anchors {file}: {count} labels; {MOST} are enough, and each may be a call: leave out some")
@@ -132,15 +161,18 @@ def _judged(run: Finished, file: str) -> AnchorRecord:
         metaeval(from_values(MetaevalOptions, options | {"out": out}))
         kept = Results.open(out).settings
         rows = [row for _, row in jsonl.read(Path(out) / JUDGMENTS)]
-    agrees = {
-        row["id"]: row["label"] == row["gold"] if row["label"] in ("yes", "no") else None for row in rows if row["gold"]
-    }
-    return AnchorRecord(datetime.now(UTC).date().isoformat(), {name: kept.get(name) for name in _WAY}, agrees)
+    labels = {row["id"]: row["label"] if row["label"] in ("yes", "no") else None for row in rows}
+    gold = {row["id"]: row["gold"] for row in rows if row["gold"]}
+    return AnchorRecord(datetime.now(UTC).date().isoformat(), {name: kept.get(name) for name in _WAY}, labels), gold
 
 
 def _read(file: Path) -> AnchorRecord:
     """A record that was kept. Raises UserError where the file holds none."""
     try:
         return TypeAdapter(AnchorRecord).validate_json(file.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise UserError(f"{file}: is no record of anchors; delete it to begin anew") from error
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {error.strerror or error}") from error
+    except ValidationError as error:
+        raise UserError(
+            f"{file}: is no record of anchors; bring back the one that was committed, or delete it"
+        ) from error

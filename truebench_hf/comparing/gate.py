@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from truebench_hf.comparing import compare as comparing
+from truebench_hf.comparing.anchors import Anchors, watch
 from truebench_hf.comparing.finished import pair, read
 from truebench_hf.comparing.gate_statistics import Loss, Verdict, more_needed, ratio_loss, score_loss, verdicts
 from truebench_hf.data.judged import Judged
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 GROUPS = ("category", "language")
 COVERED = 0.9  # the share of pairs that has to be decided
-CODES = {"within": 0, "worse": 1, "unsure": 3}
+CODES = {"within": 0, "worse": 1, "unsure": 3, "drifted": 4}
 
 
 @dataclass(frozen=True)
@@ -68,15 +69,18 @@ class Gate:
     counts: dict[str, int]
     must: tuple[str, ...] = ()
     pairs: DataFrame | None = field(default=None, repr=False)
+    anchors: Anchors | None = None
     unchanged: bool = False  # whether every pair has the same answer, which shows what no number of rows could
 
     @property
-    def verdict(self) -> Verdict:
-        """The verdict on the whole."""
+    def verdict(self) -> Verdict | Literal["drifted"]:
+        """The verdict on the whole: nothing is said of the run where its judge has drifted."""
+        if self.anchors and self.anchors.drifted:
+            return "drifted"
         of_lines = {line.verdict for line in self.lines}
         if "worse" in of_lines or self.missed:
             return "worse"
-        return "unsure" if "unsure" in of_lines or self.unjudged or self.too_open else "within"
+        return "unsure" if "unsure" in of_lines or self.unjudged or self.too_open or self.blind else "within"
 
     @property
     def too_open(self) -> bool:
@@ -84,8 +88,15 @@ class Gate:
         return self.counts.get("open", 0) > (1 - COVERED) * self.counts.get("paired", 0)
 
     @property
+    def blind(self) -> bool:
+        """Whether the judge left more than a tenth of its anchors open, so that nothing is known of it."""
+        return self.anchors is not None and self.anchors.too_open
+
+    @property
     def sentence(self) -> str:
         """The verdict in a sentence or two."""
+        if self.anchors and self.anchors.drifted:
+            return self.anchors.sentence
         margin_points = 100 * self.margin
         margin = f"{margin_points:g} points"
         if self.missed:
@@ -98,6 +109,10 @@ class Gate:
             return f"Unsure: the judge left {how_many(len(self.unjudged), 'must-pass criterion', 'must-pass criteria')} open."
         if self.too_open:
             return f"Unsure: {self.counts['open']} of {self.counts['paired']} pairs are undecided, which is no failure of either run."
+        if self.blind:
+            return (
+                "Unsure: the judge left more than a tenth of its anchors open, which is no failure of the application."
+            )
         if unsure := [line for line in self.lines if line.verdict == "unsure"]:
             more = [line.more for line in unsure]
             count = "more than 100,000" if None in more else f"about {max(n for n in more if n is not None):,}"
@@ -116,11 +131,12 @@ class Gate:
 def check(
     new: str, against: str | None = None, *, margin: float = 3.0, by: Sequence[str] = (), must: Sequence[str] = (),
     length_margin: float | None = None, cost_margin: float | None = None, model_new: str | None = None,
-    model_old: str | None = None,
+    model_old: str | None = None, anchors: str | None = None,
 ) -> Gate:  # fmt: skip
     """Hold a finished run against an earlier one, or without one its must-pass criteria alone.
 
-    `margin` is in points of the score, `length_margin` and `cost_margin` in percent of the old mean per answer. Raises
+    `margin` is in points of the score, `length_margin` and `cost_margin` in percent of the old mean per answer. `anchors` is a file
+    of labelled rows, see `anchors.watch`. Raises
     UserError as `compare`, where the runs were judged differently, and on unknown groups or criteria.
     """
     for name, value in (("margin", margin), ("length-margin", length_margin), ("cost-margin", cost_margin)):
@@ -128,10 +144,13 @@ def check(
             raise UserError(f"--{name} {value}: is in {'points' if name == 'margin' else 'percent'}, 0 to below 100")
     if strange := [name for name in by if name not in GROUPS]:
         raise unknown("group of --by", strange[0], GROUPS)
+    if not all(must) or anchors == "":
+        raise UserError(f"--{'anchors' if all(must) else 'must'}: is empty; leave it out, or write what it is about")
     new_run = read(new, model_new)
     missed, unjudged = _must(new_run, must)
+    watched = watch(new_run, anchors) if anchors else None
     if against is None:
-        return Gate(None, new_run, margin / 100, (), missed, unjudged, {}, tuple(must))
+        return Gate(None, new_run, margin / 100, (), missed, unjudged, {}, tuple(must), anchors=watched)
     old_run = read(against, model_old)
     pairs, counts = _paired(old_run, new_run)
     decided = pairs.dropna(subset=["old", "new"])
@@ -139,10 +158,12 @@ def check(
     named = [("all", decided)]
     named += [
         (f"{column}: {name}", rows)
-        for column in by
+        for column in dict.fromkeys(by)
         for name, rows in decided.groupby(column, observed=True, sort=True)
         if name
     ]
+    if absent := [column for column in by if not any(pairs[column].tolist())]:
+        raise UserError(f"--by {absent[0]}: the rows have none; leave it out")
     gated = [(name, rows["old"], rows["new"], margin / 100, False) for name, rows in named]
     for name, percent, amount in (("length", length_margin, lambda _: _length), ("cost", cost_margin, _cost)):
         if percent is not None:
@@ -150,7 +171,7 @@ def check(
     lines, unchanged = _lines(gated), _unchanged(old_run, new_run, pairs)
     if unchanged:
         lines = tuple(line if line.name == "cost" else replace(line, verdict="within", more=None) for line in lines)
-    return Gate(old_run, new_run, margin / 100, lines, missed, unjudged, counts, tuple(must), pairs, unchanged)
+    return Gate(old_run, new_run, margin / 100, lines, missed, unjudged, counts, tuple(must), pairs, watched, unchanged)
 
 
 def _paired(old: Finished, new: Finished) -> tuple[DataFrame, dict[str, int]]:

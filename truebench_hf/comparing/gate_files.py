@@ -18,7 +18,7 @@ from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Verdict
 
 WORST = 5
-_LEVELS = {"worse": "error", "unsure": "warning", "within": "notice"}
+_LEVELS = {"drifted": "error", "worse": "error", "unsure": "warning", "within": "notice"}
 # What XML 1.0 cannot hold.
 _NO_XML = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)), "\ufffd")
 
@@ -111,7 +111,9 @@ def junit(gate: Gate) -> str:
 
 def summary(gate: Gate) -> str:
     """The gate in Markdown: the verdict in a sentence, the tables, the five worst instances, and where the page is."""
-    parts = [f"## truebench: {gate.verdict}\n\n{gate.sentence}\n"]
+    verdict = gate.verdict if gate.old or gate.must or gate.anchors else "no earlier run"
+    parts = [f"## truebench: {verdict}\n\n{gate.sentence}\n"]
+    parts += [f"\n{gate.anchors.sentence}\n"] if gate.anchors and not gate.anchors.drifted else []
     parts += [f"\n**{table.title}**\n\n{table.to_markdown()}\n{table.note}\n" for table in tables(gate)]
     if lost := worst(gate):
         parts.append("\n**Worst instances**\n\n")
@@ -124,7 +126,9 @@ def summary(gate: Gate) -> str:
 def workflow_commands(gate: Gate) -> Iterator[str]:
     """The lines by which a job on GitHub marks the verdict and, where it is no good, the worst instances."""
     yield f"::{_LEVELS[gate.verdict]} title=truebench: {gate.verdict}::{_escaped(gate.sentence)}"
-    for case in worst(gate) if gate.verdict != "within" else ():
+    if gate.anchors and gate.anchors.first:  # which the next job would ask anew
+        yield f"::warning title=truebench: anchors::{_escaped(gate.anchors.sentence)}"
+    for case in worst(gate) if gate.verdict in ("worse", "unsure") else ():
         yield f"::warning title=truebench: {_escaped(case.name).replace(',', '%2C').replace(':', '%3A')}::{_escaped(case.message)}"
 
 

@@ -183,7 +183,7 @@ class Batcher(Generic[Q, A]):
         future: asyncio.Future[A] = loop.create_future()
         queue = self._queues.setdefault(loop, _Queue())
         queue.waiting.append((request, future))
-        if queue.worker is None:
+        if queue.worker is None or queue.worker.done():  # done: of one that was cancelled before its first step
             queue.worker = asyncio.create_task(self._work(queue))
         return await future
 
@@ -198,8 +198,9 @@ class Batcher(Generic[Q, A]):
                 count = sum(1 for request, _ in waiting[: self._size] if 2 * self._cost(request) >= longest)
                 batch, queue.waiting = waiting[:count], waiting[count:]
                 await self._answer(batch)
-        finally:  # the task knows its loop, which would otherwise live as long as the batcher
+        finally:  # the task and the futures know their loop, which would otherwise live as long as the batcher
             queue.worker = None
+            queue.waiting = [item for item in queue.waiting if not item[1].cancelled()]
 
     async def _answer(self, batch: Sequence[tuple[Q, asyncio.Future[A]]]) -> None:
         answers: Sequence[A | BaseException]

@@ -139,7 +139,9 @@ class CircuitBreaker:
                         # Where the server is busy the next try waits until the pause of all is over.
                         wait = max(min(error.wait or 0.0, _LONGEST_SILENCE), random.uniform(0.0, longest))
                         seconds = 0.0 if is_busy else wait
-                        if failures >= min(error.tries or inf, policy.attempts) or _is_late(limit, seconds):
+                        if failures >= min(inf if error.tries is None else error.tries, policy.attempts) or _is_late(
+                            limit, seconds
+                        ):
                             raise
                     await _rest(limit, seconds)
         except TryAgain as error:

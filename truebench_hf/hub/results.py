@@ -278,12 +278,12 @@ class ResultsCopy:
 
     def renew(self) -> None:
         """Bring the copy up to date. Never raises: what was there stays, and the operator is told why, once."""
-        from huggingface_hub import HfApi, snapshot_download
-        from huggingface_hub.utils.tqdm import disable_progress_bars
-
-        disable_progress_bars()  # the log would fill with them
         wanted: Any = {"repo_type": "dataset", "revision": self._revision or None, "allow_patterns": _FILES}
         try:
+            from huggingface_hub import HfApi, snapshot_download
+            from huggingface_hub.utils.tqdm import disable_progress_bars
+
+            disable_progress_bars()  # the log would fill with them
             # Asked first, since the download takes an old copy in silence where the Hub does not answer.
             commit = HfApi().dataset_info(self._name, revision=wanted["revision"], timeout=_PATIENCE).sha
             if self.folder is None or self.folder.name != commit:

@@ -115,8 +115,9 @@ class VllmModel(Checkpoint):
         _FAILED.clear()  # who comes next may find the memory that this run did not
         for running in _ENGINES.values():
             running.users.discard(id(self))
-        for key in [key for key, running in _ENGINES.items() if not running.users]:
-            _stop(_ENGINES.pop(key).engine)
+        unused = [key for key, running in _ENGINES.items() if not running.users]
+        for running in [_ENGINES.pop(key) for key in unused]:  # all, before one that cannot be stopped
+            _stop(running.engine)
 
     def _open(self) -> tuple[Any, Any]:
         tokenizer = _tokenizer(self._name, self._options.revision, self.identity.revision)

@@ -96,9 +96,11 @@ class Results:
     def judged_file(self) -> Path | None:
         """The file of judged conversations, a line each; None where the folder holds none."""
         for file in (self.path / name for name in JUDGED):
+            if file.is_file() and file.name == JUDGMENTS:
+                return file
             if file.is_file():
                 with file.open("rb") as content:  # some studies keep bare labels under the name of conversations
-                    if file.name == JUDGMENTS or b'"messages"' in content.readline():
+                    if b'"messages"' in content.readline():
                         return file
         return None
 

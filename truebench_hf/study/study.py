@@ -96,8 +96,13 @@ class Study(Generic[O, T, D, V]):
         """How its judges decide: their prompts are checked, and bind."""
         return ()
 
+    @property
+    def tried_prompts(self) -> Iterable[str]:
+        """Those of `prompts` that are asked, or others in their place: replaced ones are tried before anything is paid for."""
+        return self.prompts
+
     def trial_values(self) -> Iterable[Mapping[str, Any]]:
-        """What `prompts` are filled with besides, each time one that is replaced is tried before anything is paid for."""
+        """What they are filled with besides, each time."""
         return ({},)
 
     def check(self) -> None:
@@ -224,7 +229,7 @@ class Study(Generic[O, T, D, V]):
         if isinstance(self.options, PromptOptions):
             for values in self.trial_values():
                 structured = getattr(self.options, "structured", "auto")
-                check_prompts(self.prompts, self._prompts(), structured, **values)
+                check_prompts(self.tried_prompts, self._prompts(), structured, **values)
             check_prompts(["repair"], self._prompts())
         self.check()
         return settings

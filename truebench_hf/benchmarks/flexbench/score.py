@@ -97,6 +97,10 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
     files = (VERDICTS, JUDGED, tables.DIAGRAM)
     renewed = ("procedure_sha256", "knowledge_sha256")  # after an edit only what changed is asked again
 
+    @property
+    def tried_prompts(self) -> Sequence[str]:
+        return ("tri_valued_state",) if self.options.level == "decision" else self.prompts
+
     def items(self) -> Items[Talk]:
         options = self.options
         self.procedure = load(options.folder)

@@ -89,6 +89,10 @@ class Validate(Study[ValidateOptions, ChecklistRow, ValidatedEntry, dict[str, Ta
     prompts = ("generate_checklist",)
     files = (ROWS, VERDICTS)
 
+    @property
+    def tried_prompts(self) -> Sequence[str]:
+        return self.prompts if self.options.generator else ()
+
     def items(self) -> Items[ChecklistRow]:
         left_out: list[str] = []
         entries, options = load_entries(self.options.data, left_out), self.options

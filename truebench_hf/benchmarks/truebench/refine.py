@@ -92,7 +92,7 @@ class RefineCriteria(JudgingStudy[RefineCriteriaOptions, ModelResponses, Rounds,
 
     def setup(self) -> None:
         super().setup()
-        self.schemas = SchemaFallback(self.caller("validator"))
+        self.schemas = SchemaFallback(self.caller("validator"), self.options.structured)
 
     async def work(self, item: ModelResponses) -> Rounds:
         """The instance in all its states, of which only those that differ from what there was ask for something."""
