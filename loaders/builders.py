@@ -21,9 +21,8 @@ import datasets
 from truebench_hf.benchmarks.truebench.data import slug
 from truebench_hf.data import row_files
 from truebench_hf.data.catalogue import entry
-from truebench_hf.data.row_files import Rows, Splits
+from truebench_hf.data.row_files import LeftOut, Rows, Sieve, Splits, together
 from truebench_hf.data.rows import Record
-from truebench_hf.data.usable import LeftOut, Sieve, together
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest
 from truebench_hf.loaders.card import CardTable, citations, passage

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data.catalogue import CATALOGUE, Entry, entry
-from truebench_hf.data.usable import LeftOut, together
+from truebench_hf.data.row_files import LeftOut, together
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import Builder, Data, SourceBuilder
 from truebench_hf.loaders.card import CardFacts, counted, eval_yaml, render

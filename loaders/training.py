@@ -19,9 +19,9 @@ from truebench_hf.benchmarks.rubric_eval import data as rubric_data
 from truebench_hf.benchmarks.truebench import data as instance_data
 from truebench_hf.data import catalogue, instances, row_files, sources
 from truebench_hf.data.judged import as_answered, names_fault, sent
+from truebench_hf.data.row_files import LeftOut
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import Item
-from truebench_hf.data.usable import LeftOut
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import About, Data, Row, SourceBuilder, configs, hash_of
 from truebench_hf.loaders.rows import texts

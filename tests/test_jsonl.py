@@ -30,7 +30,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import public_judgments
 from truebench_hf.hub.submission import validate
 from truebench_hf.report import sheets
-from truebench_hf.report.csv_table import guard, unguard
+from truebench_hf.report.sections import guard, unguard
 from truebench_hf.results.folder import Results
 from truebench_hf.study.outcome import Outcome, write
 from truebench_hf.types import Message, Response, Verdict

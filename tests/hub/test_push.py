@@ -8,7 +8,7 @@ import pytest
 
 from truebench_hf.errors import UserError
 from truebench_hf.hub.push import push_folder
-from truebench_hf.hub.uploads import publish_space
+from truebench_hf.hub.queue import publish_space
 from truebench_hf.text.redaction import learn
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from truebench_hf.errors import UserError
-from truebench_hf.hub.uploads import push_data
+from truebench_hf.hub.queue import push_data
 from truebench_hf.loaders.export import export
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"

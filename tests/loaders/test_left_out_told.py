@@ -11,8 +11,8 @@ import pytest
 from tests.loaders.test_sources import RECORDS, written
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.truebench import data
+from truebench_hf.data.row_files import unusable
 from truebench_hf.data.sources import instances, read
-from truebench_hf.data.usable import unusable
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truebench_hf.errors import UserError
-from truebench_hf.report.csv_table import guard, unguard
 from truebench_hf.report.labels import adjudicate, agreement, decided, joined, read_rows, write_rows
+from truebench_hf.report.sections import guard, unguard
 from truebench_hf.report.sheets import Question, SheetAnswer, form, read, read_answers, write, write_answers
 
 ROWS = [

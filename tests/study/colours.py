@@ -54,6 +54,6 @@ class Colours(Study[ColourOptions, Row, Row, float | None]):
 
 
 if __name__ == "__main__":
-    from truebench_hf.cli.application import application
+    from truebench_hf.bench import application
 
     application(Colours)

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from tests.study import colours
 from tests.support.runs import ROOT, script, write_jsonl
+from truebench_hf.bench import options_of
 from truebench_hf.cli import commands, studies
-from truebench_hf.cli.application import options_of
 from truebench_hf.results.folder import Results
 
 PAGE = (ROOT / "docs" / "add_a_benchmark.md").read_text(encoding="utf-8")

@@ -127,7 +127,7 @@ def build_data(options: BuildOptions) -> Built:
 
 def push_data(options: PushOptions) -> Pushed:
     """Push a built folder to a data set in one commit: `truebench data push` as a call. Raises UserError as it does."""
-    from truebench_hf.hub.uploads import push_data
+    from truebench_hf.hub.queue import push_data
 
     return push_data(Path(options.folder), options.repo_id, rights=options.rights, **options.how)
 
@@ -186,7 +186,7 @@ def check_results(place: str | Path = ".", before: str | Path | None = None) -> 
 
 def publish_space(options: PublishSpaceOptions) -> Pushed:
     """Push the Space with this library: `truebench publish space` as a call. Raises UserError as the command does."""
-    from truebench_hf.hub.uploads import publish_space
+    from truebench_hf.hub.queue import publish_space
 
     folder = Path(options.folder) if options.folder else Path(__file__).resolve().parents[2] / "space"
     return publish_space(folder, options.repo_id, **options.how)
@@ -199,7 +199,7 @@ def publish_metric(options: MetricOptions) -> Pushed:
     command does.
     """
     from truebench_hf.evaluate_modules import module_folder
-    from truebench_hf.hub.uploads import publish_space
+    from truebench_hf.hub.queue import publish_space
 
     name, repo_id = options.name, options.repo_id
     folder = module_folder(name)

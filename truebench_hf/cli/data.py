@@ -18,13 +18,8 @@ def list_data(
     ] = None,
 ) -> None:
     """`truebench data list`."""
-    if name is None:
-        _all()
-    else:
-        _describe(name)
-
-
-def _all() -> None:
+    if name is not None:
+        return _describe(name)
     from truebench_hf.data.catalogue import CATALOGUE
     from truebench_hf.data.sources.forms import sets
 

@@ -227,7 +227,7 @@ def score(
     from truebench_hf.benchmarks.truebench.scores import unfinished
     from truebench_hf.data.records import stamp
     from truebench_hf.judging.rules.deciding import JUDGE
-    from truebench_hf.report.csv_table import csv_text
+    from truebench_hf.report.sections import csv_text
 
     if protocol not in ("default", "official"):
         raise unknown("protocol", protocol, ("default", "official"))

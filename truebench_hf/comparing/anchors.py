@@ -67,11 +67,6 @@ class Anchors:
         return bounds is not None and bounds[0] > 0
 
     @property
-    def too_open(self) -> bool:
-        """Whether more than a tenth of the anchors is open today."""
-        return self.left_open > self.count / 10
-
-    @property
     def sentence(self) -> str:
         """What the anchors say of the judge."""
         agreement = f"agrees with {self.now:.0%} of {how_many(self.loss.n, 'label')}"

@@ -18,8 +18,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.options import NOBODY
-from truebench_hf.report.csv_table import csv_text
-from truebench_hf.report.sections import Beside, Conversation, Section, as_counted, conversation, percent
+from truebench_hf.report.sections import Beside, Conversation, Section, as_counted, conversation, csv_text, percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.finished import Finished
 from truebench_hf.results.verdicts import ordered

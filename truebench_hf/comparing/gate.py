@@ -90,7 +90,7 @@ class Gate:
     @property
     def blind(self) -> bool:
         """Whether the judge left more than a tenth of its anchors open, so that nothing is known of it."""
-        return self.anchors is not None and self.anchors.too_open
+        return self.anchors is not None and self.anchors.left_open > self.anchors.count / 10
 
     @property
     def sentence(self) -> str:
@@ -165,7 +165,10 @@ def check(
     if absent := [column for column in by if not any(pairs[column].tolist())]:
         raise UserError(f"--by {absent[0]}: the rows have none; leave it out")
     gated = [(name, rows["old"], rows["new"], margin / 100, False) for name, rows in named]
-    for name, percent, amount in (("length", length_margin, lambda _: _length), ("cost", cost_margin, _cost)):
+    for name, percent, amount in (
+        ("length", length_margin, lambda _: lambda item: float(sum(map(len, item.response.answers)))),
+        ("cost", cost_margin, _cost),
+    ):
         if percent is not None:
             gated.append((name, *_amounts(old_run, new_run, pairs, amount), percent / 100, True))
     lines, unchanged = _lines(gated), _unchanged(old_run, new_run, pairs)
@@ -238,10 +241,6 @@ def of_samples(run: Finished, names: Iterable[str], make: Callable[[Judged], T])
         if item.instance.id in wanted and (item.response.model, judge) == (run.model, run.judge):
             by_id.setdefault(item.instance.id, {})[item.response.sample] = make(item)
     return {name: [by_sample[sample] for sample in sorted(by_sample)] for name, by_sample in by_id.items()}
-
-
-def _length(item: Judged) -> float:
-    return float(sum(map(len, item.response.answers)))
 
 
 def _cost(run: Finished) -> Callable[[Judged], float]:

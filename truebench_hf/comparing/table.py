@@ -14,8 +14,7 @@ from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import BoardEntry, BoardRun
 from truebench_hf.metrics.ranks import Entrant, Results, SelfPreference, rank_spans, self_preference_over
 from truebench_hf.models.spec import family
-from truebench_hf.report.csv_table import csv_text
-from truebench_hf.report.sections import points, points_between
+from truebench_hf.report.sections import csv_text, points, points_between
 from truebench_hf.study.ranking import BoardColumn
 from truebench_hf.types import Score
 

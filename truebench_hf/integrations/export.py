@@ -20,7 +20,7 @@ from truebench_hf.judging.case import sections
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.judging.signed_asking import verdict_answer
 from truebench_hf.prompts import Prompts
-from truebench_hf.report.csv_table import guard
+from truebench_hf.report.sections import guard
 from truebench_hf.text.redaction import known
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Label

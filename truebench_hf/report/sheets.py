@@ -17,8 +17,8 @@ from typing import Any
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
-from truebench_hf.report.csv_table import csv_text, read_table
 from truebench_hf.report.labels import Annotations
+from truebench_hf.report.sections import csv_text, read_table
 from truebench_hf.text.terminal import on_page
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Message

@@ -14,8 +14,7 @@ from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
-from truebench_hf.report.csv_table import csv_text
-from truebench_hf.report.sections import p_value
+from truebench_hf.report.sections import csv_text, p_value
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:

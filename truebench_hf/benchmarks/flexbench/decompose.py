@@ -23,7 +23,7 @@ from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.metrics.preference import PositionBias, joined, position_bias, turned
 from truebench_hf.metrics.texts import spread
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.models.embedding import bert_scores, check_bert_score, embed
+from truebench_hf.models.classifier import bert_scores, check_bert_score, embed
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
 from truebench_hf.prompts import Prompts, fence

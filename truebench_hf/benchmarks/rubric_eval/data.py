@@ -9,9 +9,9 @@ from truebench_hf.benchmarks.rubric_eval.mini import SPLITS
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.data import catalogue, row_files, sources
 from truebench_hf.data.judged import Case, stated
+from truebench_hf.data.row_files import Usable
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES, Item, Responses, Rubric
-from truebench_hf.data.usable import Usable
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.options import InMemory

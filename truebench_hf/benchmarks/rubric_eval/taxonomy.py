@@ -182,7 +182,7 @@ def places(rubrics: Sequence[str], seed: int) -> list[tuple[float, float]]:
     """A place in the unit square per rubric, near for rubrics alike: t-SNE of MiniLM embeddings (appendix E)."""
     from sklearn.manifold import TSNE
 
-    from truebench_hf.models.embedding import embed
+    from truebench_hf.models.classifier import embed
 
     if len(rubrics) < 4:
         return [(i / max(1, len(rubrics) - 1), 0.5) for i in range(len(rubrics))]

@@ -11,7 +11,7 @@ from truebench_hf.data import instances, row_files
 from truebench_hf.data.answer_files import read_answers, responses_by_model
 from truebench_hf.data.catalogue import NAMES, located
 from truebench_hf.data.records import JUDGMENTS, RESPONSES
-from truebench_hf.data.usable import Usable, unusable
+from truebench_hf.data.row_files import Usable, unusable
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.options import Binds, InMemory, columns, option, role

@@ -27,7 +27,7 @@ from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.pass_rate import official_passes
 from truebench_hf.models.spec import family
-from truebench_hf.report.csv_table import csv_text
+from truebench_hf.report.sections import csv_text
 from truebench_hf.results import verdicts
 from truebench_hf.results.report import Report, score_tables
 from truebench_hf.results.verdicts import VerdictFrames, rate, unit_means

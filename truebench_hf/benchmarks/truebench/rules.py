@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.data import instances
-from truebench_hf.data.usable import unusable
+from truebench_hf.data.row_files import unusable
 from truebench_hf.judging.rules.deciding import rules_of
 from truebench_hf.judging.rules.extraction import PROMPT, RuleReader
 from truebench_hf.models.asking import Problem

@@ -34,7 +34,7 @@ from truebench_hf.data.instances import criteria_file
 from truebench_hf.data.judged import Judged, cases, judgment
 from truebench_hf.data.logs import read_logs
 from truebench_hf.data.records import RESPONSES, response_lines
-from truebench_hf.data.usable import unusable
+from truebench_hf.data.row_files import unusable
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings

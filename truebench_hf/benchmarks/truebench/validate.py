@@ -30,7 +30,7 @@ from truebench_hf.benchmarks.truebench.validator import (
     validate_prompt,
 )
 from truebench_hf.benchmarks.truebench.worklist import ACCEPT, KEEP, WorkRow, finding_row
-from truebench_hf.data.usable import unusable
+from truebench_hf.data.row_files import unusable
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.models.asking import SchemaFallback

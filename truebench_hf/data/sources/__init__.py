@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import row_files
+from truebench_hf.data.row_files import Sieve, Usable
 from truebench_hf.data.row_files import is_source as is_source
 from truebench_hf.data.row_formats import Entry, RowFile
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import Item, Responses, UnansweredRow
 from truebench_hf.data.sources.forms import sets
 from truebench_hf.data.sources.parsers import PARSERS, healthbench_meta, llmbar
-from truebench_hf.data.usable import Sieve, Usable
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.types import Instance, Turn
 
