@@ -1,4 +1,4 @@
-"""Commands on finished results, which ask no model: compare, leaderboard, table, correlate, rank, score, label, export; and the demo."""
+"""Commands on finished results, which ask no model: compare, leaderboard, table, correlate, rank, score, export; and the demo."""
 
 from __future__ import annotations
 

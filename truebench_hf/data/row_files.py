@@ -1,4 +1,4 @@
-"""The one reader of rows, wherever they stand: a file, a folder, a data set that was built or saved, the Hub."""
+"""The one reader of rows, wherever they stand, and what of them was left out: a file, a folder, a saved data set, the Hub."""
 
 from __future__ import annotations
 

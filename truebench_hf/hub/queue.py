@@ -1,4 +1,4 @@
-"""Submissions of strangers to a results data set: queued as pull requests, and what became of them."""
+"""What is sent to the Hub as a folder (a data set, the Space, a metric), and submissions queued as pull requests."""
 
 from __future__ import annotations
 

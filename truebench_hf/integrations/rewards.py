@@ -1,4 +1,4 @@
-"""A reward function for training: the verdicts of a judge on checklists, in the form that TRL calls."""
+"""A reward function for training: what a trainer hands over, judged by checklists, in the form that TRL calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequence classifiers run by transformers: small judges of grounding, and reward models.
+"""Small models run by transformers: judges of grounding, reward models, and sentence embeddings with BERTScore.
 
 `hf-classifier:REPO_OR_PATH` tells whether a document supports a claim. A document is read in overlapping chunks that fit the model's window, and a claim is as well supported as in its best
 chunk. Which checkpoints can be used so, and how, is told in docs/grounding_classifiers.md.

@@ -1,4 +1,4 @@
-"""What a report is made of: a list of sections. Plain values, no drawing: terminal, page and Space each draw them."""
+"""What a report is made of, and CSV for spreadsheets. Plain values, no drawing: terminal, page and Space each draw them."""
 
 from __future__ import annotations
 

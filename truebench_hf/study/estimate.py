@@ -1,4 +1,4 @@
-"""What a study would take: its own work, run against models that answer at once with an answer of the usual length."""
+"""What a study would take, and what it cost: its own work, run against models that answer at once at the usual length."""
 
 from __future__ import annotations
 
