@@ -255,7 +255,7 @@ def _unfit(name: str, built_in: Sequence[str]) -> str:
 
 
 T = TypeVar("T")
-_SHOWN, _LONGEST = 3, 300
+_NAMED, _LONGEST = 3, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,9 +281,9 @@ class LeftOut:
     @property
     def first(self) -> str:
         """The first reasons, places without the file."""
-        texts = [text.replace(f"{self.file}, ", "").replace(f"{self.file}/", "") for text in self.reasons[:_SHOWN]]
+        texts = [text.replace(f"{self.file}, ", "").replace(f"{self.file}/", "") for text in self.reasons[:_NAMED]]
         texts = [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in texts]
-        more = [f"and {len(self.reasons) - _SHOWN:,} more"] if len(self.reasons) > _SHOWN else []
+        more = [f"and {len(self.reasons) - _NAMED:,} more"] if len(self.reasons) > _NAMED else []
         return "; ".join(texts + more)
 
 
