@@ -85,7 +85,8 @@ class Anchors:
 def watch(run: Finished, file: str) -> Anchors:
     """Judge the labelled rows of a file in the way of a run, and hold them against the record beside the file.
 
-    The judge is asked anew, whatever the cache holds, and once for each verdict. What the record lacks is kept in it.
+    The judge is asked anew, whatever the cache holds, and once for each verdict. What the record lacks is kept in it,
+    unless the judge has drifted.
     Raises UserError where the run is not of one judge in one of the paradigms, where there are more than 100 rows or
     fewer than ten that are decided, and where the record is of another judge or way.
     """
@@ -101,31 +102,26 @@ def watch(run: Finished, file: str) -> Anchors:
         raise UserError(
             f"{record}: was kept on {before.day} in another way ({', '.join(differing)}); delete it to begin anew"
         )
-    labels = {**today.labels, **{name: label for name, label in before.labels.items() if label}}
-    decided = [name for name in gold if today.labels[name] and labels[name]]
+    decided = [name for name in gold if today.labels[name] and before.labels.get(name)]
     if len(decided) < MIN_PAIRS:
         raise UserError(
             f"--anchors {file}: the judge decided {len(decided)} of {len(gold)} labels today and on {before.day}; it takes "
             f"{MIN_PAIRS} at least"
         )
-    if earlier is None or labels != earlier.labels:
-        kept = asdict(replace(before, labels=labels))
+    old, new = (np.array([of.labels[name] == gold[name] for name in decided], dtype=float) for of in (before, today))
+    anchors = Anchors(
+        record, before.day, earlier is None, float(old.mean()), float(new.mean()), score_loss(old, new),
+        sum(today.labels[name] is None for name in gold), len(gold),
+    )  # fmt: skip
+    labels = {**today.labels, **{name: label for name, label in before.labels.items() if label}}
+    if earlier is None or (labels != earlier.labels and not anchors.drifted):
         try:
-            write_whole(record, [json.dumps(kept, indent=1, ensure_ascii=False) + "\n"])
+            write_whole(
+                record, [json.dumps(asdict(replace(before, labels=labels)), indent=1, ensure_ascii=False) + "\n"]
+            )
         except OSError as error:
             warn(f"{record}: cannot be kept ({error.strerror or error}), so that no later check is held against it")
-    old, new = (np.array([of[name] == gold[name] for name in decided], dtype=float) for of in (labels, today.labels))
-    left_open = sum(today.labels[name] is None for name in gold)
-    return Anchors(
-        record,
-        before.day,
-        earlier is None,
-        float(old.mean()),
-        float(new.mean()),
-        score_loss(old, new),
-        left_open,
-        len(gold),
-    )
+    return anchors
 
 
 def _judged(run: Finished, file: str) -> tuple[AnchorRecord, dict[str, str]]:

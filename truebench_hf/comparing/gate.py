@@ -135,9 +135,8 @@ def check(
 ) -> Gate:  # fmt: skip
     """Hold a finished run against an earlier one, or without one its must-pass criteria alone.
 
-    `margin` is in points of the score, `length_margin` and `cost_margin` in percent of the old mean per answer. `anchors` is a file
-    of labelled rows, see `anchors.watch`. Raises
-    UserError as `compare`, where the runs were judged differently, and on unknown groups or criteria.
+    `margin` is in points of the score, `length_margin` and `cost_margin` in percent of the old mean per answer. `anchors`
+    is a file of labelled rows, see `anchors.watch`. Raises UserError as `compare`, where the runs were judged differently, and on unknown groups or criteria.
     """
     for name, value in (("margin", margin), ("length-margin", length_margin), ("cost-margin", cost_margin)):
         if value is not None and not 0 <= value < 100:
@@ -148,8 +147,8 @@ def check(
         raise UserError(f"--{'anchors' if all(must) else 'must'}: is empty; leave it out, or write what it is about")
     new_run = read(new, model_new)
     missed, unjudged = _must(new_run, must)
-    watched = watch(new_run, anchors) if anchors else None
     if against is None:
+        watched = watch(new_run, anchors) if anchors else None
         return Gate(None, new_run, margin / 100, (), missed, unjudged, {}, tuple(must), anchors=watched)
     old_run = read(against, model_old)
     pairs, counts = _paired(old_run, new_run)
@@ -174,6 +173,7 @@ def check(
     lines, unchanged = _lines(gated), _unchanged(old_run, new_run, pairs)
     if unchanged:
         lines = tuple(line if line.name == "cost" else replace(line, verdict="within", more=None) for line in lines)
+    watched = watch(new_run, anchors) if anchors else None  # last, since it costs calls
     return Gate(old_run, new_run, margin / 100, lines, missed, unjudged, counts, tuple(must), pairs, watched, unchanged)
 
 

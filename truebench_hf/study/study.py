@@ -227,8 +227,8 @@ class Study(Generic[O, T, D, V]):
         for judging in settings:
             check_judge_prompts(judging, self._prompts())
         if isinstance(self.options, PromptOptions):
+            structured = getattr(self.options, "structured", "auto")
             for values in self.trial_values():
-                structured = getattr(self.options, "structured", "auto")
                 check_prompts(self.tried_prompts, self._prompts(), structured, **values)
             check_prompts(["repair"], self._prompts())
         self.check()
