@@ -107,9 +107,9 @@ def test_its_judgments_can_be_published(bench: Bench, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--rules", "off"), "with --rules off, nothing would be decided"),
+        (("--rules", "off"), "--judge none stands alone"),
         (("--judge", "smollm2"), "--judge none stands alone"),
-        (("--protocol", "official"), "its judge decides all; name a --judge"),
+        (("--protocol", "official"), "its judge decides every criterion"),
         (("--judge-arg", "record=x"), "are about --judge; name one"),
     ],
 )

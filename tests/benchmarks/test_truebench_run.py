@@ -318,7 +318,7 @@ def test_score_on_a_folder_says_how_it_was_made(bench: Bench, capsys: pytest.Cap
     bench.run()
     done = command_here(capsys, "study", "score", str(bench.out))
     assert done.returncode == 0, done.stderr
-    assert "level checklist" in done.stdout
+    assert ", checklist" in done.stdout
     assert "Self-judged" in " ".join(done.stdout.split())
 
 
@@ -399,7 +399,7 @@ def test_exit_codes(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     fine = call()
     assert (fine.returncode, fine.stderr) == (0, "")
     assert "66.67" in fine.stdout
-    assert "level checklist" in " ".join(fine.stdout.split())
+    assert ", checklist" in " ".join(fine.stdout.split())
     assert f"in {bench.out}: judgments.jsonl" in fine.stdout
     assert "report.html" in fine.stdout
     bench.scripts(FAILING, VERDICTS)

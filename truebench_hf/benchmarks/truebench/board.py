@@ -19,7 +19,7 @@ from truebench_hf.errors import unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.models.spec import family
-from truebench_hf.prompts import Prompts, names, variants
+from truebench_hf.prompts import Prompts, names
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.folder import Results
 from truebench_hf.results.report import Report
@@ -111,8 +111,8 @@ def judging_words(settings: Mapping[str, Any]) -> str:
             f"{before}{pair}" for pair in sorted(pairs) if re.split(r"[.@]", pair.partition("=")[0])[-1] in shaping
         ]
     for name, sha256 in sorted((settings.get("prompts") or {}).items()):
-        if (variant := _variant(name, sha256)) != "":
-            words.append(f"{name} prompt {variant or sha256[:4]}")
+        if name not in names() or sha256 != Prompts({}).hash(name):
+            words.append(f"{name} prompt {sha256[:4]}")
     if settings.get("protocol") == "official":
         words.append("official rule")
     return ", ".join(anonymous.text(shortened(text, _LONGEST)) for text in words)
@@ -150,13 +150,6 @@ def facts(size: float | None, weights: bool | None, licence: str | None) -> dict
 def _flat(judging: Mapping[str, Any]) -> dict[str, Any]:
     own = {name: value for name, value in judging.items() if name not in ("sampling", "level")}
     return {**own, **judging.get("sampling", {})}
-
-
-@cache
-def _variant(name: str, sha256: str) -> str | None:
-    """Which variant of a prompt of ours has this hash: "" the usual one, None none of them."""
-    ours = ["", *variants(name)] if name in names() else []
-    return next((own for own in ours if Prompts({name: own} if own else {}).hash(name) == sha256), None)
 
 
 def models_of(settings: Mapping[str, Any]) -> list[str]:
