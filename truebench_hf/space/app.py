@@ -9,13 +9,12 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.space import about, look, steps, submit, tabs, visitors
+from truebench_hf.space import about, look, playground, submit, tabs, visitors
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import BoardStore
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.playground import rounds
 from truebench_hf.space.serving import (
     AssetCache,
     Compressed,
@@ -51,7 +50,7 @@ def build(options: SpaceOptions, board: BoardStore, ours: LeaderboardTab, engine
             with gr.Tab("Explorer", id="explorer"):
                 tabs.explorer_tab(ours)
             with gr.Tab("Playground", id="playground"):
-                rounds.build_tab(engine)
+                playground.build_tab(engine, app)
             with gr.Tab("Submit", id="submit") as submit_tab:
                 submit.build(options, submit_tab)
             with gr.Tab("About", id="about") as about_tab:
@@ -68,7 +67,7 @@ def build(options: SpaceOptions, board: BoardStore, ours: LeaderboardTab, engine
         open_tab.__annotations__ = {"request": gr.Request}
         # When a page opens: the tab that the address asks for. What it asks of the tab is read by the tab's page.
         app.load(open_tab, None, row, **look.QUIET).then(None, js=look.FOLLOWED)
-    return steps.queued(app, max_size=visitors.QUEUE, default_concurrency_limit=4, api_open=False)
+    return app.queue(max_size=visitors.QUEUE, default_concurrency_limit=4, api_open=False)
 
 
 def _head(board: BoardStore) -> str:
