@@ -68,7 +68,7 @@ def _labelling(place: str) -> Labelling:
 
         return ValidationLabels(place)
     if kind == "criteria-refinement":
-        from truebench_hf.benchmarks.truebench.refine import RefinementLabels
+        from truebench_hf.benchmarks.truebench.refinement import RefinementLabels
 
         return RefinementLabels(place)
     if kind in ("truebench", ""):

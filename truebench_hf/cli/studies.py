@@ -19,7 +19,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "study generate": ("truebench.study", "GenerateOptions", "Generate"),
     "judge": ("truebench.study", "JudgeGivenOptions", "JudgeAnswers"),
     "study validate": ("truebench.validate", "ValidateCriteriaOptions", "ValidateCriteria"),
-    "study refine-criteria": ("truebench.refine", "RefineCriteriaOptions", "RefineCriteria"),
+    "study refine-criteria": ("truebench.refinement", "RefineCriteriaOptions", "RefineCriteria"),
     "data rules": ("truebench.rules", "RulesOptions", "Rules"),
     "metaeval": ("rubric_eval.metaeval.study", "MetaevalOptions", "Metaeval"),
     "study calibrate": ("rubric_eval.calibration.study", "CalibrateOptions", "CalibrationStudy"),

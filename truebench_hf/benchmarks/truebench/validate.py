@@ -16,7 +16,6 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench import ablation, worklist
 from truebench_hf.benchmarks.truebench.ablation import RELEASE, SUBSETS, Edited, Validated, subset_scores
-from truebench_hf.benchmarks.truebench.history import first_state
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.benchmarks.truebench.validator import (
     ASPECTS,
@@ -29,7 +28,7 @@ from truebench_hf.benchmarks.truebench.validator import (
     validate_instance,
     validate_prompt,
 )
-from truebench_hf.benchmarks.truebench.worklist import ACCEPT, KEEP, WorkRow, finding_row
+from truebench_hf.benchmarks.truebench.worklist import ACCEPT, KEEP, State, WorkRow, finding_row
 from truebench_hf.data.row_files import unusable
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.pass_rate import pass_rate
@@ -147,7 +146,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             conversations=Conversations("Instances and their criteria", tuple(map(_conversation, done))),
             items={
                 "validations.jsonl": lines(done, bool(options.ablation)),
-                worklist.FILE: [asdict(row) for row in _work_rows(done)],
+                worklist.FILE: [row.model_dump() for row in _work_rows(done)],
             },
             notes=notes, facts={"Validator": options.validator, "Stage": options.stage}, ranking=place,
             incomplete=sum(validation.label is None for row in done for validation in row.by_aspects.values()),
@@ -161,7 +160,7 @@ def validate(options: ValidateCriteriaOptions) -> dict[str, Table]:
 
 def _work_rows(done: Sequence[Validated]) -> Iterator[WorkRow]:
     for row in done:
-        state = first_state(row.edited.instance)
+        state = State.first(row.edited.instance)
         yield from (finding_row(state, finding, only_accept=True) for finding in row.validation.findings)
 
 
