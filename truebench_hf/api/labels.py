@@ -64,7 +64,7 @@ def _labelling(place: str) -> Labelling:
 
         return CriteriaLabels(place)
     if kind == "criteria-validation":
-        from truebench_hf.benchmarks.truebench.validate import ValidationLabels
+        from truebench_hf.benchmarks.truebench.validation import ValidationLabels
 
         return ValidationLabels(place)
     if kind == "criteria-refinement":

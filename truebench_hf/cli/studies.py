@@ -18,7 +18,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "run": ("truebench.study", "RunOptions", "Run"),
     "study generate": ("truebench.study", "GenerateOptions", "Generate"),
     "judge": ("truebench.study", "JudgeGivenOptions", "JudgeAnswers"),
-    "study validate": ("truebench.validate", "ValidateCriteriaOptions", "ValidateCriteria"),
+    "study validate": ("truebench.validation", "ValidateCriteriaOptions", "ValidateCriteria"),
     "study refine-criteria": ("truebench.refinement", "RefineCriteriaOptions", "RefineCriteria"),
     "data rules": ("truebench.rules", "RulesOptions", "Rules"),
     "metaeval": ("rubric_eval.metaeval.study", "MetaevalOptions", "Metaeval"),
