@@ -27,8 +27,8 @@ _KINDS = {  # who asks, by what run.json says
     "truebench": ("truebench.labels", "RunLabels"),
     "arbitrate": ("rubric_eval.arbitration.people", "ArbitrationLabels"),
     "criteria-types": ("truebench.criteria_types", "CriteriaLabels"),
-    "criteria-validation": ("truebench.validate", "ValidationLabels"),
-    "criteria-refinement": ("truebench.refine", "RefinementLabels"),
+    "criteria-validation": ("truebench.validation", "ValidationLabels"),
+    "criteria-refinement": ("truebench.refinement", "RefinementLabels"),
     FLEX: ("flexbench.agree", "FlexLabels"),
     ROWS: ("tick.annotation", "RowLabels"),
 }
