@@ -56,7 +56,7 @@ def _labelling(place: str) -> Labelling:
 
         return FlexLabels(place)
     if kind == "arbitrate":
-        from truebench_hf.benchmarks.rubric_eval.arbitration.people import ArbitrationLabels
+        from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrationLabels
 
         return ArbitrationLabels(place)
     if kind == "criteria-types":

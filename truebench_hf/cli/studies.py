@@ -23,7 +23,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "data rules": ("truebench.rules", "RulesOptions", "Rules"),
     "metaeval": ("rubric_eval.metaeval.study", "MetaevalOptions", "Metaeval"),
     "study calibrate": ("rubric_eval.calibration.study", "CalibrateOptions", "CalibrationStudy"),
-    "study arbitrate": ("rubric_eval.arbitration.study", "ArbitrateOptions", "Arbitration"),
+    "study arbitrate": ("rubric_eval.arbitration", "ArbitrateOptions", "Arbitration"),
     "study contrast": ("rubric_eval.contrast", "ContrastOptions", "Contrast"),
     "study taxonomy": ("rubric_eval.taxonomy", "TaxonomyOptions", "TaxonomyStudy"),
     "study compare-criteria": ("truebench.criteria_types", "CompareCriteriaOptions", "CompareCriteria"),
