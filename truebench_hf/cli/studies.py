@@ -21,7 +21,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "study validate": ("truebench.validate", "ValidateCriteriaOptions", "ValidateCriteria"),
     "study refine-criteria": ("truebench.refine", "RefineCriteriaOptions", "RefineCriteria"),
     "data rules": ("truebench.rules", "RulesOptions", "Rules"),
-    "metaeval": ("rubric_eval.metaeval.study", "MetaevalOptions", "Metaeval"),
+    "metaeval": ("rubric_eval.metaeval", "MetaevalOptions", "Metaeval"),
     "study calibrate": ("rubric_eval.calibration.study", "CalibrateOptions", "CalibrationStudy"),
     "study arbitrate": ("rubric_eval.arbitration", "ArbitrateOptions", "Arbitration"),
     "study contrast": ("rubric_eval.contrast", "ContrastOptions", "Contrast"),
