@@ -12,7 +12,7 @@ import pytest
 from tests.support.openai_server import OpenAIServer
 from tests.support.rubric_rows import few
 from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, arbitrate
-from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, calibrate
+from truebench_hf.benchmarks.rubric_eval.calibration import CalibrateOptions, calibrate
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions, contrast
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.rubric_eval.taxonomy import TaxonomyOptions, taxonomy

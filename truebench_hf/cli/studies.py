@@ -22,7 +22,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "study refine-criteria": ("truebench.refine", "RefineCriteriaOptions", "RefineCriteria"),
     "data rules": ("truebench.rules", "RulesOptions", "Rules"),
     "metaeval": ("rubric_eval.metaeval", "MetaevalOptions", "Metaeval"),
-    "study calibrate": ("rubric_eval.calibration.study", "CalibrateOptions", "CalibrationStudy"),
+    "study calibrate": ("rubric_eval.calibration", "CalibrateOptions", "CalibrationStudy"),
     "study arbitrate": ("rubric_eval.arbitration", "ArbitrateOptions", "Arbitration"),
     "study contrast": ("rubric_eval.contrast", "ContrastOptions", "Contrast"),
     "study taxonomy": ("rubric_eval.taxonomy", "TaxonomyOptions", "TaxonomyStudy"),
