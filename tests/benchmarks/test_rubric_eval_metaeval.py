@@ -21,7 +21,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaev
 from truebench_hf.benchmarks.rubric_eval.scores import MEAN, MetaEvaluation
 from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError
-from truebench_hf.judging.calibrated import Calibrated, as_json
+from truebench_hf.judging.judge import Calibrated, as_json
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.prompts import Prompts
 from truebench_hf.study.roles import Roles

@@ -15,8 +15,7 @@ from pathlib import Path
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.calibrated import Calibrated, as_json
-from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.judge import Calibrated, JudgeSettings, as_json
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics import calibration as fits
 from truebench_hf.metrics.agreement import label_agreement
