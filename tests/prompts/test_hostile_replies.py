@@ -14,8 +14,8 @@ from tests.models.test_control_tokens import TOKENS
 from tests.support.runs import caller
 from truebench_hf.benchmarks.flexbench import profiles, simulate
 from truebench_hf.benchmarks.flexbench.conversations import Talk
-from truebench_hf.benchmarks.rubric_eval.arbitration.study import meta_verdict
-from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import attacks
+from truebench_hf.benchmarks.rubric_eval.arbitration import meta_verdict
+from truebench_hf.benchmarks.rubric_eval.perturbations import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
 from truebench_hf.benchmarks.truebench.rating import RatingJudge
 from truebench_hf.data.judged import Case

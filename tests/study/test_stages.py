@@ -12,9 +12,9 @@ import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import run_scores, script, write_jsonl
 from truebench_hf import UserError
-from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, arbitrate
+from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, arbitrate
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import generate, judge, run
 from truebench_hf.space.board.store import BoardStore

@@ -135,8 +135,7 @@ class KeptJudgeOptions(CacheOptions):
 
     def settings(self, spec: str, texts: Prompts) -> JudgeSettings:
         """How the judge of this spec judges, with these prompts."""
-        from truebench_hf.judging.calibrated import read_calibration
-        from truebench_hf.judging.judge import BY_PROBABILITY, JudgeSettings
+        from truebench_hf.judging.judge import BY_PROBABILITY, JudgeSettings, read_calibration
         from truebench_hf.models.protocol import Sampling
 
         level, rules = self.level or ("decision" if spec == "smollm2" else "checklist"), self.rules

@@ -1,24 +1,80 @@
-"""What a calibration finds: the fit, what it is worth on instructions it has not seen, and the price of cascades."""
+"""Calibrating a decision judge on labelled rubrics, and what a cascade behind it would cost.
+
+Abstract: a decision judge gives probabilities; on labelled data they are mapped to what comes true, a threshold is
+fitted, and both are measured on instructions that the fit has not seen. With a reasoning judge's verdicts beside them
+every band of a cascade gets its cost and its balanced accuracy. None of the five papers has this; the data and the
+measure are RubricEval's (paper 003, sections 3 and 4).
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
-from truebench_hf.errors import UserError
-from truebench_hf.judging.calibrated import Calibrated
+from truebench_hf.benchmarks.rubric_eval import data
+from truebench_hf.data.rubrics import Item
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.judging.judge import Calibrated, JudgeSettings, as_json
+from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics import calibration as fits
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.cascade import First, Point, Second, cheapest, chosen_labels, curve, frontier
+from truebench_hf.models.caller import metered
+from truebench_hf.options import Binds, option, role
 from truebench_hf.report.sections import Axis, Plot, Series, percent
 from truebench_hf.report.table import Column, Table
+from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
-from truebench_hf.types import Label, Score
+from truebench_hf.study.options import ReplyOptions, RuleOptions, StudyOptions
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Label, Score, Usage, Verdict
 
-if TYPE_CHECKING:
-    from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions
+CALIBRATION = "calibration.json"  # what other runs read
+# The reasoning judge may join a folder; then it stays as it is.
+_REASONING = Binds("reasoning_judge", lambda o: asdict(o.reasoning_settings) if o.cascade_judge else {}, late=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions(StudyOptions, ReplyOptions, RuleOptions):
+    """Which decision judge is calibrated on which labelled data, and who would get a cascade's doubtful rest."""
+
+    data: str = option(
+        help="rubric_mini, a JSONL or Parquet path in its columns, a folder of splits, a Hub id, or SOURCE:PATH of a labelled "
+        "set (profbench, healthbench_meta)."
+    )
+    judge: str = role(help="Decision judge: smollm2, hf:, vllm:, openai: or scripted: spec.", binds=Binds(late=True))
+    kind: str = option("platt", help="Calibrator: temperature, platt, or isotonic (wants some hundred rows).")
+    folds: int = option(5, help="Parts, by instruction, for cross-fitted measures.")
+    cascade_judge: str | None = role(
+        None, help="Reasoning judge; then the report shows what each cascade costs.", binds=Binds(grows=True, late=True)
+    )
+    reasoning: bool = option(
+        True, binds=_REASONING, help="Whether the reasoning judge gives reasons before its verdicts."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kind not in fits.FITTERS:
+            raise unknown("calibrator", self.kind, fits.FITTERS)
+        if self.folds < 2:
+            raise UserError("--folds is at least 2")
+
+    @property
+    def usual_rules(self) -> str:
+        """As in the runs that a calibration is for."""
+        return "decide"
+
+    @property
+    def settings(self) -> JudgeSettings:
+        """How the judge that is calibrated decides."""
+        return JudgeSettings(level="decision", rules=self.rules)
+
+    @property
+    def reasoning_settings(self) -> JudgeSettings:
+        """How the reasoning judge decides."""
+        return JudgeSettings(level="rubric", reasoning=self.reasoning, structured=self.structured, rules=self.rules)
 
 
 @dataclass(frozen=True)
@@ -55,20 +111,86 @@ class Fit:
     worth: Score | None = None
     notes: tuple[str, ...] = ()
 
-    @property
-    def unit(self) -> str:
-        """What costs are counted in."""
-        return "calls per response" if self.points[0].tokens is None else "tokens per response"
 
-    @property
-    def marked(self) -> dict[str, list[Point]]:
-        """The points to look at: each judge alone, the decision judge at the fitted threshold, and what was chosen."""
-        threshold = self.calibrated.threshold
-        return {
-            "decision judge alone": [p for p in self.points if p.low is None and p.high == threshold],
-            "reasoning judge alone": [p for p in self.points if p.high is None],
-            "chosen, on unseen instructions": [self.choice] if self.choice else [],
-        }
+Judged = tuple[list[CalibrationRow], Mapping[str, Usage]]  # the rows of a response, and what they took by role
+
+
+class CalibrationStudy(Study[CalibrateOptions, Item, Judged, Fit]):
+    """A calibration: the labelled rubrics of every response, judged by probability and perhaps by reasoning."""
+
+    kind = "calibrate"
+    needs = ("sklearn",)
+    files = (CALIBRATION, "rows.jsonl")
+    unit = "responses"
+
+    def items(self) -> Items[Item]:
+        """The responses, cut down to their labelled rubrics."""
+        usable = data.answered(self.options.data)
+        labelled = [(item, tuple(r for r in item.rubrics if r.label in ("yes", "no"))) for item in usable]
+        chosen = [replace(item, rubrics=rubrics) for item, rubrics in labelled if rubrics]
+        if not chosen:
+            raise UserError(f"--data {self.options.data}: no row has a label to calibrate on")
+        return data.selection(chosen, usable.left_out.reasons)
+
+    def judge_settings(self) -> list[JudgeSettings]:
+        return [self.options.settings, *([self.options.reasoning_settings] if self.options.cascade_judge else [])]
+
+    def setup(self) -> None:
+        self.first, self.second = self.judge(self.options.settings), None
+        if self.options.cascade_judge:
+            self.second = self.judge(self.options.reasoning_settings, "cascade_judge", part="cascade")
+
+    async def work(self, item: Item) -> Judged:
+        """The rows of a response; the reasoning judge is asked about each of its rubrics alone, as in a cascade."""
+        spent = metered()
+        decided = await self.first.verdicts(item.labelled)
+        reasoned: Sequence[Verdict | None] = [None] * len(decided)
+        if self.second:
+            reasoned = await self.second.verdicts(item.labelled)
+        rows = []
+        for rubric, verdict, second in zip(item.rubrics, decided, reasoned, strict=True):
+            if verdict.judge != JUDGE and rubric.label is not None:  # what rules decided needs no probability
+                pair = (second.label, rubric.id) if second else (None, "")
+                p, reason = verdict.probability, verdict.reason
+                rows.append(CalibrationRow(rubric.id, item.instruction_id, rubric.label, p, reason, *pair))
+        return rows, spent
+
+    def score(self, done: Sequence[Judged]) -> Outcome[Fit]:
+        options, rows = self.options, [row for rows, _ in done for row in rows]
+        first, tokens, total = Usage(), dict[str, float](), Usage()
+        for of_response, used in done:
+            total = sum(used.values(), total)
+            first += used.get("judge", Usage())
+            calls = [row.call for row in of_response if row.call]
+            # Of a response's calls only the sum is metered; they differ in no more than the rubric.
+            cascade = used.get("cascade", Usage())
+            tokens |= {call: (cascade.input_tokens + cascade.output_tokens) / len(calls) for call in calls}
+        spent = First(first.calls, first.input_tokens + first.output_tokens)
+        fit = measure(options, rows, spent, tokens, len(done))
+        fitted = fit.calibrated
+        facts = {
+            "Decision judge": options.judge, "Reasoning judge": options.cascade_judge or "",
+            "Rubrics": f"{len(rows)} of {len({row.instruction_id for row in rows})} instructions",
+            "Calibrator": fitted.calibrator.kind, "Threshold": f"{fitted.threshold:.3f}",
+            "Band": f"{fitted.band[0]:.3f} to {fitted.band[1]:.3f}" if fitted.band else "",
+        }  # fmt: skip
+        notes = [f"Costs in tokens are too low: {total}."] if total.unknown_calls else []
+        notes += fit.notes
+        if ruled := sum(len(item.rubrics) for item in self.chosen) - len(rows):
+            notes.append(f"Rows that rules decided, which no judge is calibrated on: {ruled}.")
+        return Outcome(
+            fit, title=f"Calibration: {fitted.judge}", tables=_result_tables(fit), charts=[reliability(fit)], facts=facts,
+            items={CALIBRATION: as_json(fitted, options.prompts), "rows.jsonl": map(asdict, rows)},
+            notes=[*notes, f"Other runs use it by --calibration {Path(options.out) / CALIBRATION}."],
+        )  # fmt: skip
+
+
+def calibrate(options: CalibrateOptions) -> Fit:
+    """Calibrate a decision judge; `truebench study calibrate` as a Python call. Writes the study into `options.out`.
+
+    Other runs read `calibration.json` there. Raises UserError on what the caller can fix.
+    """
+    return CalibrationStudy(options).run().value
 
 
 def measure(
@@ -136,18 +258,7 @@ def _notes(
     return tuple(notes)
 
 
-def fitted_facts(study: Fit) -> dict[str, str]:
-    """Return what `calibration.json` holds, in words: calibrator, threshold and band, on calibrated probabilities."""
-    fitted, calibrator = study.calibrated, study.calibrated.calibrator
-    parameters = {
-        "temperature": f"temperature {1 / (calibrator.slope or 1):.3f}",
-        "platt": f"slope {calibrator.slope:.3f}, intercept {calibrator.intercept:.3f}",
-    }.get(calibrator.kind, f"{len(calibrator.knots)} knots")
-    band = f"{fitted.band[0]:.3f} to {fitted.band[1]:.3f}" if fitted.band else ""
-    return {"Calibrator": f"{calibrator.kind}: {parameters}", "Threshold": f"{fitted.threshold:.3f}", "Band": band}
-
-
-def result_tables(study: Fit) -> list[Table]:
+def _result_tables(study: Fit) -> list[Table]:
     """Return all tables of a calibration: probabilities, decisions, bins, and where there are cascades their price."""
     columns = (
         Column("which", "probabilities"),
@@ -157,10 +268,10 @@ def result_tables(study: Fit) -> list[Table]:
     )  # fmt: skip
     rows = [{"which": which, **vars(measured)} for which, measured in (("as given", study.before), ("calibrated", study.after))]  # fmt: skip
     unseen = "Calibrated figures are cross-fitted: each instruction by a fit that has not seen it."
-    tables = [
-        Table("probabilities", columns, rows, "Probabilities before and after", unseen), _decisions(study), _bins(study)
+    return [
+        Table("probabilities", columns, rows, "Probabilities before and after", unseen),
+        _decisions(study), _bins(study), *(_costs(study) if study.points else []),
     ]  # fmt: skip
-    return [*tables, *_costs(study)] if study.points else tables
 
 
 def _decisions(study: Fit) -> Table:
@@ -178,15 +289,11 @@ def _decisions(study: Fit) -> Table:
 
 
 def _bins(study: Fit) -> Table:
-    rows = [
-        {
-            "low": before.lower, "n": before.count, "met": before.share_yes, "mean": before.mean_probability,
-            "n_calibrated": after.count, "met_calibrated": after.share_yes, "mean_calibrated": after.mean_probability,
-        }
-        for before, after in zip(study.before.bins, study.after.bins, strict=True)
-    ]  # fmt: skip
+    rows: list[dict[str, float | None]] = [{"low": entry.lower} for entry in study.before.bins]
     columns = [Column("low", "P(yes) from", "number", unit="", digits=1)]
-    for end, which in (("", "as given"), ("_calibrated", "calibrated")):
+    for end, which, bins in (("", "as given", study.before.bins), ("_calibrated", "calibrated", study.after.bins)):
+        for row, entry in zip(rows, bins, strict=True):
+            row |= {f"n{end}": entry.count, f"met{end}": entry.share_yes, f"mean{end}": entry.mean_probability}
         columns += [
             Column(f"n{end}", f"n {which}", "count"), Column(f"mean{end}", "mean P(yes)", "number", unit="", digits=4),
             Column(f"met{end}", "met", "number", "Share of these rubrics that are met."),
@@ -196,27 +303,36 @@ def _bins(study: Fit) -> Table:
 
 def _costs(study: Fit) -> list[Table]:
     """Each judge alone, what nothing cheaper beats, and what was chosen; and for files every cascade."""
+    by_calls = study.points[0].tokens is None
     columns = (
         Column("low", "handed on from", "number", "P(yes) from which rubrics go to the reasoning judge.", "", digits=3),
         Column("high", "to", "number", "P(yes) up to which they go there; of a threshold alone, the threshold.", "", digits=3),
         Column("handed_on", "rubrics handed on", "number", digits=1), Column("calls", "calls", "count", minor=1),
         Column("tokens", "tokens", "number", unit="", digits=0, minor=1),
-        Column("cost", study.unit, "number", "Of both judges together.", "", digits=1),
+        Column("cost", "calls per response" if by_calls else "tokens per response", "number", "Of both judges together.", "", digits=1),
         Column("balanced_accuracy", "BAcc", "number", "Undecided counts as wrong."),
     )  # fmt: skip
     note = (
         "Best for its cost: what nothing cheaper beats, each half a point better than the one above. They look better here "
         "than on new data, since they were picked on these rows; what is chosen, the cheapest within a point of the best, is "
-        "measured on instructions it was not picked on."
+        "measured on instructions it was not picked on. The reasoning judge's verdicts are those of one pass over all rubrics."
     )
+    if by_calls:
+        note += " A judge reports no tokens, so calls are counted."
     steps: list[Point] = []
     for point in frontier(study.points):
         if not steps or (point.balanced_accuracy or 0) >= (steps[-1].balanced_accuracy or 0) + 0.005:
             steps.append(point)
-    *alone, chosen = study.marked.items()
+    threshold = study.calibrated.threshold
+    ways = {
+        "decision judge alone": [point for point in study.points if point.low is None and point.high == threshold],
+        "reasoning judge alone": [point for point in study.points if point.high is None],
+        "best for its cost": steps,
+        "chosen, on unseen instructions": [study.choice] if study.choice else [],
+    }
     rows = [
         {"way": way, **vars(point), "cost": point.cost / study.responses}
-        for way, points in (*alone, ("best for its cost", steps), chosen)
+        for way, points in ways.items()
         for point in points
     ]
     cascades = [{**vars(point), "cost": point.cost / study.responses} for point in study.points]
@@ -226,8 +342,8 @@ def _costs(study: Fit) -> list[Table]:
     ]
 
 
-def charts(study: Fit) -> list[Plot]:
-    """Return the reliability of the probabilities, and cost against balanced accuracy where there are cascades."""
+def reliability(study: Fit) -> Plot:
+    """Return the reliability plot: what the judge says of a bin against what came true, as given and calibrated."""
     series = []
     for name, measured in (("as given", study.before), ("calibrated", study.after)):
         most = max((entry.count for entry in measured.bins), default=0) or 1
@@ -237,43 +353,8 @@ def charts(study: Fit) -> list[Plot]:
             if entry.mean_probability is not None and entry.share_yes is not None
         )
         series.append(Series(name, points, joined=True))
-    reliability = Plot(
+    return Plot(
         "Reliability", tuple(series), Axis("P(yes) the judge gives, mean of a bin", 0, 1), Axis("share that is met", 0, 1),
         diagonal=True,
         note="On the dashed line a probability means what it says; the size of a dot shows how many rubrics are in it.",
     )  # fmt: skip
-    return [reliability, *([_price(study)] if study.points else [])]
-
-
-def _price(study: Fit) -> Plot:
-    groups = {
-        "bands": [point for point in study.points if point.low is not None],
-        "thresholds alone": [point for point in study.points if point.low is None and point.high is not None],
-        "best for its cost": frontier(study.points),
-        **study.marked,
-    }
-    series = []
-    for name, points in groups.items():
-        dots = tuple(_dot(study, point, 0.6 if name in study.marked else 0.0) for point in points)
-        series += [Series(name, dots, name == "best for its cost")] if dots else []
-    shares = [100 * (point.balanced_accuracy or 0) for group in groups.values() for point in group]
-    low, high = min(shares) // 5 * 5, -(-max(shares) // 5) * 5
-    most = max(point.cost for point in study.points) / study.responses
-    step = 10.0 ** (math.floor(math.log10(most)) - 1)  # the axis ends at two digits, rounded up
-    return Plot(
-        "What a cascade costs",
-        tuple(series),
-        Axis(f"{study.unit}, both judges together", 0, math.ceil(round(most / step, 6)) * step),
-        Axis("balanced accuracy, %", low, high if high > low else low + 5),
-        note="Undecided counts as wrong. Every point is measured on the rows it would be chosen on, but the chosen one "
-        "on unseen instructions. The reasoning judge's verdicts are those of one pass over all rubrics."
-        + (" A judge reports no tokens, so calls are counted." if study.points[0].tokens is None else ""),
-    )
-
-
-def _dot(study: Fit, point: Point, weight: float) -> tuple[float, float, float, str]:
-    ends = [f"{end:.3f}" for end in (point.low, point.high) if end is not None]
-    span = f"{' to '.join(ends)}, " if ends else ""
-    accuracy = percent(point.balanced_accuracy)
-    text = f"{span}{percent(point.handed_on, 1)} % handed on, {point.calls} calls, balanced accuracy {accuracy} %"
-    return point.cost / study.responses, 100 * (point.balanced_accuracy or 0), weight, text
