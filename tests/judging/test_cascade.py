@@ -17,7 +17,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.calibrated import Calibrated, as_json, read_calibration
 from truebench_hf.judging.judge import CASCADE_BAND, LEVELS, CriteriaJudge, JudgeSettings, prompts_used
 from truebench_hf.metrics.calibration import Calibrator
-from truebench_hf.metrics.cascade import First, Second, cheapest, curve, frontier
+from truebench_hf.metrics.choosing import First, Second, cheapest, curve, frontier
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel, verdicts

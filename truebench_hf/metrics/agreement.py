@@ -19,7 +19,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import Label, mean_of, parallel
 from truebench_hf.metrics.comparison import PairedDifference, linearised_difference
 from truebench_hf.metrics.intervals import clustered_mean
-from truebench_hf.metrics.kappa import cohen_kappa, kappa_interval, kappa_of_counts
+from truebench_hf.metrics.kappa import cohen_kappa, kappa_of_counts
 from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.types import Score
 
@@ -153,9 +153,7 @@ def class_agreement(
     known = [row for row in zip(gold, labels, clusters, strict=True) if row[0] is not None]
     truth, verdicts, names = ([row[place] for row in known] for place in range(3))
     right = [None if label is None else label == kind for kind, label in zip(truth, verdicts, strict=True)]
-    kappa = cohen_kappa(truth, verdicts)
-    ends = kappa_interval(truth, verdicts, names)
-    return {"accuracy": clustered_rate(right, names), "kappa": Score(kappa.value, kappa.n, kappa.left_out, ends)}
+    return {"accuracy": clustered_rate(right, names), "kappa": cohen_kappa(truth, verdicts, names)}
 
 
 def differences(

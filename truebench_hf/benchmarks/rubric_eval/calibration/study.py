@@ -21,7 +21,7 @@ from truebench_hf.judging.calibrated import as_json
 from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.calibration import FITTERS
-from truebench_hf.metrics.cascade import First
+from truebench_hf.metrics.choosing import First
 from truebench_hf.models.caller import metered
 from truebench_hf.options import Binds, option, role
 from truebench_hf.study.items import Items
