@@ -17,7 +17,7 @@ import numpy as np
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import Label, mean_of, parallel
-from truebench_hf.metrics.comparison import PairedDifference, linearised_difference
+from truebench_hf.metrics.comparison import PairedDifference, linearised_difference, once_each
 from truebench_hf.metrics.intervals import clustered_mean
 from truebench_hf.metrics.kappa import cohen_kappa, kappa_of_counts
 from truebench_hf.metrics.pass_rate import clustered_rate
@@ -166,10 +166,7 @@ def differences(
     """
     import pandas as pd
 
-    twice = frame.duplicated([*by, "judge", "item"])
-    if twice.any():
-        row = frame[twice].iloc[0]
-        raise UserError(f"judge {row['judge']!r} has item {row['item']!r} twice: keep one row of it")
+    once_each(frame, by)
     tables = []
     for first, second in combinations(dict.fromkeys(frame["judge"]), 2):
         sides = [frame[frame["judge"] == judge].assign(judge=first) for judge in (first, second)]

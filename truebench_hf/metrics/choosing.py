@@ -300,7 +300,8 @@ def chosen_labels(
 
         def settled(row: int) -> Label:
             share = probabilities[row]
-            return point and point.settle(None if share is None else calibrator.apply(share), second.labels[row])
+            calibrated = None if share is None else calibrator.apply(share)
+            return None if point is None else point.settle(calibrated, second.labels[row])
 
         return settled
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.metrics.binary import Label, parallel, ratio
+from truebench_hf.metrics.binary import Label, is_known, parallel, ratio
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, draws, percentiles
 from truebench_hf.types import Score
 
@@ -114,7 +114,7 @@ def krippendorff_alpha(
     import numpy as np
 
     parallel(ratings=ratings, clusters=ratings if clusters is None else clusters)
-    compared = [place for place, row in enumerate(ratings) if sum(map(_has_label, row)) > 1]
+    compared = [place for place, row in enumerate(ratings) if sum(map(is_known, row)) > 1]
     paired = [ratings[place] for place in compared]
     domain = _domain(paired, level, order)
     table = np.array(_counts(paired, domain))
@@ -189,13 +189,8 @@ def _agreed_by_chance(table: Any) -> tuple[Any, Any]:
     return agreed, (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / total**2
 
 
-def _has_label(label: Hashable | None) -> bool:
-    """Whether there is a label; NaN is how tables spell a missing one, and the only value that differs from itself."""
-    return label is not None and label == label
-
-
 def _labels(ratings: Sequence[Sequence[Hashable | None]]) -> list[Hashable]:
-    return [*dict.fromkeys(label for row in ratings for label in row if _has_label(label))]
+    return [*dict.fromkeys(label for row in ratings for label in row if is_known(label))]
 
 
 def _counts(ratings: Sequence[Sequence[Hashable | None]], domain: Sequence[Hashable]) -> list[list[int]]:

@@ -16,14 +16,14 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations, product
-from math import inf, isclose, isfinite, isnan
-from typing import Any, Literal, TypeGuard
+from math import hypot, inf, isclose, isfinite
+from typing import Any, Literal
 
 import numpy as np
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.binary import mean_of, parallel, ratio
-from truebench_hf.metrics.comparison import Tally, ahead, unpaired
+from truebench_hf.metrics.binary import is_known, mean_of, parallel, ratio
+from truebench_hf.metrics.comparison import MIN_PAIRS, Tally, ahead
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, drawn_ratios, draws, percentiles
 from truebench_hf.types import Score
 
@@ -79,6 +79,22 @@ def rank_spans(entrants: Mapping[str, Entrant], *, ascending: bool = False) -> d
     return {name: RankSpan(1 + int(better[i]), len(names) - int(worse[i]), approximate) for i, name in enumerate(names)}
 
 
+def unpaired(first: Score, second: Score) -> int:
+    """1 where the first score is surely greater, -1 where the second is, else 0: for scores of which only totals are known.
+
+    The 95 % interval of the difference is made of those of both scores (Zou and Donner 2008); for shares with Wilson's
+    that is Newcombe's (1998, method 10). A score without an interval, or over fewer than `MIN_PAIRS`, separates nothing.
+    """
+    if first.value is None or second.value is None or first.ci95 is None or second.ci95 is None:
+        return 0
+    if min(first.n, second.n) < MIN_PAIRS:
+        return 0
+    (low, high), (floor, roof) = first.ci95, second.ci95
+    gap = first.value - second.value
+    below, above = hypot(first.value - low, roof - second.value), hypot(high - first.value, second.value - floor)
+    return int(gap > below) - int(-gap > above)
+
+
 def tally(columns: Any) -> Tally:
     """All pairs of models counted; `columns` is an array of scores (models, instances), NaN where there is none."""
     known = (~np.isnan(columns)).astype(float)
@@ -107,7 +123,9 @@ def correlation(x: Sequence[float | None], y: Sequence[float | None], kind: Coef
     total = parallel(x=x, y=y)
     # An endless score has a rank, but no distance from the mean.
     pairs = [
-        (a, b) for a, b in zip(x, y, strict=True) if _known(a) and _known(b) and (kind != "pearson" or isfinite(a + b))
+        (a, b)
+        for a, b in zip(x, y, strict=True)
+        if is_known(a) and is_known(b) and (kind != "pearson" or isfinite(a + b))
     ]
     library = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}[kind]
     value = None
@@ -118,17 +136,15 @@ def correlation(x: Sequence[float | None], y: Sequence[float | None], kind: Coef
     return Score(value, len(pairs), total - len(pairs))
 
 
-def rank_agreement(
-    x: Sequence[float | None], y: Sequence[float | None], *, seed: int = 0
-) -> dict[Literal["spearman", "kendall"], Score]:
-    """Spearman's rho and Kendall's tau-b of two columns, a model a place, with their 95 % intervals.
+def rank_agreement(x: Sequence[float | None], y: Sequence[float | None], *, seed: int = 0) -> dict[str, Score]:
+    """`spearman` and `kendall`: Spearman's rho and Kendall's tau-b of two columns, a model a place, with their 95 % intervals.
 
     These are percentiles of a bootstrap over models. By simulation (normal scores, 10 to 31 models, correlations of 0.5
     to 0.95) they cover 94 % and more. None with fewer than `MIN_CLUSTERS` models, and where no draw differs from another
     (equal orders, say). Raises `UserError` for columns of unequal length.
     """
     agreement = {"spearman": correlation(x, y, "spearman"), "kendall": correlation(x, y, "kendall")}
-    pairs = [pair for pair in zip(x, y, strict=True) if all(map(_known, pair))]
+    pairs = [pair for pair in zip(x, y, strict=True) if all(map(is_known, pair))]
     if agreement["spearman"].value is None or len(pairs) < MIN_CLUSTERS:
         return agreement
     # Both coefficients of every draw at once, from who stands above whom and how often each model was drawn.
@@ -186,10 +202,6 @@ def trend(x: Sequence[float], y: Sequence[float]) -> Trend | None:
     known = (without > 1e-12 * (total or 1.0)) & (n > 3)
     points = (float(p) if sure else None for p, sure in zip(p_values, known, strict=True))
     return Trend(slope, intercept, 1 - rest / total if total else None, tuple(points))
-
-
-def _known(score: float | None) -> TypeGuard[float]:
-    return score is not None and not isnan(score)
 
 
 def _ratios(drawn: Any, together: Any, first: Any, second: Any) -> Any:

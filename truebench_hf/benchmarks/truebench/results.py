@@ -25,12 +25,12 @@ from truebench_hf.data.records import JUDGMENTS, LARGEST, RESPONSES, Form, Reade
 from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import RunFolder, read_info
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.metrics.pass_rate import official_passes
+from truebench_hf.metrics.pass_rate import official_passes, pass_rate
 from truebench_hf.models.spec import family
 from truebench_hf.report.sections import csv_text
 from truebench_hf.results import verdicts
 from truebench_hf.results.report import Report, score_tables
-from truebench_hf.results.verdicts import VerdictFrames, rate, unit_means
+from truebench_hf.results.verdicts import VerdictFrames, unit_means
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Instance, Label, Response, Usage, Verdict
 
@@ -118,7 +118,7 @@ def _table(runs: Runs, field: str, known: Sequence[str], official: bool) -> Cell
         for column in columns:
             rows = column.to_numpy(dtype=bool)
             # The official code counts rows, whatever they are of.
-            value = rate(passed[rows] if official else unit_means(passed[rows], instances[rows])).value
+            value = pass_rate(passed[rows] if official else unit_means(passed[rows], instances[rows])).value
             # It rounds the same expression: 102 of 320 is 31.87, where 100 * 102 / 320 gives 31.88.
             cells.append((0 if official else "") if value is None else round(value * 100, 2))
         table.append([model, *cells])

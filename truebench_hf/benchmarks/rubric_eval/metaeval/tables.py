@@ -11,10 +11,10 @@ from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import attack_tables
 from truebench_hf.benchmarks.rubric_eval.metaeval.scores import ABOUT, BOTH, FIRST, JUDGED, MEAN, WHO, Row, measure
 from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
 from truebench_hf.metrics.agreement import differences
-from truebench_hf.metrics.panels import panel_worth
-from truebench_hf.metrics.pass_rate import clustered_rate, pass_rate
+from truebench_hf.metrics.comparison import panel_worth
+from truebench_hf.metrics.pass_rate import clustered_rate, mean_share, pass_rate
 from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
-from truebench_hf.results.verdicts import mean, unit_means
+from truebench_hf.results.verdicts import unit_means
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _pass_rates(single: DataFrame) -> list[Table]:
         n, judged = shared["item"].nunique(), list[Row]()
         for judge, rows in shared.groupby("judge", observed=True):
             met = (rows["label"] == "yes").to_numpy(dtype=float)
-            pooled, by_instruction = clustered_rate(met.tolist(), rows["cluster"].tolist()), mean(unit_means(met, rows["cluster"]))  # fmt: skip
+            pooled, by_instruction = clustered_rate(met.tolist(), rows["cluster"].tolist()), mean_share(unit_means(met, rows["cluster"]))  # fmt: skip
             judged.append({"paradigm": paradigm, "judge": judge, "pooled": pooled, "by_instruction": by_instruction})
         gold = shared.drop_duplicates("item")["gold"].dropna()
         spans = [[row[name].value for row in judged] for name in ("pooled", "by_instruction")]
