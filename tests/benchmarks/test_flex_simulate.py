@@ -28,7 +28,7 @@ from truebench_hf.benchmarks.flexbench.realism import measures
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.flexbench.simulate import FlexSimulate, SimulateOptions, system_prompt
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.flexeval import base_actions
+from truebench_hf.metrics.pass_rate import base_actions
 from truebench_hf.prompts import Prompts
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Message

@@ -10,7 +10,7 @@ from truebench_hf.benchmarks.facts.paper import published_agreement
 from truebench_hf.judging.grounding.classifier import Cut
 from truebench_hf.judging.grounding.types import TEMPLATES
 from truebench_hf.metrics.agreement import agreement
-from truebench_hf.metrics.calibration import best_threshold, cross_fit, cross_labels, fit
+from truebench_hf.metrics.calibration import best_threshold, cross_fit, fit
 from truebench_hf.metrics.choosing import Choice, choose
 from truebench_hf.report.table import Column, Table
 from truebench_hf.types import Label, Score
@@ -181,7 +181,7 @@ class Fitted:
     """The cut of a classifier, fitted on all answers; `labels` are those of cuts that had not seen the answer's document."""
 
     cut: Cut
-    labels: tuple[Label | None, ...]
+    labels: Sequence[str | None]
 
 
 def fitted(
@@ -190,9 +190,8 @@ def fitted(
 ) -> Fitted | None:  # fmt: skip
     """Fit as `truebench study calibrate` does; None where labels and probabilities do not allow it."""
     calibrator = fit(kind, shares, gold)
-    fair = cross_fit(kind, shares, gold, groups, folds=folds, seed=seed)
-    best = best_threshold(fair, gold)
+    unseen, labels = cross_fit(kind, shares, gold, groups, folds=folds, seed=seed)
+    best = best_threshold(unseen, gold)
     if calibrator is None or best is None:
         return None
-    labels = cross_labels(kind, shares, gold, groups, folds=folds, seed=seed)
-    return Fitted(Cut(best.value, calibrator), labels)
+    return Fitted(Cut(best[0], calibrator), labels)

@@ -15,7 +15,7 @@ from truebench_hf.data.rows import Record, Row, Text
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.agreement import agreement
-from truebench_hf.metrics.flexeval import flexeval
+from truebench_hf.metrics.pass_rate import flexeval
 from truebench_hf.report import labels, sheets
 from truebench_hf.report.labels import Annotations, adjudicate
 from truebench_hf.report.sections import Section

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Segment
 from truebench_hf.judging import checklists
-from truebench_hf.metrics.flexeval import UNGATED, circle
+from truebench_hf.metrics.pass_rate import UNGATED, circle
 from truebench_hf.models.asking import CUT_OFF, Problem, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling

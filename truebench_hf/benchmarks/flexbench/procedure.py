@@ -33,7 +33,7 @@ from truebench_hf.data import row_files
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import Record, user_error
 from truebench_hf.errors import UserError, refused
-from truebench_hf.metrics.flexeval import UNGATED, circle
+from truebench_hf.metrics.pass_rate import UNGATED, circle
 
 FILE, SEVERAL = "procedure.yaml", "procedures"
 _FORM = ConfigDict(extra="forbid", strict=True)  # how a file is read: no other fields, no number for a text

@@ -13,8 +13,8 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.rows import Record, Row
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import DimensionFacts
-from truebench_hf.metrics.flexeval import base_actions, flexeval
 from truebench_hf.metrics.intervals import resampled_difference, resampled_ratio
+from truebench_hf.metrics.pass_rate import base_actions, flexeval
 from truebench_hf.types import Label, Score
 
 MEASURES = {

@@ -22,7 +22,7 @@ from truebench_hf.benchmarks.flexbench.scores import (
     score_models,
 )
 from truebench_hf.hashing import digest
-from truebench_hf.metrics.flexeval import UNGATED
+from truebench_hf.metrics.pass_rate import UNGATED
 from truebench_hf.report.sections import (
     Conversation,
     Conversations,

@@ -18,10 +18,10 @@ from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, gr
 from truebench_hf.data.checklist_rows import EFFECTS, ChecklistRow, Text, Written
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.binary import mean_of, ratio
-from truebench_hf.metrics.correlation import pearson
-from truebench_hf.metrics.kappa import alpha_interval, corrected, krippendorff_alpha, skills
+from truebench_hf.metrics.kappa import corrected, krippendorff_alpha, skills
 from truebench_hf.metrics.pass_rate import checklist_share, clustered_rate
 from truebench_hf.metrics.preference import preference_from_ratings
+from truebench_hf.metrics.ranks import correlation as coefficient
 from truebench_hf.metrics.texts import mean_overlap, overlap
 from truebench_hf.metrics.votes import majority, majority_of
 from truebench_hf.report.table import Column, Table, plain
@@ -261,9 +261,12 @@ def _correlated(
     """Pearson's r of two figures of a response; rows are (author, by, run, figure, figure): run by run, then averaged."""
 
     def correlation(rows: DataFrame) -> dict[str, Any]:
-        runs = [pearson(list(map(plain, run["x"])), list(map(plain, run["y"]))) for _, run in rows.groupby("run")]
+        runs = [
+            coefficient(list(map(plain, run["x"])), list(map(plain, run["y"])), "pearson")
+            for _, run in rows.groupby("run")
+        ]
         known = [run.value for run in runs if run.value is not None]
-        return {"r": Score(mean_of(*known), sum(run.n for run in runs), sum(run.left_out for run in runs))}
+        return {"r": Score(mean_of(*known), sum(run.n for run in runs), sum(run.unscored for run in runs))}
 
     frame = frame_of(("author", "by", "run", "x", "y"), rows, {"author": None, "by": None})
     r = Column("r", "Pearson r", "score", unit="", digits=3, parts=("value", "n", "unscored"))
@@ -310,12 +313,8 @@ def annotator_tables(entries: Sequence[ChecklistRow], seed: int = 0) -> list[Tab
         level: Any = "nominal" if len(rows) and rows["what"].iloc[0] == _ANSWERS else "ordinal"
         ratings, clusters = [list(own["value"]) for own in items], [own["cluster"].iloc[0] for own in items]
         values = [float(value == "yes" if isinstance(value, str) else value) for value in rows["value"] if value]
-        agreed = krippendorff_alpha(ratings, level)
-        interval = alpha_interval(ratings, level, clusters=clusters, seed=seed)
-        return {
-            "ratings": len(values), "alpha": Score(agreed.value, agreed.n, agreed.left_out, interval),
-            "mean": ratio(sum(values), len(values)),
-        }  # fmt: skip
+        agreed = krippendorff_alpha(ratings, level, clusters=clusters, seed=seed)
+        return {"ratings": len(values), "alpha": agreed, "mean": ratio(sum(values), len(values))}
 
     frame = rating_frame(entries)
     columns = (
