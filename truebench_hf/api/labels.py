@@ -47,12 +47,12 @@ def ask_here(options: LabelOpenOptions, tell: Callable[[str], None] = print) -> 
 
 def _labelling(place: str) -> Labelling:
     """Who asks about this place: `run.json` or the files of a folder tell, and a file holds rows of instructions."""
-    from truebench_hf.benchmarks.flexbench.scores import is_judged
+    from truebench_hf.benchmarks.flexbench.conversations import is_judged
 
     path = Path(place)
     kind = read_info(path).get("kind") if path.is_dir() else None
     if is_judged(place):
-        from truebench_hf.benchmarks.flexbench.agree import FlexLabels
+        from truebench_hf.benchmarks.flexbench.agreement import FlexLabels
 
         return FlexLabels(place)
     if kind == "arbitrate":

@@ -20,7 +20,7 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     instructions,
     to_check,
 )
-from truebench_hf.benchmarks.flexbench.tables import DIAGRAM, mermaid, tree
+from truebench_hf.benchmarks.flexbench.scores import DIAGRAM, mermaid, tree
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.asking import Problem
