@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Segment
+from truebench_hf.data.rows import Record, Row
+from truebench_hf.errors import UserError
 from truebench_hf.judging import checklists
 from truebench_hf.metrics.flexeval import UNGATED, circle
 from truebench_hf.models.asking import CUT_OFF, Problem, ask
@@ -19,6 +21,7 @@ from truebench_hf.prompts import Prompts
 from truebench_hf.types import Message
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Row)
 WARMER = 0.2  # by how much the temperature rises from one try to the next (appendix B.5)
 _MOST = 12  # findings told to the builder at once
 
@@ -58,6 +61,14 @@ async def ask_json(
 
     request = ChatRequest((Message("user", prompts.render(prompt, **values)),), sampling, sample, example=example)
     return await ask(caller, request, reader, again, who="the builder", warmer=WARMER)
+
+
+def read_form(value: dict[str, Any], form: type[R]) -> R | Problem:
+    """The object that a model answers with as a row of a form, else what is wrong with it."""
+    try:
+        return Record("the object", value, kind="object").read(form)
+    except UserError as error:
+        return Problem(str(error))
 
 
 def listed(value: Any, kind: type = str) -> list[Any]:

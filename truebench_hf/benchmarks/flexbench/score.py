@@ -20,8 +20,8 @@ from truebench_hf.benchmarks.flexbench.conversations import (
     read_talks,
 )
 from truebench_hf.benchmarks.flexbench.procedure import as_yaml, load, to_check
-from truebench_hf.benchmarks.flexbench.realism import gap_tables
 from truebench_hf.benchmarks.flexbench.scores import FlexModelScores, score_models
+from truebench_hf.benchmarks.flexbench.users import gap_tables
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
