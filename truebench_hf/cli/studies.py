@@ -40,7 +40,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "facts classify": ("facts.classify", "ClassifyOptions", "Classify"),
     "flex build": ("flexbench.build", "FlexBuildOptions", "FlexBuild"),
     "flex simulate": ("flexbench.simulate", "SimulateOptions", "FlexSimulate"),
-    "flex study profiles": ("flexbench.profiles", "ProfileOptions", "FlexProfiles"),
+    "flex study profiles": ("flexbench.users", "ProfileOptions", "FlexProfiles"),
     "flex score": ("flexbench.score", "FlexScoreOptions", "FlexScore"),
     "flex study decompose": ("flexbench.decompose", "DecomposeOptions", "FlexDecompose"),
 }
