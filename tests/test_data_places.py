@@ -17,9 +17,9 @@ from truebench_hf.benchmarks.flexbench.build import instructions
 from truebench_hf.benchmarks.flexbench.decomposition import read_human, read_ours
 from truebench_hf.benchmarks.rubric_eval import data as rubrics
 from truebench_hf.benchmarks.tick.checklists import InstructionOptions, load_records
-from truebench_hf.benchmarks.tick.entries import load_entries
 from truebench_hf.benchmarks.tick.pairs import load_pairs
 from truebench_hf.benchmarks.truebench import data as truebench
+from truebench_hf.data.checklist_rows import load_entries
 from truebench_hf.data.row_files import downloaded, one_split, splits
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export

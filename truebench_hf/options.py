@@ -11,6 +11,7 @@ import inspect
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar, TypeVar
 
 from truebench_hf.arguments import in_python
@@ -132,9 +133,14 @@ def flag(name: str) -> str:
 
 def at_least_one(options: Any, *names: str) -> None:
     """Raise UserError where one of these options is below 1."""
+    at_least(1, options, *names)
+
+
+def at_least(least: int, options: Any, *names: str) -> None:
+    """Raise UserError where one of these options is below this number, or endless."""
     for name in names:
-        if (value := getattr(options, name)) is not None and value < 1:
-            raise UserError(f"{flag(name)} {value}: must be at least 1")
+        if (value := getattr(options, name)) is not None and not least <= value < inf:
+            raise UserError(f"{flag(name)} {value}: must be at least {least}")
 
 
 def from_values(options: type[T], values: Mapping[str, Any]) -> T:

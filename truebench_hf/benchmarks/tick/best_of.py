@@ -29,7 +29,7 @@ from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.text import anonymous
-from truebench_hf.types import Instance, Message, Score, Verdict
+from truebench_hf.types import Instance, Message, Verdict
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -302,9 +302,9 @@ def _published(outside: str) -> list[dict[str, Any]]:
         for row in printed:
             score, precision = row[f"{data}/{measure}"] / unit, row[f"{data}/Precision"]
             rows.append({
-                "by": f"{row['Scoring Function']} ({model}, {data})", "outside": Score(score, 0),
-                "precision": None if precision is None else Score(precision, 0),
-                "difference": None if row is printed[0] else Score(score - greedy, 0),
+                "by": f"{row['Scoring Function']} ({model}, {data})", "outside": score,
+                "precision": precision,
+                "difference": None if row is printed[0] else score - greedy,
             })  # fmt: skip
     return rows
 

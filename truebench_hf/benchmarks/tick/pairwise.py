@@ -56,7 +56,7 @@ class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
     )
     judge: tuple[str, ...] = role(
         (), help="Judge: a spec; may be repeated.",
-        binds=Binds("judges", lambda o: list(map(str, numbered(o.judge))), late=True, grows=True),
+        binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
     )  # fmt: skip
     protocol: tuple[str, ...] = option(
         (), help=f"{', '.join(PROTOCOLS)}; may be repeated; all four if not given.",
@@ -103,7 +103,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         return [self.options.judging(spec, "rubric") for spec in self.options.judge if "tick" in self.options.protocols]
 
     def check(self) -> None:
-        self.names = numbered(list(map(str, self.options.judge)))  # models in memory may share a name
+        self.names = numbered(self.options.judge)
         self.recorded: dict[Key, dict[str, Decided]] = {}
         for pair in self.all.every:
             for name, decided in pair.recorded.items():
@@ -284,11 +284,10 @@ def pairwise_tables(rows: Sequence[Mapping[str, Any]], usage: Mapping[Key, Usage
         "A preference that changes with the order is a tie. Intervals take pairs of one instruction together. Paper rows: its "
         "table 4, on its own data; it mentions no second order."
     )
-    published = [
-        {"judge": "GPT-4o", "protocol": row["LLM-as-Judge Eval."], "accuracy": Score(row["PLD-0"], 0), "pld_1": row["PLD-1"],
-         "pld_2": row["PLD-2"], "wpld": Score(row["WPLD"], 0)}
-        for row in paper_rows("4")
-    ]  # fmt: skip
+    printed = paper_rows(
+        "4", protocol="LLM-as-Judge Eval.", accuracy="PLD-0", pld_1="PLD-1", pld_2="PLD-2", wpld="WPLD"
+    )
+    published = [{"judge": "GPT-4o", **row} for row in printed]
     worth, title = partial(_worth, usage=usage), "Agreement with people's preferences"
     tables = [grouped_table("scores", frame, keys, worth, _SCORES, published=published, title=title, note=note)]
     if any(frame["subset"].cat.categories):

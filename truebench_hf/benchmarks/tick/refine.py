@@ -24,7 +24,7 @@ from truebench_hf.report.sections import Outcome as Mark
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
-from truebench_hf.types import Score, Usage
+from truebench_hf.types import Usage
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -245,7 +245,7 @@ def gain_table(frame: DataFrame, options: RefineOptions) -> Table:
     published = [  # the paper prints no n and no intervals
         {
             "category": f"{row['Task']} ({model}, {method})", "first": row[f"{model}/Base"] / 100,
-            "refined": row[f"{model}/{method}"] / 100, "difference": Score(row[f"{model}/{method}/delta"] / 100, 0),
+            "refined": row[f"{model}/{method}"] / 100, "difference": row[f"{model}/{method}/delta"] / 100,
         }
         for model in ("Command-R+", "GPT-4o") for row in scoring.paper_rows("1")
     ]  # fmt: skip
