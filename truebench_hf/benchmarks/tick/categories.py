@@ -26,7 +26,7 @@ from truebench_hf.metrics.agreement import set_scores
 from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.options import Binds, option, role
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
@@ -165,11 +165,10 @@ class CategoriesOptions(StudyOptions):
         "internal", binds=Binds("categories", lambda o: o.categories),
         help="The categories: internal or infobench (of the paper, appendix A), or a JSON file of names and definitions."
     )  # fmt: skip
-    max_tokens: int = option(1024, binds=True, help="Token limit of one answer.")
+    max_tokens: int = option(1024, least=1, binds=True, help="Token limit of one answer.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "max_tokens")
         self.categories  # noqa: B018  # read now, not when the first question is due
 
     @cached_property

@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, ListedChecklist, checklist_tables
 from truebench_hf.benchmarks.tick.pairs import RECORDED, Decided, Pair, load_pairs
 from truebench_hf.benchmarks.tick.scoring import ALL, frame_of, group_columns, grouped_table, paper_rows
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings
 from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.metrics import preference as preferences
@@ -59,15 +59,12 @@ class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
         binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
     )  # fmt: skip
     protocol: tuple[str, ...] = option(
-        (), help=f"{', '.join(PROTOCOLS)}; may be repeated; all four if not given.",
+        (), choices=PROTOCOLS, help=f"{', '.join(PROTOCOLS)}; may be repeated; all four if not given.",
         binds=Binds("protocols", lambda o: list(o.protocols), grows=True),
     )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in self.protocol:
-            if name not in PROTOCOLS:
-                raise unknown("protocol", name, PROTOCOLS)
         if not self.judge and (self.protocol or self.generator or self.checklists):
             raise UserError("name a --judge; only preferences that the data holds can be scored without one")
 

@@ -32,7 +32,7 @@ from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.models.asking import converse
-from truebench_hf.options import Binds, at_least, at_least_one, columns, option, role
+from truebench_hf.options import Binds, columns, option, role
 from truebench_hf.results.report import Report
 from truebench_hf.study import options as shared
 from truebench_hf.study.items import Items
@@ -52,14 +52,15 @@ class QuestionJudgeOptions(shared.JudgingOptions):
 
     judge: str = role(help="Judge: answers every question on every response.", binds=Binds(late=True))
     votes: int = option(
-        1, binds=Binds(late=True), help="Votes per question (majority, maj@k); more than one needs a judge temperature."
+        1,
+        least=1,
+        binds=Binds(late=True),
+        help="Votes per question (majority, maj@k); more than one needs a judge temperature.",
     )
-    judge_temperature: float = option(0.0, binds=Binds(late=True), help="Sampling temperature of the judge.")
+    judge_temperature: float = option(0.0, least=0, binds=Binds(late=True), help="Sampling temperature of the judge.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "votes")
-        at_least(0, self, "judge_temperature")
         if self.decides(self.judge) and (self.votes > 1 or self.judge_temperature):
             raise UserError(
                 "--votes and --judge-temperature go with --judge-level rubric: a probability does not change from vote to "

@@ -26,7 +26,7 @@ from truebench_hf.metrics.correlation import pearson
 from truebench_hf.metrics.pass_rate import checklist_share, clustered_rate
 from truebench_hf.metrics.texts import mean_overlap, overlap
 from truebench_hf.metrics.votes import majority, majority_of
-from truebench_hf.options import Binds, at_least, at_least_one, option, role
+from truebench_hf.options import Binds, option, role
 from truebench_hf.report.table import PUBLISHED, Column, Table, plain
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import rules_fact, weak_judges
@@ -59,17 +59,12 @@ class ValidateOptions(StudyOptions, JudgingOptions):
         binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
     )  # fmt: skip
     votes: int = option(
-        5, binds=Binds(late=True), panel="Judging",
+        5, least=1, binds=Binds(late=True), panel="Judging",
         help="Answers with reasoning to each question that people answered: maj@k is of odd k up to this.",
     )  # fmt: skip
     judge_temperature: float = option(
-        0.7, binds=Binds(late=True), panel="Judging", help="Sampling temperature of judges."
+        0.7, least=0, binds=Binds(late=True), panel="Judging", help="Sampling temperature of judges."
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least_one(self, "votes")
-        at_least(0, self, "judge_temperature")
 
     def settings(self, spec: str, mode: str, votes: int = 1) -> JudgeSettings:
         """How a judge answers: directly (by a probability where it gives those) or with reasoning."""
