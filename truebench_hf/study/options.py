@@ -332,5 +332,6 @@ def level_of(level: str | None, spec: str, text_level: str) -> str:
 
 
 def numbered(specs: Sequence[str]) -> list[str]:
-    """A name per spec of a role: the spec, numbered where one is named more than once."""
+    """A name per spec of a role: the spec, numbered where one is named more than once, as models in memory may be."""
+    specs = list(map(str, specs))
     return [spec if specs.count(spec) == 1 else f"{spec}#{number}" for number, spec in enumerate(specs, 1)]
