@@ -57,37 +57,9 @@ class EstimatedModel:
         """Nothing is held."""
 
 
-class EstimatedLedger(Ledger):
-    """What would be asked for, in memory, beside what the ledger of a folder holds, if there is one."""
-
-    def __init__(self, file: Path) -> None:
-        super().__init__(Path(":memory:"))
-        self._paid = Ledger(file) if file.exists() and file.stat().st_size else None
-
-    def get(self, key: str) -> dict[str, Any] | None:
-        """See `Ledger.get`."""
-        return super().get(key) or (self._paid.get(key) if self._paid else None)
-
-    def put(
-        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None,
-        model: str = "",
-    ) -> dict[str, Any]:  # fmt: skip
-        """See `Ledger.put`; requests take memory, and nobody reads them."""
-        return super().put(key, role, "", result, usage, recalled, model)
-
-    def used(self) -> bool:
-        """See `Ledger.used`."""
-        return self._paid is not None and self._paid.used()
-
-    def without_schema(self, role: str) -> bool:
-        """See `Ledger.without_schema`."""
-        return self._paid is not None and self._paid.without_schema(role)
-
-    def close(self) -> None:
-        """Give the file back."""
-        super().close()
-        if self._paid:
-            self._paid.close()
+def estimated_calls(file: Path) -> Ledger:
+    """Return a store in memory for what would be asked for, over what the ledger of a folder holds, if there is one."""
+    return Ledger(Path(":memory:"), below=Ledger(file) if file.exists() and file.stat().st_size else None)
 
 
 def tokens(text: str) -> int:

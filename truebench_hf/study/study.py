@@ -28,12 +28,12 @@ from truebench_hf.report.table import SCORES
 from truebench_hf.study import providers
 from truebench_hf.study.binding import NOTED, Editable, bound, growing, refuse_to_drop
 from truebench_hf.study.estimate import (
-    EstimatedLedger,
     Prices,
     RunBudget,
     cost_notes,
     cost_table,
     estimated,
+    estimated_calls,
     local_time,
 )
 from truebench_hf.study.items import Items
@@ -304,7 +304,7 @@ class Study(Generic[O, T, D, V]):
     def _estimate(self) -> Outcome[Any]:
         """What would be asked beside what the folder's ledger holds; nothing is asked, and nothing written."""
         self.roles.estimate()
-        self.ledger = EstimatedLedger(Path(self.options.out) / "ledger.sqlite")
+        self.ledger = estimated_calls(Path(self.options.out) / "ledger.sqlite")
         try:
             self._cache = open_cache(self.options, reading=True)
             self.setup()
