@@ -54,9 +54,10 @@ class Ledger:
     UserError where the file cannot be used: another run holds it, the disk is full, it is damaged, or it is no ledger.
     """
 
-    def __init__(self, path: Path, *, shared: bool = False, keeps: bool = True, below: Ledger | None = None) -> None:
-        """One that does not `keeps` anything takes no answers; what is `below` it is known too, and never written to."""
-        self._keeps, self._below = keeps, below
+    def __init__(self, path: Path, *, shared: bool = False, keeps: bool = True, over: Path | None = None) -> None:
+        """One that keeps nothing takes no answers. What is in the file that it lies `over` is known too: for estimates."""
+        self._keeps, self._over = keeps, over
+        self._below = Ledger(over) if over and over.exists() and over.stat().st_size else None
         self._path, self._kind = path, "cache" if shared else "folder"
         self._shown = f"--cache {path.parent}" if shared else f"--out {path.parent}"
         self._wait = 30.0 if shared else 1.0  # seconds for whoever holds it
@@ -112,7 +113,7 @@ class Ledger:
         counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
         tokens = (*map(int, counts), int(usage.unknown_calls > 0))
         kept, before = _storable(json.dumps(result, ensure_ascii=False)), self._db.total_changes
-        text = "" if str(self._path) == ":memory:" else _storable(request)  # there it takes memory, and nobody reads it
+        text = "" if self._over else _storable(request)  # which takes memory, and nobody would read it
         row = (key, role, kept, *tokens, self.session, time.time(), recalled, model, text)
         self._ask(f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * len(row))})", row)
         first = self.get(key) if self._db.total_changes == before else None
@@ -124,13 +125,15 @@ class Ledger:
         self._ask("INSERT INTO unanswered VALUES (?, ?, ?, ?, ?)", values)
 
     def used(self) -> bool:
-        """Whether any completion was committed before, or is now that nothing lies below."""
-        return self._below.used() if self._below else bool(self._ask("SELECT EXISTS (SELECT 1 FROM calls)")[0][0])
+        """Whether any completion is committed; of an estimate in the file below it."""
+        if self._over:
+            return self._below is not None and self._below.used()
+        return bool(self._ask("SELECT EXISTS (SELECT 1 FROM calls)")[0][0])
 
     def without_schema(self, role: str) -> bool:
         """Whether a request of the role that named no JSON schema is committed."""
-        if self._below:
-            return self._below.without_schema(role)
+        if self._over:
+            return self._below is not None and self._below.without_schema(role)
         # The text of a message cannot hold this: its quotation marks are escaped.
         query = "SELECT EXISTS (SELECT 1 FROM calls WHERE role = ? AND instr(request, ?))"
         return bool(self._ask(query, (role, canonical({"schema": None})[1:-1]))[0][0])

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.money import Budget, PaidTokens, Price, Purse, dollars, find_price, read_prices
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
@@ -55,11 +53,6 @@ class EstimatedModel:
 
     async def close(self) -> None:
         """Nothing is held."""
-
-
-def estimated_calls(file: Path) -> Ledger:
-    """Return a store in memory for what would be asked for, over what the ledger of a folder holds, if there is one."""
-    return Ledger(Path(":memory:"), below=Ledger(file) if file.exists() and file.stat().st_size else None)
 
 
 def tokens(text: str) -> int:

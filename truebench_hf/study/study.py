@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from truebench_hf.engine.folder import RunFolder, count_noted, read_info
+from truebench_hf.engine.folder import LEDGER, RunFolder, count_noted, read_info
 from truebench_hf.engine.ledger import Ledger, open_cache
 from truebench_hf.engine.pool import bounded, outside_loop, progress, run_async
 from truebench_hf.extras import need
@@ -33,7 +33,6 @@ from truebench_hf.study.estimate import (
     cost_notes,
     cost_table,
     estimated,
-    estimated_calls,
     local_time,
 )
 from truebench_hf.study.items import Items
@@ -304,7 +303,7 @@ class Study(Generic[O, T, D, V]):
     def _estimate(self) -> Outcome[Any]:
         """What would be asked beside what the folder's ledger holds; nothing is asked, and nothing written."""
         self.roles.estimate()
-        self.ledger = estimated_calls(Path(self.options.out) / "ledger.sqlite")
+        self.ledger = Ledger(Path(":memory:"), over=Path(self.options.out) / LEDGER)
         try:
             self._cache = open_cache(self.options, reading=True)
             self.setup()
