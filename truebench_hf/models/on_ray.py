@@ -145,15 +145,13 @@ class Opening:
     spec: str
     arguments: Mapping[str, str] = field(repr=False)
     base_url: str | None = field(repr=False)
-    patience: float
     environment: Mapping[str, str] = field(repr=False)
     identity: Identity | None = None
     version: str = __version__
 
     @classmethod
     def here(
-        cls, spec: str, arguments: Mapping[str, str], base_url: str | None, patience: float,
-        identity: Identity | None = None,
+        cls, spec: str, arguments: Mapping[str, str], base_url: str | None, identity: Identity | None = None
     ) -> Opening:  # fmt: skip
         """With what of this process's environment a provider reads; workers have a working folder of their own.
 
@@ -165,7 +163,7 @@ class Opening:
         recorded = {"record": str(Path(arguments["record"]).absolute())} if "record" in arguments else {}
         wanted = {*_CARRIED, arguments.get("api_key_env", "")}
         environment = {name: text for name, text in os.environ.items() if name in wanted or name.startswith("OPENAI_")}
-        return cls(spec, {**arguments, **recorded}, base_url, patience, environment, identity)
+        return cls(spec, {**arguments, **recorded}, base_url, environment, identity)
 
     def open(self) -> ChatModel:
         """The provider, in the process of a worker. Raises UserError as `open_model` does, and where it is another one."""
@@ -175,7 +173,7 @@ class Opening:
         for name in [name for name in os.environ if name.startswith("OPENAI_")]:
             del os.environ[name]  # the worker's own: another server, or a key that is none of this study's business
         os.environ.update(self.environment)
-        model = open_model(self.spec, self.arguments, self.base_url, self.patience)
+        model = open_model(self.spec, self.arguments, self.base_url)
         here, worker = self.identity, model.identity
         if here and self.spec.startswith("scripted:"):  # by its whole path there
             worker = replace(worker, model=here.model)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, fields
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ def bound(
             usual = () if field.default is MISSING else field.default  # which says nothing
             free.add(field.name)
             if field.name not in ("out", "prompt", "cache", "no_cache", "update", "price", "budget") and value != usual:
-                held[field.name] = str(value) if value == inf else value  # which JSON has no number for
+                held[field.name] = value
             continue
         name = binds.name or field.name
         held[name] = binds.value(options) if binds.value else value

@@ -107,9 +107,9 @@ class Roles:
         key = (spec, tuple(sorted(arguments.items())), url)
         options = self.options
         if key not in self._opened:
-            model = open_model(spec, arguments, url, options.patience, needs_key=not options.estimate)
+            model = open_model(spec, arguments, url, needs_key=not options.estimate)
             if options.engine == "ray" and not isinstance(spec, InMemory):  # an object of this process stays in it
-                opening = Opening.here(spec, arguments, url, options.patience, model.identity)
+                opening = Opening.here(spec, arguments, url, model.identity)
                 model = OnRay(model, opening, self._cluster)
             self._opened[key] = model
         model = self._opened[key]
