@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from truebench_hf.engine.folder import LEDGER, RunFolder, count_noted, read_info
 from truebench_hf.engine.ledger import Ledger, open_cache
+from truebench_hf.engine.money import Budget, Prices
 from truebench_hf.engine.pool import bounded, outside_loop, progress, run_async
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
@@ -28,8 +29,6 @@ from truebench_hf.report.table import SCORES
 from truebench_hf.study import providers
 from truebench_hf.study.binding import NOTED, Editable, bound, growing, refuse_to_drop
 from truebench_hf.study.estimate import (
-    Prices,
-    RunBudget,
     cost_notes,
     cost_table,
     estimated,
@@ -80,7 +79,7 @@ class Study(Generic[O, T, D, V]):
         self.tell: Callable[[str], None] = untold  # prints the lines of `understood`
         self.ledger: Ledger
         self._cache: Ledger | None = None  # what other folders have asked
-        self._budget: RunBudget | None = None
+        self._budget: Budget | None = None
         self._callers: dict[str, Caller] = {}
         self._first: dict[tuple[str, int], Caller] = {}  # by role and model
         self._judges: dict[Any, CriteriaJudge] = {}
@@ -140,9 +139,8 @@ class Study(Generic[O, T, D, V]):
             if first:
                 self._callers[part] = first.in_role(part)
             else:
-                purse = self._budget.purse(model.spec) if self._budget else None
                 limit = self.roles.concurrency(role)
-                self._callers[part] = Caller(model, self.ledger, part, limit, self._cache, purse)
+                self._callers[part] = Caller(model, self.ledger, part, limit, self._cache, self._budget)
             self._first.setdefault((role, id(model)), self._callers[part])
         return self._callers[part]
 
@@ -184,10 +182,10 @@ class Study(Generic[O, T, D, V]):
         self.ledger = self.folder.ledger
         try:
             self._cache = open_cache(self.options)
-            self.prices = Prices(self.options, self.folder.info.get("prices", {}))
+            self.prices = Prices(self.options.price, self.folder.info.get("prices", {}))
             if self.options.budget is not None:  # see how much of it is left
                 self.prices.look_up(self.roles.opened)
-                self._budget = RunBudget(self.options.budget, self.prices, self.ledger.paid())
+                self._budget = Budget(self.options.budget, self.prices, self.ledger.paid())
             self._tell_understood()
             for line in expected:
                 self.tell(line)
@@ -309,7 +307,7 @@ class Study(Generic[O, T, D, V]):
             self.setup()
             run_async(self._work())
             recalled = from_cache(*self.ledger.recalled())
-            prices = Prices(self.options, read_info(Path(self.options.out)).get("prices", {}))
+            prices = Prices(self.options.price, read_info(Path(self.options.out)).get("prices", {}))
             prices.look_up(self.roles.opened)
             paid = self.ledger.paid()
             parts = dict.fromkeys(part for caller in self._callers.values() for part in caller.parts.items())
