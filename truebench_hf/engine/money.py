@@ -207,7 +207,7 @@ def _price(where: str, input: Any, output: Any, cached: Any = None, *, day: str,
     amounts = (input, output, input if cached is None else cached)
     if not all(isinstance(a, int | float) and not isinstance(a, bool) and 0 <= a < inf for a in amounts):
         raise UserError(f"{where}: prices are numbers from 0 on, dollars per million tokens")
-    return Price(*map(float, amounts), day, source)
+    return Price(float(amounts[0]), float(amounts[1]), float(amounts[2]), day, source)
 
 
 def _amounts(pricing: Any) -> tuple[float, float, float] | None:

@@ -14,9 +14,18 @@ from truebench_hf.engine.money import Price, listed_price, note_unanswered
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy, TryAgain, breaker_of
 from truebench_hf.errors import UserError
 from truebench_hf.models.chat_template import broken_up
-from truebench_hf.models.openai_errors import URLS, Call, meaning, one_line, status_error
 from truebench_hf.models.openai_options import OpenAIOptions, server_of
-from truebench_hf.models.openai_reading import completion, decision, paid_tokens, question_name
+from truebench_hf.models.openai_reading import (
+    URLS,
+    Call,
+    completion,
+    decision,
+    meaning,
+    one_line,
+    paid_tokens,
+    question_name,
+    status_error,
+)
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.providers import Served, provider, providers
 from truebench_hf.text import redaction

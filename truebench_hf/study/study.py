@@ -26,8 +26,6 @@ from truebench_hf.judging.sample_prompts import check_judge_prompts, check_promp
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.report.table import SCORES
-from truebench_hf.study import providers
-from truebench_hf.study.binding import NOTED, Editable, bound, growing, refuse_to_drop
 from truebench_hf.study.estimate import (
     cost_notes,
     cost_table,
@@ -35,10 +33,19 @@ from truebench_hf.study.estimate import (
     local_time,
 )
 from truebench_hf.study.items import Items
-from truebench_hf.study.notes import from_cache, lost_calls, reading_costs, reading_notes, reading_record, reading_table
+from truebench_hf.study.notes import (
+    from_cache,
+    lost_calls,
+    provider_notes,
+    reading_costs,
+    reading_notes,
+    reading_record,
+    reading_table,
+    served_so_far,
+)  # fmt: skip
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome, lines, prepare, write
-from truebench_hf.study.roles import Roles
+from truebench_hf.study.roles import NOTED, Editable, Roles, bound, growing, refuse_to_drop
 from truebench_hf.types import Usage
 
 O = TypeVar("O", bound=FolderOptions)  # noqa: E741
@@ -194,7 +201,7 @@ class Study(Generic[O, T, D, V]):
                 try:
                     done = run_async(self._work())
                 finally:  # however it ends, what the answers told of who gave them is noted
-                    if by_model := providers.served(self.roles, self.folder.info.get("served", {})):
+                    if by_model := served_so_far(self.roles, self.folder.info.get("served", {})):
                         self.folder.note(served=by_model)
             outcome = self._with_notes(self.score(done), len(done))
             notes = list(outcome.notes)
@@ -268,7 +275,7 @@ class Study(Generic[O, T, D, V]):
         if ledger.usage()["now"]:
             self.prices.look_up(self.roles.opened)
         before = [*self._left_out(), *from_cache(*ledger.recalled()), *lost_calls(lost)]
-        behind = [*providers.notes(info["settings"], info.get("served", {})), *reading_notes(costs, callers)]
+        behind = [*provider_notes(info["settings"], info.get("served", {})), *reading_notes(costs, callers)]
         price_notes = cost_notes(spent, self.prices, count)
         known = {**outcome.known, **({"calls_lost": lost} if lost else {}), "reading": record}
         if listed := self.prices.to_json():
