@@ -18,7 +18,7 @@ from truebench_hf.hub.results import check_real, model_of_page
 from truebench_hf.hub.staging import Staged, stage_run
 from truebench_hf.report.sections import percent
 from truebench_hf.results.folder import Results
-from truebench_hf.study.providers import providers
+from truebench_hf.study.notes import providers
 from truebench_hf.text import anonymous
 
 if TYPE_CHECKING:

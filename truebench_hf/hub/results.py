@@ -26,7 +26,7 @@ from truebench_hf.models.loading import EMBEDDED
 from truebench_hf.models.providers import unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.results.folder import Results
-from truebench_hf.study.providers import identities
+from truebench_hf.study.notes import identities
 from truebench_hf.text.terminal import warn
 
 

@@ -88,9 +88,7 @@ class Judges:
         if name.partition(":")[0] in _OURS:  # on a loop of its own, so that its clients outlive an `eval`
             background = Background()
             opening = (name, pairs(options.judge_arg, "judge_arg"), options.judge_base_url)
-            kept = Kept.opened(
-                [opening], options.settings, options.prompts, options.judge_concurrency, options.patience, options
-            )
+            kept = Kept.opened([opening], options.settings, options.prompts, options.judge_concurrency, options)
             try:
                 opened = background.run(kept)
             except BaseException:
