@@ -92,13 +92,7 @@ def add() -> None:
 
 def _study(name: str) -> Callable[..., None]:
     options, study = load(name)
-    return from_options(options, shown(study), _vocabulary if name == "data rules" else None)
-
-
-def _vocabulary() -> str:
-    from truebench_hf.benchmarks.truebench.rules import vocabulary
-
-    return vocabulary()
+    return from_options(options, shown(study))
 
 
 def _function(name: str) -> Callable[..., None]:
