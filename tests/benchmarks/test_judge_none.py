@@ -107,8 +107,8 @@ def test_its_judgments_can_be_published(bench: Bench, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--rules", "off"), "--judge none stands alone"),
-        (("--judge", "smollm2"), "--judge none stands alone"),
+        (("--rules", "off"), "--judge none: what can be counted"),
+        (("--judge", "smollm2"), "--judge none: what can be counted"),
         (("--protocol", "official"), "its judge decides every criterion"),
         (("--judge-arg", "record=x"), "are about --judge; name one"),
     ],

@@ -25,11 +25,11 @@ ROWS, FLEX = "(rows of instructions)", "(judged conversations)"
 _KINDS = {  # who asks, by what run.json says
     "": ("truebench.labels", "RunLabels"),
     "truebench": ("truebench.labels", "RunLabels"),
-    "arbitrate": ("rubric_eval.arbitration.people", "ArbitrationLabels"),
+    "arbitrate": ("rubric_eval.arbitration", "ArbitrationLabels"),
     "criteria-types": ("truebench.criteria_types", "CriteriaLabels"),
-    "criteria-validation": ("truebench.validate", "ValidationLabels"),
-    "criteria-refinement": ("truebench.refine", "RefinementLabels"),
-    FLEX: ("flexbench.agree", "FlexLabels"),
+    "criteria-validation": ("truebench.validation", "ValidationLabels"),
+    "criteria-refinement": ("truebench.refinement", "RefinementLabels"),
+    FLEX: ("flexbench.agreement", "FlexLabels"),
     ROWS: ("tick.annotation", "RowLabels"),
 }
 
@@ -60,7 +60,7 @@ def ask_here(options: LabelOpenOptions, tell: Callable[[str], None] = print) -> 
 
 def _labelling(place: str) -> Labelling:
     """Who asks about this place: `run.json` or the files of a folder tell, and a file holds rows of instructions."""
-    from truebench_hf.benchmarks.flexbench.scores import is_judged
+    from truebench_hf.benchmarks.flexbench.conversations import is_judged
 
     path = Path(place)
     kind = Results.open(path).kind if (path / INFO).is_file() else ROWS

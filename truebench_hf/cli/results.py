@@ -152,7 +152,7 @@ def flex_table(
     out: Page = None,
 ) -> None:
     """`truebench flex study table`."""
-    from truebench_hf.benchmarks.flexbench.tables import table_sections
+    from truebench_hf.benchmarks.flexbench.scores import table_sections
     from truebench_hf.report.console import present
 
     present("FlexEval: tables", table_sections(folders), out)
@@ -164,14 +164,14 @@ def flex_stability(
     out: Page = None,
 ) -> None:
     """`truebench flex study stability`."""
-    from truebench_hf.benchmarks.flexbench.scores import read_judged
-    from truebench_hf.benchmarks.flexbench.stability import stability, stability_sections
+    from truebench_hf.benchmarks.flexbench.agreement import stability
+    from truebench_hf.benchmarks.flexbench.conversations import read_judged
     from truebench_hf.report.console import present
 
     pair = [seed.strip() for seed in seeds.split(",")]
     if len(pair) != 2 or pair[0] == pair[1] or not all(pair):
         raise UserError(f"--seeds {seeds}: give two different seeds, separated by a comma")
-    present("FlexEval: stability", stability_sections(stability(*read_judged(folder), (pair[0], pair[1]))), out)
+    present("FlexEval: stability", stability(*read_judged(folder), (pair[0], pair[1])), out)
 
 
 def flex_agree(
@@ -189,8 +189,8 @@ def flex_agree(
     out: Page = None,
 ) -> None:
     """`truebench flex study agree`."""
-    from truebench_hf.benchmarks.flexbench.agree import agree, agreement_tables, labels_of, read_labels
-    from truebench_hf.benchmarks.flexbench.scores import read_judged
+    from truebench_hf.benchmarks.flexbench.agreement import agree, agreement_tables, labels_of, read_labels
+    from truebench_hf.benchmarks.flexbench.conversations import read_judged
     from truebench_hf.report.console import present
     from truebench_hf.report.labels import FILE
 

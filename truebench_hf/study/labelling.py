@@ -27,9 +27,8 @@ from truebench_hf.report import labels, sheets
 from truebench_hf.report.labels import Annotations, AnnotatorAgreement, Settled
 from truebench_hf.report.sections import Section
 from truebench_hf.report.sheets import Question, SheetAnswer
-from truebench_hf.study import providers
 from truebench_hf.study.items import sample
-from truebench_hf.study.notes import lost_calls, reading_table
+from truebench_hf.study.notes import lost_calls, provider_notes, reading_table
 from truebench_hf.study.outcome import Outcome, write
 
 T = TypeVar("T")
@@ -235,7 +234,7 @@ def written_anew(
     try:
         folder.write_lines(file, map(labels.line, rows))
         info, result = folder.info, outcome(folder)
-        made_with = providers.notes(info["settings"], info.get("served", {}))
+        made_with = provider_notes(info["settings"], info.get("served", {}))
         notes = [*lost_calls(info.get("calls_lost", 0)), *result.notes, *made_with]
         result = replace(result, notes=notes, charts=[*result.charts, *reading_table(info.get("reading", {}))])
         write(folder, result)

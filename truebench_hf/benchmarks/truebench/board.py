@@ -23,8 +23,7 @@ from truebench_hf.prompts import Prompts, names
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.folder import Results
 from truebench_hf.results.report import Report
-from truebench_hf.study.notes import rules_fact
-from truebench_hf.study.providers import identities
+from truebench_hf.study.notes import identities, rules_fact
 from truebench_hf.study.ranking import BoardColumn, Ranking
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import shortened

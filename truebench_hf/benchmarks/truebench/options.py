@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 from truebench_hf.benchmarks.truebench import data as instances
 from truebench_hf.data.logs import TURNS
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.calibrated import read_calibration
-from truebench_hf.judging.judge import BY_PROBABILITY, JUDGE_SAMPLING, JudgeSettings
+from truebench_hf.judging.judge import BY_PROBABILITY, JUDGE_SAMPLING, JudgeSettings, read_calibration
 from truebench_hf.options import NOBODY, Binds, flag, option, role
 from truebench_hf.study.options import (
     PANEL_HELP,
@@ -139,7 +138,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
             raise UserError("name a --judge, or none: then only what can be counted is decided")
         if NOBODY in self.judge and (len(self.judge) > 1 or self.rules != "decide"):
             raise UserError(
-                "--judge none stands alone, and what can be counted decides; leave out --rules and other judges"
+                "--judge none: what can be counted decides, and nobody else; leave out --rules and other judges"
             )
         if len(self.judge) > 1 and self.panel is None:
             raise UserError("several judges go with --panel majority, unanimous or weighted:2,1; name one")
