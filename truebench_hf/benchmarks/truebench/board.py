@@ -95,12 +95,12 @@ def judging_words(settings: Mapping[str, Any]) -> str:
         return ", ".join(f"rules {mode}" for mode in rules_fact(judging).values())
     usual = _flat(json.loads(json.dumps(asdict(JudgeSettings(level=level)))))
     own = _flat(json.loads(json.dumps(judging)))
-    known = {
-        "votes": f"{own.get('votes')} votes", "reasoning": "no reasoning", "calibrator": "calibrated",
-        "max_tokens": f"up to {own.get('max_tokens')} tokens", "band": f"band {' to '.join(map(str, own.get('band') or ()))}",
-    }  # fmt: skip
-    unusual = {name: value for name, value in own.items() if value != usual.get(name)}
-    words = [level, *(known.get(name, f"{name.replace('_', ' ')} {value}") for name, value in unusual.items())]
+    named = {"reasoning": "no reasoning", "calibrator": "calibrated", "votes": f"{own.get('votes')} votes"}
+    words = [level]
+    for name, value in own.items():
+        if value != usual.get(name):
+            numbers = " to ".join(f"{part:.4g}" if isinstance(part, float) else str(part) for part in _listed(value))
+            words.append(named.get(name, f"{name.replace('_', ' ')} {numbers}"))
     if (second := settings.get("cascade_judge")) and second != settings["judge"]:
         words.append(f"then {anonymous.name(second)}")
     shaping = {"revision"}.union(*(facts["options"] for facts in (settings.get("judge_models") or {}).values()))
@@ -144,6 +144,10 @@ def facts(size: float | None, weights: bool | None, licence: str | None) -> dict
     """What is publicly known of a model, as a board's row has it; a size that is not known is left out."""
     known = {"Weights": {True: "open", False: "closed", None: "unknown"}[weights], "Licence": licence or "unknown"}
     return known | ({"Size (B)": f"{size:g}"} if size is not None else {})
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _flat(judging: Mapping[str, Any]) -> dict[str, Any]:
