@@ -304,18 +304,3 @@ def understood(instances: Sequence[Instance]) -> str:
 def benchmark(instance: Instance) -> str | None:
     """Return the benchmark whose conventions judges are told: TRUEBench, where the instance is told as one of it."""
     return BENCHMARK if instance.category in data.CATEGORIES and instance.task else None
-
-
-def run(options: RunOptions) -> Report:
-    """Answer and judge in one pass. Writes the results into `out`. Raises UserError."""
-    return Run(options).run().value
-
-
-def generate(options: GenerateOptions) -> int:
-    """Write only the answers, as the first stage. Returns how many failed."""
-    return Generate(options).run().value
-
-
-def judge(options: JudgeGivenOptions) -> Report:
-    """Judge the answers that `generate` left in the folder, as the second stage."""
-    return JudgeAnswers(options).run().value
