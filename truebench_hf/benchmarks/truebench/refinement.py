@@ -212,8 +212,7 @@ def history_line(version: CriterionVersion) -> dict[str, Any]:
 
 def response_name(judged: Judged) -> str:
     """The id of a response, by which people's labels know it; "" where it is not complete, and nobody was asked."""
-    complete = judged.response.error is None and len(judged.response.answers) == len(judged.instance.turns)
-    return rating.response_id(judged.instance, judged.response) if complete else ""
+    return rating.response_id(judged.instance, judged.response)
 
 
 def open_rows(done: Sequence[Rounds], people: Labels, versions: Sequence[CriterionVersion]) -> list[WorkRow]:
