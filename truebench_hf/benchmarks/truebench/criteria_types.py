@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -34,7 +34,7 @@ from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sections import Matrix
 from truebench_hf.report.sheets import Question
-from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
+from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows, plain
 from truebench_hf.results.folder import Results
 from truebench_hf.study.items import Items
 from truebench_hf.study.labelling import LabelAskOptions, LabelInOptions, Labelling, Taken, written_anew
@@ -204,14 +204,13 @@ def _kappas(frame: DataFrame, seed: int) -> tuple[list[dict[str, Any]], list[str
     directions: `kappa` is the mean of the two. A checklist has its own pass or fail: `kappa` is that of all responses,
     and the halves only show what they are by themselves. Clusters of intervals are the instances.
     """
-    words = {True: "yes", False: "no", None: None}
     half = first_half(frame["id"][frame["gold"].notna()].tolist(), seed)
     lines, reasons = [], []
     for name, part in frame.groupby("type", observed=True):
-        values = [None if value != value else value for value in part["value"]]
-        clusters, gold = part["id"].tolist(), [{"yes": True, "no": False}.get(label) for label in part["gold"]]
+        values = [plain(value) for value in part["value"]]
+        clusters, gold = part["id"].tolist(), [plain(label) for label in part["gold"]]
         sides = ["first" if cluster in half else "second" for cluster in clusters]
-        judged = part.assign(label=[words[p] for p in by_threshold(values, 1)], cluster=clusters, half=sides)
+        judged = part.assign(label=by_threshold(values, 1), cluster=clusters, half=sides)
         (counts,) = agreement(judged, measures=("kappa",)).to_dict("records")
         if name == CHECKLIST:
             halves = agreement(judged, ["half"], measures=("kappa",)).to_dict("records")
@@ -219,8 +218,8 @@ def _kappas(frame: DataFrame, seed: int) -> tuple[list[dict[str, Any]], list[str
         else:
             halved, cells = halved_kappa(values, gold, clusters, half, seed=seed), {}
             kappa = Score(halved.mean, counts["n"], counts["undecided"], halved.interval)
-            for side, direction in zip(("first", "second"), halved.directions, strict=True):
-                cells[side] = Score(direction.kappa.value, direction.kappa.n, 0, direction.interval)
+            for side, direction in (("first", halved.first), ("second", halved.second)):
+                cells[side] = replace(direction.kappa, unscored=0)
                 cells |= {f"{side}_threshold": direction.threshold, f"{side}_chosen_at": direction.chosen_at}
                 reasons += [f"{name}, {side} half: {direction.reason}"] if direction.reason else []
         lines.append({"type": name, "kappa": kappa, "people_undecided": counts["unlabelled"], **cells})
@@ -279,8 +278,9 @@ def saturation(frame: DataFrame) -> Table:
 
     def share(part: DataFrame) -> dict[str, Score]:
         kind = next(iter(part["type"]), CHECKLIST)
-        values = [None if value is None or value != value else value / METHODS[kind].most for value in part["value"]]
-        return {"score": pass_rate(by_threshold(values, 1)) if kind == CHECKLIST else mean_share(values)}
+        values = [None if plain(value) is None else value / METHODS[kind].most for value in part["value"]]
+        passed = [None if value is None else value == 1 for value in values]
+        return {"score": pass_rate(passed) if kind == CHECKLIST else mean_share(values)}
 
     everything = pd.concat([frame.assign(category=""), frame[frame["category"] != ""]])
     everything["category"] = pd.Categorical(everything["category"], list(dict.fromkeys(everything["category"])))
