@@ -20,7 +20,6 @@ from truebench_hf.benchmarks.truebench.ablation import (
     ALWAYS,
     SUBSETS,
     Edit,
-    Edited,
     Validated,
     ablation_frame,
     ablation_tables,
@@ -97,9 +96,7 @@ Said = Sequence[tuple[str, Validation]]
 def validated(table: Said) -> list[Validated]:
     """Made instances with such an edit of their second criterion, and what the validator says of them."""
     return [
-        Validated(
-            Edited(one, Edit.model_validate({"id": one.id, "edit": edit, "turn": 1, "criterion": 2})), {ALL: validation}
-        )
+        Validated(one, Edit.model_validate({"id": one.id, "edit": edit, "turn": 1, "criterion": 2}), {ALL: validation})
         for one, (edit, validation) in zip(instances(len(table)), table, strict=True)
     ]
 
@@ -167,7 +164,7 @@ def test_scores_at_the_edges(table: Said, f1: float | None, why: str) -> None:
 
 def asked_under_all(validation: Validation) -> list[Validated]:
     edited = edited_rows(instances(24), map(Edit.model_validate, edits(24)))
-    return [Validated(row, dict.fromkeys(SUBSETS, validation)) for row in edited]
+    return [Validated(row.instance, row.edit, dict.fromkeys(SUBSETS, validation)) for row in edited]
 
 
 def test_the_papers_rows_stand_beside_ours() -> None:
@@ -395,7 +392,7 @@ def test_the_edits_of_the_release() -> None:
             {some: await validate_instance(schemas, row.instance, prompts, some) for some in ((), ALL)} for row in rows
         ]
         assert all(isinstance(request, ChatRequest) and len(request.messages) == 1 for request in model.prompts)
-        return [Validated(*pair) for pair in zip(rows, made, strict=True)]
+        return [Validated(row.instance, row.edit, said) for row, said in zip(rows, made, strict=True)]
 
     scores = subset_scores(ablation_frame(asyncio.run(said())))
     assert [row["f1"].value for row in scores] == [1, 1, pytest.approx(2 / 3)]
