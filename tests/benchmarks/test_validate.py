@@ -30,7 +30,7 @@ from truebench_hf.benchmarks.truebench.ablation import (
     subset_scores,
 )
 from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.benchmarks.truebench.validation import ValidateCriteriaOptions, validate
+from truebench_hf.benchmarks.truebench.validation import ValidateCriteria, ValidateCriteriaOptions
 from truebench_hf.benchmarks.truebench.validator import (
     ASPECTS,
     Finding,
@@ -282,7 +282,8 @@ def test_instructions_need_no_criteria(tmp_path: Path) -> None:
         tmp_path / "v.json",
         [{"contains": "filed under Editing, Email", "reply": json.dumps(reply | {"verdict": "FAIL"})}],
     )
-    result = validate(ValidateCriteriaOptions(data=data, validator=spec, stage="prompt", out=str(tmp_path / "out")))
+    options = ValidateCriteriaOptions(data=data, validator=spec, stage="prompt", out=str(tmp_path / "out"))
+    result = ValidateCriteria(options).run().value
     counts = {row["what"]: row["instances"] for row in result["instances"].rows}
     assert (counts["domain"], counts["task"], counts["clarity"]) == (0, 0, 1)
     (listed,) = lines(tmp_path / "out" / "worklist.jsonl")
@@ -363,9 +364,9 @@ def test_edits_that_cannot_be_done_are_named(tmp_path: Path, edit: dict[str, Any
 def test_what_it_refuses(tmp_path: Path, options: dict[str, Any], told: str) -> None:
     data = write_jsonl(tmp_path / "d.jsonl", DATA)
     with pytest.raises(UserError, match=told):
-        validate(
+        ValidateCriteria(
             ValidateCriteriaOptions(data=data, validator=rules(tmp_path / "v.json"), out=str(tmp_path / "o"), **options)
-        )
+        ).run()
     assert not (tmp_path / "o").exists()
 
 

@@ -148,11 +148,6 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         )  # fmt: skip
 
 
-def validate(options: ValidateCriteriaOptions) -> dict[str, Table]:
-    """Validate criteria or instructions; `truebench study validate` in Python. Returns the tables. Raises UserError."""
-    return ValidateCriteria(options).run().value
-
-
 def validation_tables(done: Sequence[Validated], looked: Sequence[Kind], work: Sequence[WorkRow]) -> list[Table]:
     """The tables of validated instances; `looked` are the kinds of defects that were looked for, `work` is about each."""
     labels_of = ("FAIL", "PASS", "undecided")
