@@ -546,8 +546,6 @@ def test_a_row_of_an_instance_is_read_as_the_same_instance() -> None:
         ('{"instance": "greet"}', "missing field 'turn'"),
         ('{"instance": "greet", "turn": 1, "criterion": 1, "version": "x"}', "field 'version'"),
         ('{"instance": "other", "turn": 1, "criterion": 1, "text": "x", "round": 1}', "would be dropped"),
-        ('{"instance": "greet", "turn": 1, "criterion": 9, "version": 2, "text": null, "change": "removed", "round": 1}',
-         "do not follow from each other"),
         ("{", "criteria_history.jsonl, line"),
     ],
 )  # fmt: skip

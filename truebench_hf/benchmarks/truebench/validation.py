@@ -118,12 +118,12 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             validate_instance(self.schemas, row.instance, options.prompts, aspects, stage=options.stage, sampling=sampling)
             for aspects in subsets
         ))  # fmt: skip
-        return Validated(row, dict(zip(subsets, validations, strict=True)))
+        return Validated(row.instance, row.edit, dict(zip(subsets, validations, strict=True)))
 
     def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Table]]:
         options = self.options
         work = [
-            finding_row(State.first(row.edited.instance), finding, only_accept=True)
+            finding_row(State.first(row.instance), finding, only_accept=True)
             for row in done
             for finding in row.validation.findings
         ]
@@ -148,26 +148,17 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         )  # fmt: skip
 
 
-def validate(options: ValidateCriteriaOptions) -> dict[str, Table]:
-    """Validate criteria or instructions; `truebench study validate` in Python. Returns the tables. Raises UserError."""
-    return ValidateCriteria(options).run().value
-
-
 def validation_tables(done: Sequence[Validated], looked: Sequence[Kind], work: Sequence[WorkRow]) -> list[Table]:
     """The tables of validated instances; `looked` are the kinds of defects that were looked for, `work` is about each."""
     labels_of = ("FAIL", "PASS", "undecided")
-    counts = Counter[tuple[str, str]](
-        (row.edited.instance.category, row.validation.label or "undecided") for row in done
-    )
+    counts = Counter[tuple[str, str]]((row.instance.category, row.validation.label or "undecided") for row in done)
     categories = [
         {"category": name or "(none)"} | {label: counts[name, label] for label in labels_of}
         for name in dict.fromkeys(name for name, _ in counts)
         if any(name for name, _ in counts)
     ]
     columns = (Column("category", ""), *(Column(name, name, "count") for name in labels_of))
-    unread = [
-        {"id": row.edited.instance.id, "problem": row.validation.problem} for row in done if not row.validation.label
-    ]
+    unread = [{"id": row.instance.id, "problem": row.validation.problem} for row in done if not row.validation.label]
     findings = [
         row.model_dump() | {"now": row.now[:500], "proposal": f"({row.change}) {' / '.join(row.proposal)}"[:500]}
         for row in work[:_LISTED]
@@ -210,7 +201,7 @@ def _counts(done: Sequence[Validated], looked: Sequence[Kind]) -> Table:
 
 def _conversation(row: Validated) -> Conversation:
     """An instance with what was found at each criterion, and what is missing."""
-    instance, validation = row.edited.instance, row.validation
+    instance, validation = row.instance, row.validation
     exchanges = []
     for number, turn in enumerate(instance.turns, 1):
         here = [finding for finding in validation.findings if finding.turn == number]
@@ -246,9 +237,9 @@ def _reason(finding: Finding) -> str:
 def lines(done: Sequence[Validated], known: bool) -> Iterator[dict[str, Any]]:
     """The lines of `validations.jsonl`: one per instance and set of aspects. `known`: the edits are told, too."""
     for row in done:
-        instance = row.edited.instance
+        instance = row.instance
         facts: dict[str, Any] = {name: getattr(instance, name) for name in ("id", "language", "category", "task")}
-        edit = {"edit": row.edited.edit.model_dump(exclude_defaults=True, exclude={"id"})} if known else {}
+        edit = {"edit": row.edit.model_dump(exclude_defaults=True, exclude={"id"})} if known else {}
         for aspects, validation in row.by_aspects.items():
             yield facts | {"aspects": list(aspects)} | edit | {
                 "label": validation.label, "found": {kind: validation.found(kind) for kind in validation.looked},
