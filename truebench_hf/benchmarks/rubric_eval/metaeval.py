@@ -9,7 +9,7 @@ rubric_eval's columns, see `data.py`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -170,6 +170,9 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
 
 
 Key = tuple[str, str]  # a judge or panel, and a paradigm
+Trial = tuple[
+    CriteriaJudge, Item, str, int, dict[str, str]
+]  # who judges what under which paradigm in which draw; its columns
 RowsByKey = dict[Key, list[Row]]  # all verdicts on a response: the first ones, and what perturbs them
 
 
@@ -233,13 +236,27 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
             key = (name, paradigm)
             verdicts = await self._measured(item, key)
             if verdicts is not None:
-                first[key] = verdicts
-                rows[key] = [
-                    *self._rows(item, verdicts, key),
-                    *(await self._reworded(item, key)),
-                    *(await self._attacked(item, key, verdicts)),
-                ]
+                first[key], rows[key] = verdicts, self._rows(item, verdicts, key)
+                trials = list(self._perturbations(item, key, verdicts))
+                answers = await asyncio.gather(*(self._verdicts(*trial[:4]) for trial in trials))
+                for (_, target, *_, columns), perturbed in zip(trials, answers, strict=True):
+                    rows[key] += self._rows(target, perturbed, key, **columns)
             self.step(" ".join(key))
+
+    def _perturbations(self, item: Item, key: Key, first: Sequence[Verdict]) -> Iterator[Trial]:
+        """What is asked behind the first verdicts: other wordings, the first one anew, and attacks on what it said no to."""
+        judges, options = self.perturbed[key], self.options
+        if options.reworded:
+            for draw, how in [*((0, wording) for wording in OTHERS), *enumerate(AGAIN, 1)]:
+                yield judges[how], item, key[1], draw, {"asked": how}
+        target = perturbations.aimed(item, first) if options.attacks else None
+        if target is None:
+            return
+        for attack in perturbations.drawn(item, options.attacks_each, options.seed):
+            columns = {"attack": attack.id, "technique": attack.technique, "attack_language": attack.language}
+            for how, text in ((ATTACKED, attack.on), (NEUTRAL, attack.beside)):
+                hostile = perturbations.appended(target, text(item.case))
+                yield judges[how], hostile, key[1], 0, {"asked": how, **columns}
 
     async def _measured(self, item: Item, key: Key) -> tuple[Verdict, ...] | None:
         """The first verdicts. Not every server takes typed decisions; that must not cost the other paradigms."""
@@ -255,32 +272,6 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
             unasked = isinstance(error, NoDecisions) and self.options.paradigms.strip() == "all"
             self.unmeasured[key] = "" if unasked else str(error)
             return None
-
-    async def _reworded(self, item: Item, key: Key) -> list[Row]:
-        """Verdicts by the other wordings, and fresh ones by the first."""
-        if not self.options.reworded:
-            return []
-        draws = {**dict.fromkeys(OTHERS, 0), **{how: draw for draw, how in enumerate(AGAIN, 1)}}
-        calls = [self._verdicts(self.perturbed[key][how], item, key[1], draw) for how, draw in draws.items()]
-        answers = zip(draws, await asyncio.gather(*calls), strict=True)
-        return [row for how, verdicts in answers for row in self._rows(item, verdicts, key, asked=how)]
-
-    async def _attacked(self, item: Item, key: Key, first: Sequence[Verdict]) -> list[Row]:
-        """Verdicts behind every injection, and behind the neutral text beside it, where the judge had said no."""
-        target = perturbations.aimed(item, first) if self.options.attacks else None
-        if target is None:
-            return []
-        trials = [
-            (how, attack, perturbations.appended(target, text(item.case)))
-            for attack in perturbations.drawn(item, self.options.attacks_each, self.options.seed)
-            for how, text in ((ATTACKED, attack.on), (NEUTRAL, attack.beside))
-        ]
-        calls = [self._verdicts(self.perturbed[key][how], response, key[1]) for how, _, response in trials]
-        rows = []
-        for (how, attack, _), verdicts in zip(trials, await asyncio.gather(*calls), strict=True):
-            columns = {"attack": attack.id, "technique": attack.technique, "attack_language": attack.language}
-            rows += self._rows(target, verdicts, key, asked=how, **columns)
-        return rows
 
     async def _verdicts(self, judge: CriteriaJudge, item: Item, paradigm: str, draw: int = 0) -> tuple[Verdict, ...]:
         """A verdict per row. At checklist level judges see the whole checklist, elsewhere only what has rows."""
