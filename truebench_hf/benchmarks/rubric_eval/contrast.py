@@ -208,8 +208,8 @@ def _pairs(attempts: Sequence[Attempt]) -> Table:
     for name in [name for name, tried in groups.items() if tried or name in paper]:
         sizes = [attempt.size for attempt in groups[name] if attempt.status == "kept" and attempt.size is not None]
         row = {"group": name, "attempts": len(groups[name]), "kept": len(sizes), "paper": paper.get(name)}
-        spread = {"least": min, "median": statistics.median, "most": max} if sizes else {}
-        rows.append(row | {share: measure(sizes) for share, measure in spread.items()})
+        spread = {"least": min(sizes), "median": statistics.median(sizes), "most": max(sizes)} if sizes else {}
+        rows.append(row | spread)
     columns = (
         Column("group", ""), Column("attempts", "attempts", "count"), Column("kept", "kept", "count"),
         Column("paper", "paper: Table 6", "count"), Column("median", "median edit", "number", "Share of the text changed.", digits=1),
