@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.rubric_eval.calibration import CalibrateOptions, Fi
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.cascade import frontier
+from truebench_hf.metrics.choosing import frontier
 from truebench_hf.results.folder import Results
 
 # Ten instructions with two rubrics each: of those the judge gives 0.9, eight are met, of those with 0.7 only two.

@@ -25,7 +25,7 @@ from truebench_hf.judging.judge import (
     read_calibration,
 )
 from truebench_hf.metrics.calibration import Calibrator
-from truebench_hf.metrics.cascade import First, Second, cheapest, curve, frontier
+from truebench_hf.metrics.choosing import First, Second, cheapest, curve, frontier
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel, verdicts

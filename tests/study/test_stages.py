@@ -134,12 +134,6 @@ def test_values_that_no_file_should_hold(made: dict[str, Any], more: dict[str, A
         RunOptions(**(made | more))
 
 
-def test_run_json_is_strict_json(made: dict[str, Any]) -> None:
-    run(RunOptions(**made, patience=float("inf")))
-    text = (Path(made["out"]) / "run.json").read_text(encoding="utf-8")
-    assert json.loads(text, parse_constant=lambda name: pytest.fail(name))["settings"]["patience"] == "inf"
-
-
 def test_rows_of_parquet_and_pandas_are_rows(tmp_path: Path) -> None:
     import pandas
 

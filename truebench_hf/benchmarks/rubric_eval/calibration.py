@@ -19,7 +19,7 @@ from truebench_hf.judging.judge import Calibrated, JudgeSettings, as_json
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics import calibration as fits
 from truebench_hf.metrics.agreement import label_agreement
-from truebench_hf.metrics.cascade import First, Point, Second, cheapest, chosen_labels, curve, frontier
+from truebench_hf.metrics.choosing import First, Point, Second, cheapest, chosen_labels, curve, frontier
 from truebench_hf.models.caller import metered
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report.sections import Axis, Plot, Series, percent
@@ -207,7 +207,7 @@ def measure(
         raise UserError(
             f"--data {options.data}: a calibrator needs probabilities of rubrics that are met and of some that are not"
         )
-    unseen = fits.cross_fit(options.kind, raw, gold, groups, **folds)
+    unseen, decided = fits.cross_fit(options.kind, raw, gold, groups, **folds)
     best = fits.best_threshold(unseen, gold)
     if best is None:
         raise UserError(f"--data {options.data}: cross-fitting needs labels of both kinds in several instructions")
@@ -215,11 +215,11 @@ def measure(
         f"{name}, threshold 0.5": [None if share is None else "yes" if share >= 0.5 else "no" for share in shares]
         for name, shares in (("as given", raw), ("calibrated", unseen))
     }
-    rules["calibrated, fitted threshold"] = fits.cross_labels(options.kind, raw, gold, groups, **folds)
+    rules["calibrated, fitted threshold"] = decided
     if any(row.call for row in rows):
         rules["reasoning judge"] = [row.second for row in rows]
     second = Second([row.second for row in rows], [row.call for row in rows], tokens)
-    points = curve(unseen, gold, first, second, best.value) if tokens else ()
+    points = curve(unseen, gold, first, second, best[0]) if tokens else ()
     seems, choice, worth = cheapest(points), None, None
     if seems:
         labels = chosen_labels(options.kind, raw, gold, groups, first, second, **folds)
@@ -227,7 +227,7 @@ def measure(
         choice = replace(seems, balanced_accuracy=worth.value)
     band = (seems.low, seems.high) if seems and seems.low is not None and seems.high is not None else None
     return Fit(
-        Calibrated(options.judge, calibrator, best.value, band, options.cascade_judge or "", options.rules),
+        Calibrated(options.judge, calibrator, best[0], band, options.cascade_judge or "", options.rules),
         fits.calibration(raw, gold), fits.calibration(unseen, gold),
         {name: label_agreement(gold, labels, groups)["balanced_accuracy"] for name, labels in rules.items()},
         responses, points, choice, worth, _notes(options, rows, calibrator, seems, worth),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.benchmarks.rubric_eval.scores import BOTH, JUDGED, MEAN, PARADIGMS, Row
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 from truebench_hf.metrics.agreement import differences
-from truebench_hf.metrics.panels import panel_worth
-from truebench_hf.metrics.pass_rate import clustered_rate, pass_rate
+from truebench_hf.metrics.comparison import panel_worth
+from truebench_hf.metrics.pass_rate import clustered_rate, mean_share, pass_rate
 from truebench_hf.report.sections import percent
 from truebench_hf.report.table import Column, Table
-from truebench_hf.results.verdicts import mean, unit_means
+from truebench_hf.results.verdicts import unit_means
 from truebench_hf.study.notes import rules_fact
 from truebench_hf.study.ranking import COST, BoardColumn, Ranking
 from truebench_hf.text import anonymous
@@ -144,7 +144,7 @@ def pass_rate_tables(single: DataFrame) -> list[Table]:
         n, judged = shared["item"].nunique(), list[Row]()
         for judge, rows in shared.groupby("judge", observed=True):
             met = (rows["label"] == "yes").to_numpy(dtype=float)
-            pooled, by_instruction = clustered_rate(met.tolist(), rows["cluster"].tolist()), mean(unit_means(met, rows["cluster"]))  # fmt: skip
+            pooled, by_instruction = clustered_rate(met.tolist(), rows["cluster"].tolist()), mean_share(unit_means(met, rows["cluster"]))  # fmt: skip
             judged.append({"paradigm": paradigm, "judge": judge, "pooled": pooled, "by_instruction": by_instruction})
         gold = shared.drop_duplicates("item")["gold"].dropna()
         spans = [[row[name].value for row in judged] for name in ("pooled", "by_instruction")]
