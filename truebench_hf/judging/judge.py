@@ -208,33 +208,15 @@ def prompts_used(settings: JudgeSettings) -> tuple[str, ...]:
 class Calibrated:
     """What `truebench study calibrate` leaves for other runs: a judge's calibrator, and the threshold behind it.
 
-    `band` is the one that pays for a cascade with the reasoning judge `cascade_judge`, if that is known: it pays, or not,
-    by what that one costs and gets right. `rules` says what the judge was told of measurements, and what it was not asked.
+    `band` is the one that pays for a cascade with the reasoning judge it was priced with, if any does. `rules` says what
+    the judge was told of measurements, and what it was not asked.
     """
 
     judge: str
     calibrator: Calibrator
     threshold: float
     band: tuple[float, float] | None = None
-    cascade_judge: str = ""
     rules: str = "off"
-
-    def band_for(self, judge: str) -> tuple[float, float] | None:
-        """Return the band of a cascade with this reasoning judge; None where none was priced, and the usual one will do.
-
-        Raises UserError where another judge was priced, and where no cascade paid.
-        """
-        if self.cascade_judge and self.cascade_judge != judge:
-            raise UserError(
-                f"--calibration has a band that was priced with the cascade judge {self.cascade_judge}, not with {judge}; "
-                "name that one by --cascade-judge, or calibrate with this one"
-            )
-        if self.cascade_judge and self.band is None:
-            raise UserError(
-                f"--calibration found no band that pays for a cascade with {judge}; judge at decision level, or by {judge} "
-                "alone"
-            )
-        return self.band if self.cascade_judge else None
 
 
 def as_json(calibrated: Calibrated, prompts: Prompts) -> dict[str, Any]:
@@ -257,7 +239,7 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
         band = tuple(map(float, content["band"])) if content["band"] else None
         calibrated = Calibrated(
             content["judge"], Calibrator.of_fields(content["calibrator"]), float(content["threshold"]), band,  # type: ignore[arg-type]
-            str(content["cascade_judge"]), content["rules"],
+            content["rules"],
         )  # fmt: skip
         fitted = {name: content[name] for name in ("judge", "content", "rules", "prompts")}
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:

@@ -227,7 +227,7 @@ def measure(
         choice = replace(seems, balanced_accuracy=worth.value)
     band = (seems.low, seems.high) if seems and seems.low is not None and seems.high is not None else None
     return Fit(
-        Calibrated(options.judge, calibrator, best[0], band, options.cascade_judge or "", options.rules),
+        Calibrated(options.judge, calibrator, best[0], band, options.rules),
         fits.calibration(raw, gold), fits.calibration(unseen, gold),
         {name: label_agreement(gold, labels, groups)["balanced_accuracy"] for name, labels in rules.items()},
         responses, points, choice, worth, _notes(options, rows, calibrator, seems, worth),

@@ -213,7 +213,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
             reasoning=self.reasoning,
             structured=self.structured,
             threshold=(fitted.threshold if fitted else 0.5) if threshold is None else threshold,
-            band=fitted.band_for(self.cascade_judge or self.judge[0]) if fitted and level == "cascade" else None,
+            band=fitted.band if fitted and level == "cascade" else None,
             calibrator=fitted.calibrator if fitted else None,
             votes=self.votes,
             rules=self.rules,
