@@ -11,16 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.arbitration import (
-    JUDGES,
-    META,
-    TABLE,
-    panel_specs,
-    read_rows,
-    table_options,
-    table_rows,
-    write_rows,
-)
+from tests.support.arbitration import JUDGES, META, TABLE, panel_specs, read_rows, table_options, table_rows, write_rows
 from tests.support.runs import script
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows

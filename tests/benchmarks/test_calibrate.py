@@ -215,11 +215,7 @@ def test_data_that_cannot_be_calibrated_on_is_refused(tmp_path: Path, change: An
 
 
 @pytest.mark.parametrize(
-    ("more", "shown"),
-    [
-        ({"kind": "plat"}, "did you mean platt"),
-        ({"folds": 1}, "--folds is at least 2"),
-    ],
+    ("more", "shown"), [({"kind": "plat"}, "did you mean platt"), ({"folds": 1}, "--folds is at least 2")]
 )
 def test_options_are_checked(tmp_path: Path, more: dict[str, Any], shown: str) -> None:
     with pytest.raises(UserError, match=shown):
@@ -291,7 +287,7 @@ def test_the_figure_of_what_is_chosen_is_that_of_unseen_instructions(tmp_path: P
 @pytest.mark.parametrize(
     ("more", "shown"),
     [
-        ({"judge_level": "decision", "calibration": "x"}, "truebench study calibrate"),  # no such file
+        ({"judge_level": "decision", "calibration": "x"}, "truebench study calibrate")  # no such file
     ],
 )
 def test_options_that_do_not_go_together_are_refused(more: dict[str, Any], shown: str) -> None:
