@@ -44,10 +44,7 @@ class Panel:
 
     async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
         """Ask every judge, then combine what they say on each criterion."""
-        return self.settle(await asyncio.gather(*(member.verdicts(case) for member in self.members)))
-
-    def settle(self, ballots: Sequence[Sequence[Verdict]]) -> tuple[Verdict, ...]:
-        """The panel's verdicts from those of its members (`ballots`: a row per member, in their order)."""
+        ballots = await asyncio.gather(*(member.verdicts(case) for member in self.members))
         return tuple(combine(votes, self.rule, self.weights) for votes in zip(*ballots, strict=True))
 
 

@@ -184,11 +184,11 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
 
     def items(self) -> Items[Item]:
         usable = data.answered(self.options.data)
-        selection = data.selection(usable, usable.left_out.reasons)
-        chosen = selection.sampled(self.options.limit, self.options.seed)
-        if not any(rubric.label for item in chosen for rubric in item.rubrics):
+        return data.selection(usable, usable.left_out.reasons)
+
+    def check(self) -> None:
+        if not any(rubric.label for item in self.chosen for rubric in item.rubrics):
             raise UserError(f"--data {self.options.data}: no row has a label to measure judges by")
-        return selection
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings(paradigm) for paradigm in self.options.chosen_paradigms]
@@ -290,7 +290,7 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
         return rows
 
     def score(self, done: Sequence[RowsByKey]) -> Outcome[MetaEvaluation]:
-        options, provenance = self.options, self._provenance()
+        options, provenance = self.options, self.provenance
         names, paradigms = [*self.names, *([options.panel_name] if options.panel else [])], list(PARADIGMS)
         measured = [key for key in done[0] if all(key in by_key for by_key in done)]
         measured.sort(key=lambda key: (names.index(key[0]), paradigms.index(key[1])))
@@ -300,9 +300,10 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
         usage = {key: spent[" ".join(key)] for key in measured if " ".join(key) in spent}
         tables, notes = result_tables(frame, options), self._notes()
         by_name = {table.name: table for table in tables}
+        labels = [rubric.label for item in self.chosen for rubric in item.rubrics]
         facts = {
-            "Responses": f"{provenance['responses']} of {provenance['instructions']} instructions",
-            "Rows": f"{provenance['rows']}, labelled yes {provenance['labelled_yes']}, no {provenance['labelled_no']}",
+            "Responses": f"{len(self.chosen)} of {len({item.instruction_id for item in self.chosen})} instructions",
+            "Rows": f"{len(labels)}, labelled yes {labels.count('yes')}, no {labels.count('no')}",
             "Judges": ", ".join(self.names),
             "Votes": options.votes,
             "Judge temperature": str(options.judge_temperature),
@@ -326,17 +327,6 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
             ranking=panels.ranking(by_name, provenance, usage) if measured else None,
             results={"paradigms": kept, **({"reworded": options.wordings} if options.reworded else {})},
         )  # fmt: skip
-
-    def _provenance(self) -> dict[str, Any]:
-        labels = [rubric.label for item in self.chosen for rubric in item.rubrics]
-        return {
-            **self.provenance,
-            "responses": len(self.chosen),
-            "instructions": len({item.instruction_id for item in self.chosen}),
-            "rows": len(labels),
-            "labelled_yes": labels.count("yes"),
-            "labelled_no": labels.count("no"),
-        }
 
     def _notes(self) -> tuple[str, ...]:
         notes, reasons = list[str](), {key: why for key, why in self.unmeasured.items() if why}
