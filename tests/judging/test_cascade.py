@@ -19,7 +19,7 @@ from truebench_hf.judging.judge import (
     Calibrated,
     CriteriaJudge,
     JudgeSettings,
-    as_json,
+    calibration_json,
     prompts_used,
     read_calibration,
 )
@@ -154,7 +154,7 @@ FITTED = Calibrated("scripted:a", Calibrator("platt", 2.0, -0.5), 0.45, (0.3, 0.
 
 
 def test_a_calibration_comes_back_as_it_was(tmp_path: Path) -> None:
-    (tmp_path / "calibration.json").write_text(json.dumps(as_json(FITTED, Prompts())))
+    (tmp_path / "calibration.json").write_text(json.dumps(calibration_json(FITTED, Prompts())))
     assert read_calibration(str(tmp_path / "calibration.json"), "scripted:a", Prompts()) == FITTED
     assert read_calibration(str(tmp_path), "scripted:a", Prompts()) == FITTED, "the folder will do"
 
@@ -170,7 +170,7 @@ def test_a_calibration_comes_back_as_it_was(tmp_path: Path) -> None:
     ],
 )
 def test_a_calibration_that_does_not_fit_is_refused(tmp_path: Path, change: dict[str, Any], shown: str) -> None:
-    (tmp_path / "c.json").write_text(json.dumps(as_json(FITTED, Prompts()) | change))
+    (tmp_path / "c.json").write_text(json.dumps(calibration_json(FITTED, Prompts()) | change))
     with pytest.raises(UserError, match=shown):
         read_calibration(str(tmp_path / "c.json"), "scripted:a", Prompts())
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.judge import Calibrated, JudgeSettings, as_json
+from truebench_hf.judging.judge import Calibrated, JudgeSettings, calibration_json
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics import calibration as fits
 from truebench_hf.metrics.agreement import label_agreement
@@ -180,7 +180,7 @@ class CalibrationStudy(Study[CalibrateOptions, Item, Judged, Fit]):
             notes.append(f"Rows that rules decided, which no judge is calibrated on: {ruled}.")
         return Outcome(
             fit, title=f"Calibration: {fitted.judge}", tables=_result_tables(fit), charts=[reliability(fit)], facts=facts,
-            items={CALIBRATION: as_json(fitted, options.prompts), "rows.jsonl": map(asdict, rows)},
+            items={CALIBRATION: calibration_json(fitted, options.prompts), "rows.jsonl": map(asdict, rows)},
             notes=[*notes, f"Other runs use it by --calibration {Path(options.out) / CALIBRATION}."],
         )  # fmt: skip
 

@@ -20,8 +20,7 @@ from truebench_hf.benchmarks.rubric_eval.scores import FIRST, LINE, PARADIGMS, M
 from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import ServerUnavailable
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings, read_calibration
-from truebench_hf.judging.panel import combine
+from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings, combine, read_calibration
 from truebench_hf.models.protocol import NoDecisions
 from truebench_hf.options import Binds, at_least_one, option, role
 from truebench_hf.prompts import Prompts
