@@ -215,7 +215,7 @@ def test_data_that_cannot_be_calibrated_on_is_refused(tmp_path: Path, change: An
 
 
 @pytest.mark.parametrize(
-    ("more", "shown"), [({"kind": "plat"}, "did you mean platt"), ({"folds": 1}, "--folds is at least 2")]
+    ("more", "shown"), [({"kind": "plat"}, "did you mean platt"), ({"folds": 1}, "--folds 1: must be at least 2")]
 )
 def test_options_are_checked(tmp_path: Path, more: dict[str, Any], shown: str) -> None:
     with pytest.raises(UserError, match=shown):

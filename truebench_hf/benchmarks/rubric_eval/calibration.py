@@ -14,7 +14,7 @@ from pathlib import Path
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.data.rubrics import Item
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Calibrated, JudgeSettings, calibration_json
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics import calibration as fits
@@ -45,21 +45,16 @@ class CalibrateOptions(StudyOptions, ReplyOptions, RuleOptions):
         "set (profbench, healthbench_meta)."
     )
     judge: str = role(help="Decision judge: smollm2, hf:, vllm:, openai: or scripted: spec.", binds=Binds(late=True))
-    kind: str = option("platt", help="Calibrator: temperature, platt, or isotonic (wants some hundred rows).")
-    folds: int = option(5, help="Parts, by instruction, for cross-fitted measures.")
+    kind: str = option(
+        "platt", choices=fits.FITTERS, help="Calibrator: temperature, platt, or isotonic (wants some hundred rows)."
+    )
+    folds: int = option(5, least=2, help="Parts, by instruction, for cross-fitted measures.")
     cascade_judge: str | None = role(
         None, help="Reasoning judge; then the report shows what each cascade costs.", binds=Binds(grows=True, late=True)
     )
     reasoning: bool = option(
         True, binds=_REASONING, help="Whether the reasoning judge gives reasons before its verdicts."
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.kind not in fits.FITTERS:
-            raise unknown("calibrator", self.kind, fits.FITTERS)
-        if self.folds < 2:
-            raise UserError("--folds is at least 2")
 
     @property
     def usual_rules(self) -> str:
