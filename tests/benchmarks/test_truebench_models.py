@@ -17,7 +17,7 @@ from tests.support.runs import Done, command_here, row, run_scores, script, writ
 from truebench_hf.comparing.compare import compare
 from truebench_hf.comparing.leaderboard import leaderboard
 from truebench_hf.comparing.runs import BoardEntry
-from truebench_hf.comparing.scores_of_models import read_scores
+from truebench_hf.comparing.correlate import read_scores
 from truebench_hf.errors import UserError
 from truebench_hf.hub.results import check, model_of_page
 from truebench_hf.hub.staging import stage, stage_run
