@@ -44,7 +44,12 @@ def test_by_hand(tmp_path: Path) -> None:
     (one,) = correlate([ours], [theirs]).pairings
     assert (one.agreement["spearman"].value, one.agreement["kendall"].value) == pytest.approx((0.8, 2 / 3))
     assert (one.line.slope, one.line.intercept, one.line.r2) == pytest.approx((0.8, 0.5, 0.64))
-    assert list(one.points[["rank_x", "rank_y"]].itertuples(name=None)) == [("d", 1, 1), ("c", 2, 2), ("a", 4, 3), ("b", 3, 4)]
+    assert list(one.points[["rank_x", "rank_y"]].itertuples(name=None)) == [
+        ("d", 1, 1),
+        ("c", 2, 2),
+        ("a", 4, 3),
+        ("b", 3, 4),
+    ]
     assert one.only == ((), ("e",))
     assert (one.agreement["spearman"].ci95, one.agreement["kendall"].ci95) == (None, None)
     assert any("fewer than 10 models" in note for note in shown.notes(correlate([ours], [theirs])))

@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 from tests.support.runs import command_here
-from truebench_hf.benchmarks.truebench.labels import population
+from truebench_hf.benchmarks.truebench.correction import sampling_units
 from truebench_hf.benchmarks.truebench.results import read_frames as read_runs_as_frames
-from truebench_hf.benchmarks.truebench.results import read_judged, without_doubles
+from truebench_hf.benchmarks.truebench.results import read_run
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data.judged import Judged, by_instance, sample_name
 from truebench_hf.data.records import judgment_lines
@@ -165,7 +165,8 @@ def test_of_doubles_the_last_counts_at_the_place_of_the_first(drawn: list[Judged
     again = [response(random.Random(1000 + i), i, 1 + i % 2) for i in range(15)]
     once, left_out = frames_of((item, "") for item in [*drawn, *again]).without_doubles()
     assert left_out == 15
-    assert score(once) == score(without_doubles([*drawn, *again])[0]) != score([*drawn, *again])
+    last = {item.key: item for item in [*drawn, *again]}
+    assert score(once) == score(last.values()) != score([*drawn, *again])
 
 
 def test_what_stood_in_a_double_alone_counts_for_nothing() -> None:
@@ -184,7 +185,7 @@ def test_a_stored_run_has_the_scores_of_the_run(drawn: list[Judged], tmp_path: P
     for made in ({}, {"protocol": "official"}, {"judging": {"rules": "decide", "level": "rubric"}}):
         ours, theirs = score(rows, provenance=made), score(drawn, provenance=made)
         assert (ours.scores, ours.unscored) == (theirs.scores, theirs.unscored)
-    assert read_judged(tmp_path / "judgments.jsonl") == drawn, "and the texts are still there for who asks for them"
+    assert read_run(tmp_path / "judgments.jsonl") == drawn, "and the texts are still there for who asks for them"
 
 
 def fat(rows: int, characters: int) -> Iterator[Judged]:
@@ -218,7 +219,7 @@ def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pyt
 def test_what_labels_are_held_against_holds_no_text() -> None:
     responses, characters = 300, 3000
     tracemalloc.start()
-    held = population(fat(responses, characters), "criterion")
+    held = sampling_units(fat(responses, characters), "criterion")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(held) == 4 * responses

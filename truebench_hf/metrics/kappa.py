@@ -1,24 +1,19 @@
-"""Agreement among raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, verbal bands, and raters' skill.
+"""Agreement among raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, and verbal bands.
 
 Cohen's kappa is TRUEBench's measure of judge against human (paper 000, section 5.1), alpha that of TICK among
 annotators (paper 004, Table 6). The values are those of scikit-learn, statsmodels and `krippendorff`;
-kappa is computed here, for all draws of a bootstrap at once. How right raters are where nobody knows the truth follows
-from how far they agree with one another: the one-coin model of Dawid and Skene (1979), by moments. Each rater errs
-independently of the others and of the label, with a rate of their own; then the share of agreeing less that of
-differing answers of two raters is the product of their skills, and of any three raters the skills follow.
+kappa is computed here, for all draws of a bootstrap at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from itertools import combinations
-from math import sqrt
+from collections.abc import Hashable, Sequence
 from typing import Any, Literal
 
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.metrics.binary import Label, is_known, parallel, ratio
+from truebench_hf.metrics.binary import is_known, parallel
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, draws, percentiles
 from truebench_hf.types import Score
 
@@ -131,40 +126,6 @@ def krippendorff_alpha(
             drawn = (np.repeat(table, row[cluster].astype(int), axis=0) for row in times)
             ends = percentiles(np.array([alpha(counts) for counts in drawn if (counts.sum(axis=0) > 0).sum() > 1]))
     return Score(alpha(table) if len(domain) > 1 else None, n, len(ratings) - n, ends)
-
-
-ENOUGH = 30  # questions that two raters have in common: fewer tell too little of a pair
-
-
-def skills(ratings: Sequence[Mapping[str, Label]]) -> dict[str, float]:
-    """The skill of each rater, 1 (never wrong) to 0 (a coin), from a mapping of raters to labels per question.
-
-    1 minus twice the rate of errors. A rater is absent who is in no three of which each two have `ENOUGH` questions in
-    common and agree more often than not.
-    """
-    names = sorted({name for row in ratings for name in row})
-    moments: dict[tuple[str, ...], float] = {}  # of two raters, the share of agreeing less that of differing labels
-    for pair in combinations(names, 2):
-        columns = ((row.get(pair[0]), row.get(pair[1])) for row in ratings)
-        same = [a == b for a, b in columns if a is not None and b is not None]
-        moments[pair] = 2 * sum(same) / len(same) - 1 if len(same) >= ENOUGH else 0.0
-    by_triad: dict[str, list[float]] = {}
-    for triad in combinations(names, 3):
-        a, b, c = (moments[pair] for pair in combinations(triad, 2))  # of (1, 2), (1, 3) and (2, 3)
-        if min(a, b, c) > 0:
-            for name, value in zip(triad, (a * b / c, a * c / b, b * c / a), strict=True):
-                by_triad.setdefault(name, []).append(min(1.0, sqrt(value)))
-    return {name: sum(values) / len(values) for name, values in by_triad.items()}
-
-
-def corrected(moments: Mapping[Hashable, float], skill: Mapping[str, float]) -> float | None:
-    """The skill of somebody else whose agreement with raters is known: `moments` are agreeing less differing shares.
-
-    The least-squares solution over the raters, at most 1; None without a rater of known skill.
-    """
-    known = [(moments[name], share) for name, share in skill.items() if name in moments]
-    value = ratio(sum(moment * share for moment, share in known), sum(share * share for _, share in known))
-    return None if value is None else max(-1.0, min(1.0, value))
 
 
 def _tables(first: Sequence[Hashable | None], second: Sequence[Hashable | None], clusters: Sequence[Hashable]) -> Any:

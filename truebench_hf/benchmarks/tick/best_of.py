@@ -23,13 +23,13 @@ from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.pass_rate import mean_share
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
-from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.options import Binds, option, role
 from truebench_hf.report.sections import Conversation, Conversations, fixed
 from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.text import anonymous
-from truebench_hf.types import Instance, Message, Score, Verdict
+from truebench_hf.types import Instance, Message, Verdict
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -42,7 +42,7 @@ ANSWERS = "answers.jsonl"
 class BestOfOptions(stick.SelfJudgingOptions):
     """How many answers are drawn, and what selects among them."""
 
-    n: int = option(8, binds=Binds(late=True), help="How many answers are drawn per instruction.")
+    n: int = option(8, least=1, binds=Binds(late=True), help="How many answers are drawn per instruction.")
     by: tuple[str, ...] = option(
         (), binds=Binds(grows=True, late=True),
         help="What selects: stick (the model's own checklist; if none is named), direct (its rating from 1 to 5) or reward:REPO_OR_PATH; may "
@@ -58,7 +58,6 @@ class BestOfOptions(stick.SelfJudgingOptions):
         rewards = dict.fromkeys([*(name for name in self.by if name.startswith("reward:")), *self.reward])
         object.__setattr__(self, "reward", tuple(rewards))
         object.__setattr__(self, "by", tuple(dict.fromkeys((*self.by, *rewards))) or (STICK,))
-        at_least_one(self, "n")
         if wrong := [spec for spec in self.reward if not spec.startswith("reward:")]:
             raise UserError(f"--reward {wrong[0]}: a reward model is reward:REPO_OR_PATH")
         for name in self.by:
@@ -302,9 +301,9 @@ def _published(outside: str) -> list[dict[str, Any]]:
         for row in printed:
             score, precision = row[f"{data}/{measure}"] / unit, row[f"{data}/Precision"]
             rows.append({
-                "by": f"{row['Scoring Function']} ({model}, {data})", "outside": Score(score, 0),
-                "precision": None if precision is None else Score(precision, 0),
-                "difference": None if row is printed[0] else Score(score - greedy, 0),
+                "by": f"{row['Scoring Function']} ({model}, {data})", "outside": score,
+                "precision": precision,
+                "difference": None if row is printed[0] else score - greedy,
             })  # fmt: skip
     return rows
 

@@ -53,14 +53,20 @@ PAIRED_NOTE = (
 )
 
 
-def paper_rows(table: str) -> list[dict[str, Any]]:
-    """The rows of one of the paper's tables (1, 2, 3a, 3b, 4 to 8), keyed by column. Raises KeyError for others."""
-    return reports.paper_rows("tick", f"tick_table{table}")
+def paper_rows(table: str, **columns: str) -> list[dict[str, Any]]:
+    """The rows of one of the paper's tables (1, 2, 3a, 3b, 4 to 8), keyed by column, or by ours for those of its
+    `columns` that are named. Raises KeyError for others."""
+    rows = reports.paper_rows("tick", f"tick_table{table}")
+    return [{ours: row[theirs] for ours, theirs in columns.items()} for row in rows] if columns else rows
 
 
 def beside_paper(table: Table, rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The table with rows of the paper below its own, marked as such."""
-    return replace(table, rows=[*table.rows, *({**row, PUBLISHED: True} for row in rows)])
+    """The table with rows of the paper below its own, marked as such; it prints scores without n and intervals."""
+    scores = {column.name for column in table.columns if column.kind == "score"}
+    printed = (
+        {name: Score(value, 0) if name in scores and value is not None else value for name, value in row.items()} for row in rows
+    )  # fmt: skip
+    return replace(table, rows=[*table.rows, *({**row, PUBLISHED: True} for row in printed)])
 
 
 def grouped_table(
