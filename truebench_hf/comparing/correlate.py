@@ -292,7 +292,7 @@ def _scores_of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, c
     settings, kinds, shares = set[str](), set[str](), set[str]()
     for root in folders:
         for folder in runs.below(root, f"{flag} ", ""):
-            if (run := runs.read(folder)) is None:
+            if (run := runs.read_board(folder)) is None:
                 continue
             kinds.add(run.kind)
             main = next(column for column in run.columns if column.name == run.main)
