@@ -15,10 +15,10 @@ import yaml
 
 from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
-from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
+from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
-from truebench_hf.benchmarks.flexbench.simulate import FlexSimulate, SimulateOptions, system_prompt
+from truebench_hf.benchmarks.flexbench.simulate import FlexSimulate, SimulateOptions
 from truebench_hf.benchmarks.flexbench.users import (
     Analysis,
     FlexProfiles,
@@ -347,29 +347,6 @@ def test_profiles_of_ones_own(folder: Path) -> None:
     file.write_text(json.dumps([row | {"mood": "bad"}]))
     with pytest.raises(UserError, match="mood"):
         simulate(folder, profiles=str(file), out=str(folder / "other"))
-
-
-def test_knowledge_reaches_the_assistant(folder: Path) -> None:
-    (folder / "facts.txt").write_text("The limit is 140 euros.", encoding="utf-8")
-    seen: list[str] = []
-
-    def model(messages: Said) -> str:
-        seen.append(messages[0]["content"])
-        return "Hotel?"
-
-    simulate(folder, model, knowledge=str(folder / "facts.txt"), out=str(folder / "out"))
-    assert "The limit is 140 euros." in seen[0]
-    assert len(read_talks(folder / "out" / "conversations.jsonl")) == 5
-    assert system_prompt(HOTEL, "") == HOTEL.instruction
-
-
-def test_the_judge_is_given_what_the_assistant_knew(folder: Path) -> None:
-    (facts := folder / "facts.txt").write_text("The limit is 140 euros.", encoding="utf-8")
-    simulate(folder, knowledge=str(facts))
-    judge = as_spec(lambda messages: json.dumps({"turn": None, "applies": "no", "attempted": None, "correct": None}))
-    with pytest.raises(UserError, match="was simulated with --knowledge, which the judge needs"):
-        FlexScore(FlexScoreOptions(folder=str(folder), judge=judge)).run()
-    assert FlexScore(FlexScoreOptions(folder=str(folder), judge=judge, knowledge=str(facts))).run().incomplete == 0
 
 
 # --- kinds of users out of conversations -----------------------------------------------------------------------------

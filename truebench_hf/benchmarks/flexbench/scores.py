@@ -306,7 +306,7 @@ def ranking(
             columns.append(Column(name, short(dimension.question), "score", about, group=f"{title} by dimension"))
             for row, scores in zip(rows, models, strict=True):
                 row[name] = scores.dimensions[dimension.id][place]
-    settings = ("procedure_sha256", "knowledge_sha256", "judge_models", "judge_level", "prompts", "rules")
+    settings = ("procedure_sha256", "judge_models", "judge_level", "prompts", "rules")
     alike = [provenance.get(name) for name in settings]
     table = Table("ranking", columns, rows)
     return Ranking(table, "coverage", alike, title="FlexBench", unit="Coverage in %", noun="base action")
