@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.answers import Task, given_answers, given_baselines
+from truebench_hf.benchmarks.facts.answers import Task, given_answers
 from truebench_hf.benchmarks.facts.graded import Graded
 from truebench_hf.benchmarks.facts.report import outcome
 from truebench_hf.benchmarks.facts.scores import KIND, VERDICTS, GroundingScores
-from truebench_hf.benchmarks.facts.templates import UNJUDGED, TemplateChoice, chosen_templates, is_file
+from truebench_hf.benchmarks.facts.templates import UNJUDGED, TemplateChoice, chosen_templates
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError, unknown
@@ -79,9 +79,8 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailU
         binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
     )
     baseline: str | None = role(
-        None, help="Who gives the answers that eligibility is measured against: a spec, or a FILE of them (id, answer). "
-        "Without one the data's own baseline answers, else its references.",
-        binds=Binds("baseline", lambda o: None if o.baseline_file else o.baseline), no_model=lambda text: is_file(text),
+        None, help="Who gives the answers that eligibility is measured against: a spec. If not given, the data's column "
+        "baseline, else its references."
     )  # fmt: skip
     template: tuple[str, ...] = option(
         (), panel="Judging", binds=_TEMPLATES,
@@ -114,11 +113,6 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailU
             if holds:
                 raise UserError(message)
         at_least_one(self, "max_tokens")
-
-    @property
-    def baseline_file(self) -> str | None:
-        """The file of baseline answers; None where a model gives them, or the data."""
-        return self.baseline if self.baseline and is_file(self.baseline) else None
 
     @property
     def unjudged(self) -> bool:
@@ -194,9 +188,6 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         items = {task.document: replace(task.item, id=task.document) for task in tasks}
         if options.unjudged:
             return {"name": "none"}, {}
-        if options.baseline_file:
-            texts = given_baselines(options.baseline_file, list(items.values()))
-            return {"name": Path(options.baseline_file).name}, texts
         if options.baseline:
             identity = [asdict(self.roles["baseline"][0].identity), asdict(self.sampling)]
             return {"name": options.baseline, "sha256": digest(canonical(identity))}, {}
@@ -204,8 +195,8 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
             if texts := {document: text for document, item in items.items() if (text := getattr(item, name))}:
                 return {"name": f"the data's {what}"}, texts
         raise UserError(
-            "--baseline is missing: a model or a FILE of answers that eligibility is measured against (the data has none "
-            "of its own), or --eligibility none"
+            "--baseline is missing: a model whose answers eligibility is measured against, or a column baseline of the "
+            "data, or --eligibility none"
         )
 
     def check(self) -> None:
@@ -216,7 +207,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         if any(model.identity == baseline for model in self.roles["model"]) or options.baseline == self.model:
             raise UserError(
                 f"--baseline {options.baseline}: is the model under test, and no answer is its own measure; name another "
-                "model, or a FILE of answers"
+                "model"
             )
 
     def setup(self) -> None:
