@@ -18,7 +18,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Strict, TypeAdapter
 
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.data import MINI, FactsItem, FactsRow, read, with_document
+from truebench_hf.benchmarks.facts.data import MINI, FactsItem, FactsRow, read
 from truebench_hf.data import catalogue, row_files
 from truebench_hf.data.answer_files import Answers, matched, of_model, read_answers
 from truebench_hf.data.judged import as_answered
@@ -91,7 +91,7 @@ def _tasks(item: FactsItem, rows: Sequence[Answers], model: str, file: Path) -> 
         yield Task(item, item.id, response)
     for number, (text, row) in enumerate(different.items(), 1):
         own = item if number == 1 else replace(item, id=f"{item.id}#{number}")
-        if retrieved := read(Record(row.where, row.row), FactsRow).source:
+        if retrieved := read(Record(row.where, row.row), FactsRow, files=False).source:
             source = replace(item.source, document=retrieved.document, passages=retrieved.passages)
             own = replace(own, source=source, length=None)
         yield Task(own, item.id, Response(own.id, model, as_answered(own.instance, [text]), row.thinking[:1]))
@@ -181,8 +181,7 @@ def load_labelled(source: str) -> list[LabelledAnswer]:
 
 def labelled_row(record: Record, number: str = "", folder: Path | None = None) -> LabelledAnswer:
     """One labelled answer; `number` is its id where the row has none. Raises UserError naming the field that is wrong."""
-    record = with_document(record, folder)
-    row = read(record, LabelledRow)
+    row = read(record, LabelledRow, folder)
     item = data.item_of(row, record, number)
     labels = [(part.text, part.grounded) for part in row.sentences] or [
         (text, "no") for text in row.ungrounded_sentences
@@ -194,10 +193,8 @@ def labelled_row(record: Record, number: str = "", folder: Path | None = None) -
                 name = "sentences" if row.sentences else "ungrounded_sentences"
                 raise record.wrong(name, f"has {text[:60]!r}, which does not stand in the answer word for word")
             spans.append(Span(start, start + len(text), label))
-    all_named = bool(row.ungrounded_sentences) or record.row.get("ungrounded_sentences") in (
-        [],
-        "[]",
-    )  # or there are none
+    none_named = record.row.get("ungrounded_sentences") in ([], "[]")
+    all_named = bool(row.ungrounded_sentences) or none_named
     rest: Label | None = "yes" if all_named and not row.sentences else None
     return LabelledAnswer(item.id, item, row.answer, row.accurate, row.eligible, tuple(spans), rest)
 
