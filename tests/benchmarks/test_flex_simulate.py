@@ -279,11 +279,11 @@ def test_clean_profiles_of_all_nine_instructions_pass_and_planted_dimensions_are
 @pytest.mark.parametrize(
     ("prompt", "question", "found", "why"),
     [
-        ("asks whether a hotel is needed for the next trip of theirs", "Is it asked whether a hotel is needed for the next trip of theirs?", True, "a run of eight words"),
-        ("asks whether a hotel is needed", "Is it asked whether a hotel is needed?", False, "six words in common"),
-        ("호텔이 필요한지 물어보는지 확인하고 한도를 말해 주는지 보라", "호텔이 필요한지 물어보는지 확인하고 한도를 두 번 말해 주는지?", False, "Korean is written with blanks: four words in common"),
-        ("助手は宿泊先が必要かどうかを最初に尋ねていますか", "助手は宿泊先が必要かどうかを最初に尋ねていますか？", True, "no blanks: characters count"),
-        ("open [Profile Settings And Everything Else There Is Here] now", "Does it name [Profile Settings And Everything Else There Is Here]?", False, "a name in brackets"),
+        ("A user who asks whether a hotel is needed for the next trip of theirs, and waits.", "Is it asked whether a hotel is needed for the next trip of theirs?", True, "nearly all of it"),
+        ("A user who asks whether a hotel is needed, and then waits for an answer.", "Is it asked whether a hotel is needed for the next trip of theirs?", False, "half of it"),
+        ("호텔이 필요한지 물어보는지 확인하고 한도를 말해 주는지 보는 사용자이다.", "호텔이 필요한지 물어보고 나서 세 번째로 늦게 도착할 때의 절차를 알려 주는지?", False, "Korean: its beginning"),
+        ("この利用者は待つ。助手は宿泊先が必要かどうかを最初に尋ねていますか。", "助手は宿泊先が必要かどうかを最初に尋ねていますか？", True, "Japanese: all of it"),
+        ("open [Profile Settings And Everything Else There Is Here] now, and tell me what that is", "Does it name [Profile Settings And Everything Else There Is Here]?", False, "a name in brackets"),
     ],
 )  # fmt: skip
 def test_what_is_a_leak(prompt: str, question: str, found: bool, why: str) -> None:
