@@ -268,14 +268,14 @@ def rubrichub(form: SetForm, record: Record) -> list[Item]:
 Turns = Iterable[tuple[str, str, Sequence[Criterion], Mapping[str, Any]]]
 
 
-def _by_turn(form: SetForm, name: str, system: Sequence[Message], turns: Turns) -> Iterator[Item]:
+def _by_turn(form: SetForm, record: Record, name: str, system: Sequence[Message], turns: Turns) -> Iterator[Item]:
     """An item for each turn (user, answer, criteria, facts) of a conversation, after the set's own answers to those
     before it; the answer to the turn itself is its example."""
     history = [*system]
     for number, (user, answer, criteria, facts) in enumerate(turns, 1):
         history.append(Message("user", user))
         about = {"turn": number, **facts}
-        yield forms.source_item(form, f"{name}-{number}", history, criteria, example=answer, facts=about)
+        yield item_of(form, record, criteria, name=f"{name}-{number}", messages=history, example=answer, facts=about)
         history.append(Message("assistant", answer))
 
 
@@ -290,7 +290,7 @@ def structflowbench(form: SetForm, record: Record) -> Iterator[Item]:
         user, answer = turn.text("user prompt"), turn.text("assistant answer")
         criteria = [Criterion(part.text("content"), part.text("type")) for part in turn.parts("constraints")]
         turns.append((user, answer, criteria, facts | {"name": turn.text("name")}))
-    return _by_turn(form, f"{form.prefix}-{record.number:03d}", (), turns)
+    return _by_turn(form, record, f"{form.prefix}-{record.number:03d}", (), turns)
 
 
 def sysbench(form: SetForm, record: Record) -> Iterator[Item]:
@@ -319,7 +319,8 @@ def sysbench(form: SetForm, record: Record) -> Iterator[Item]:
         parts = [info.part("criteria", place, value) for place, value in enumerate(objects)]
         criteria = [Criterion(part.text("criteria_content"), part.maybe("criteria_type")) for part in parts]
         turns.append((user, answer, criteria, {"system_id": name, "alignment": info.row.get("alignment")}))
-    return _by_turn(form, f"{form.prefix}-{name}", [Message("system", record.text("system_prompt"))], turns)
+    system = [Message("system", record.text("system_prompt"))]
+    return _by_turn(form, record, f"{form.prefix}-{name}", system, turns)
 
 
 def wildbench(form: SetForm, record: Record) -> list[Item]:
@@ -332,7 +333,7 @@ def wildbench(form: SetForm, record: Record) -> list[Item]:
 PARSERS: dict[str, Callable[[SetForm, Record], Iterable[Item]]] = {
     "advancedif": advancedif, "biggen": biggen, "cfbench": cfbench, "complexbench": complexbench,
     "complexbench_en": complexbench, "healthbench": healthbench, "if_rewardbench": if_rewardbench, "ifbench": ifbench,
-    "infobench": infobench, "judgebench": forms.plain, "multichallenge": multichallenge, "openrubrics": forms.plain,
+    "infobench": infobench, "judgebench": forms.plain, "llmbar": llmbar, "multichallenge": multichallenge, "openrubrics": forms.plain,
     "profbench": profbench, "rar": rar, "rar_without_pitfalls": rar, "rubricbench": forms.plain,
     "rubrichub": rubrichub, "structflowbench": structflowbench, "sysbench": sysbench, "wildbench": wildbench,
 }  # fmt: skip
