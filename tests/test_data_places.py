@@ -154,11 +154,11 @@ def test_a_checkout_of_the_hub(tmp_path: Path) -> None:
     assert ids(told) == IDS, "what the card says goes before names of files"
     other.mkdir()
     (other / "README.md").write_text(CARD.format(name="x", files=files), encoding="utf-8")
-    with pytest.raises(UserError, match="its README.md does not say where the rows are"):
+    with pytest.raises(UserError, match=r"its README.md does not say where the rows are"):
         ids(other)
     two = CARD.format(name="x", files=files).replace("---\n#", "- config_name: y\n  data_files: a.jsonl\n---\n#")
     (told / "README.md").write_text(two, encoding="utf-8")
-    with pytest.raises(UserError, match="does not say where the rows are.*available configs: .'x', 'y'"):
+    with pytest.raises(UserError, match=r"does not say where the rows are.*available configs: .'x', 'y'"):
         ids(told)
 
 

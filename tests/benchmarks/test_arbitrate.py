@@ -247,7 +247,9 @@ def test_nobody_to_answer_is_said_before_anything_is_asked() -> None:
 
 def test_an_answer_that_fails_leaves_the_funnel_unanswered(tmp_path: Path) -> None:
     def source(name: str, prompt: str) -> Item:
-        return item_of(FORM, Record("x", {}), [Criterion("all pass alike")], name=name, messages=[Message("user", prompt)])
+        return item_of(
+            FORM, Record("x", {}), [Criterion("all pass alike")], name=name, messages=[Message("user", prompt)]
+        )
 
     good, bad = source("one", "Fine."), source("two", "This one is broken.")
     assert (good.answered, good.id, good.rubrics[0].id) == (False, "one-r0", "one-r0-c0")

@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,7 +32,8 @@ from truebench_hf.types import Criterion, Instance, Message, Turn
 _PROMPTS, CRITERIA = ("prompt", "messages", "turns", "input"), ("criteria", "rubric", "rubrics", "checklist")
 _SAME = (_PROMPTS, CRITERIA, ("id", "index"), ("task", "sub_category"))  # columns that mean the same
 _OTHERS = ("language", "category", "system", "context", "reference", "history")
-COLUMNS = (*(name for group in _SAME for name in group), *_OTHERS)
+GROUPS = (*_SAME, *((name,) for name in _OTHERS))
+COLUMNS = tuple(chain(*GROUPS))
 _TEXTS, _WEIGHTS = ("text", "criterion", "question", "description", "title"), ("weight", "points")
 CRITERION = (*_TEXTS, *_WEIGHTS, "kind", "condition", "rule")
 MOST = 1e9  # points of a criterion: sums of more than these mean nothing
@@ -96,7 +97,7 @@ def headers(rows: Iterable[Record], columns: Mapping[str, Sequence[str]]) -> Hea
     """The columns of rows by our names. A column that is mapped by hand keeps its name."""
     by_hand = {name for names in columns.values() for name in names}
     others = ({name: value for name, value in record.row.items() if name not in by_hand} for record in rows)
-    return read_headers(others, (*_SAME, *((name,) for name in _OTHERS)), columns)
+    return read_headers(others, GROUPS, columns)
 
 
 def with_criteria(instance: Instance, more: Sequence[Criterion]) -> Instance:
@@ -328,12 +329,14 @@ def _which(record: Record, names: Sequence[str]) -> str | None:
     return present[0] if present else None
 
 
-def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """The row under our names; what is mapped stands in place of all that means the same. Raises UserError on a name
+def renamed(
+    row: Mapping[str, Any], columns: Mapping[str, str], same: Sequence[Sequence[str]] = GROUPS
+) -> dict[str, Any]:
+    """The row under our names; what is mapped stands in place of all that means the `same`. Raises UserError on a name
     that is none of ours."""
     for name in columns:
-        if name not in COLUMNS:
-            raise unknown("column", name, COLUMNS)
-    meant = {name for group in _SAME if set(group) & set(columns) for name in group}
+        if not any(name in group for group in same):
+            raise unknown("column", name, chain(*same))
+    meant = {name for group in same if set(group) & set(columns) for name in group}
     kept = {name: value for name, value in row.items() if name not in meant}
     return kept | {ours: row.get(theirs) for ours, theirs in columns.items()}
