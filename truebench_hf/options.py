@@ -219,8 +219,8 @@ def explained(text: str, *options: type[Any]) -> str:
     return "\n".join([inspect.cleandoc(text), "", *(f"- `{name}`: {help}" for name, help in helps.items())])
 
 
-def as_call(options: type[Any], function: Callable[[Any], T], *by_place: str) -> Callable[..., T]:
-    """Return the function of an options object as one whose parameters are the options, as Python calls it.
+def as_call(name: str, options: type[Any], function: Callable[[Any], T], *by_place: str) -> Callable[..., T]:
+    """Return the function of an options object as one whose parameters are the options, as Python calls it by `name`.
 
     Those of `by_place` may be given by their place.
     """
@@ -230,7 +230,7 @@ def as_call(options: type[Any], function: Callable[[Any], T], *by_place: str) ->
     def call(*args: Any, **kwargs: Any) -> T:
         return function(from_values(options, parameters.bind(*args, **kwargs).arguments))
 
-    call.__name__ = call.__qualname__ = function.__name__
+    call.__name__ = call.__qualname__ = name
     call.__doc__ = explained(function.__doc__ or "", options)
     call.__signature__ = parameters  # type: ignore[attr-defined]
     return call

@@ -19,7 +19,8 @@ from truebench_hf.comparing.leaderboard import leaderboard
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.comparing.scores_of_models import read_scores
 from truebench_hf.errors import UserError
-from truebench_hf.hub.results import check, model_of_page
+from truebench_hf.hub.publish import model_of_page
+from truebench_hf.hub.results import check_results as check
 from truebench_hf.hub.staging import stage, stage_run
 from truebench_hf.space.board.items import RecentItems, story
 from truebench_hf.space.board.store import BoardStore
@@ -322,7 +323,7 @@ def test_a_labelled_run_gets_no_second_model(bench: Bench) -> None:
     sample(str(bench.out), None, ["A"])
     refused = bench.run(bench.first, bench.second)
     assert refused.returncode == 2
-    assert "holds the labels of one model (sample.json)" in refused.stderr
+    assert "holds labels of one model" in refused.stderr
     assert bench.asked("2") == 0, "before anything is asked"
 
 

@@ -121,7 +121,6 @@ class KeptJudgeOptions(CacheOptions):
     base_url: str | None = option(None, help="URL of the OpenAI-compatible server of the judge.")
     judge_arg: tuple[str, ...] = option((), help="Provider options of the judge: a dict.")
     concurrency: int = option(16, help="Requests at a time.")
-    patience: float = option(60.0, help="Seconds for which a server may be away.")
     offline: bool = option(False, help="Ask nobody: rules and the cache decide alone, and the rest is left open.")
 
     def __post_init__(self) -> None:
@@ -130,13 +129,12 @@ class KeptJudgeOptions(CacheOptions):
             raise UserError(f"threshold={self.threshold}: lies between 0 and 1")
         if self.votes < 1 or self.max_tokens < 1 or not 0 <= self.temperature < inf:
             raise UserError("votes and max_tokens are at least 1, temperature at least 0")
-        if self.concurrency < 1 or not self.patience >= 0:
-            raise UserError("concurrency is at least 1, patience at least 0")
+        if self.concurrency < 1:
+            raise UserError("concurrency is at least 1")
 
     def settings(self, spec: str, texts: Prompts) -> JudgeSettings:
         """How the judge of this spec judges, with these prompts."""
-        from truebench_hf.judging.calibrated import read_calibration
-        from truebench_hf.judging.judge import BY_PROBABILITY, JudgeSettings
+        from truebench_hf.judging.judge import BY_PROBABILITY, JudgeSettings, read_calibration
         from truebench_hf.models.protocol import Sampling
 
         level, rules = self.level or ("decision" if spec == "smollm2" else "checklist"), self.rules
@@ -188,7 +186,7 @@ class Judge:
         self._background = Background()
         try:
             self._kept = self._background.run(
-                Kept.opened(models, how, texts, options.concurrency, options.patience, options, options.offline)
+                Kept.opened(models, how, texts, options.concurrency, options, options.offline)
             )
         except BaseException:
             self._background.close()

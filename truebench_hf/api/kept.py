@@ -35,7 +35,7 @@ class Kept:
     @classmethod
     async def opened(
         cls, openings: Sequence[Opening], settings: judging.JudgeSettings, prompts: Prompts, concurrency: int,
-        patience: float, caching: CacheOptions, offline: bool = False,
+        caching: CacheOptions, offline: bool = False,
     ) -> Kept:  # fmt: skip
         """Open the models: a judge, and who gets a cascade's rest; none for rules alone. The cache is closed with them.
 
@@ -43,7 +43,7 @@ class Kept:
         """
         if openings and prompts.replaced:
             check_judge_prompts(settings, prompts)
-        models = [open_model(spec, arguments, url, patience, not offline) for spec, arguments, url in openings]
+        models = [open_model(spec, arguments, url, not offline) for spec, arguments, url in openings]
         ledger, cache = Ledger(Path(":memory:")), open_cache(caching)
         roles = zip(models, ("judge", "cascade"), strict=False)
         callers = [Caller(model, ledger, role, concurrency, cache, ask=not offline) for model, role in roles]

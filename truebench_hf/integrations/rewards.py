@@ -92,7 +92,7 @@ class ChecklistReward:
     the judge is, another one by its environment.
 
     Raises UserError on what the caller can fix: now, and in training on data that cannot be judged, or where a server is
-    away for longer than `patience` seconds.
+    away for longer than `judge_arg={"patience": SECONDS}`, a minute if not given.
     """
 
     def __init__(
@@ -274,7 +274,7 @@ async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]
     spec = as_spec(model)
     caching = from_values(CacheOptions, {name: settings[name] for name in ("cache", "no_cache") if name in settings})
     check_cacheable(caching, [spec])
-    opened = open_model(spec, arguments, url, settings.get("patience", 60.0))
+    opened = open_model(spec, arguments, url)
     ledger, cache = Ledger(Path(":memory:")), open_cache(caching)
     caller = Caller(opened, ledger, "generator", settings.get("concurrency", 16), cache)
     return caller, [ledger, cache] if cache else [ledger]

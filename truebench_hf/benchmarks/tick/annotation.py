@@ -21,14 +21,13 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.checklists import Checklist, read_checklist
 from truebench_hf.metrics.binary import ratio
-from truebench_hf.metrics.kappa import alpha_interval, krippendorff_alpha
+from truebench_hf.metrics.kappa import krippendorff_alpha
 from truebench_hf.metrics.preference import preference_from_ratings
 from truebench_hf.report.labels import Annotations, write_rows
 from truebench_hf.report.sheets import Question, material
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import sample
 from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken
-from truebench_hf.types import Score
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -334,12 +333,8 @@ def annotator_tables(entries: Sequence[ChecklistRow], seed: int = 0) -> list[Tab
         level: Any = "nominal" if len(rows) and rows["what"].iloc[0] == _ANSWERS else "ordinal"
         ratings, clusters = [list(own["value"]) for own in items], [own["cluster"].iloc[0] for own in items]
         values = [float(value == "yes" if isinstance(value, str) else value) for value in rows["value"] if value]
-        agreed = krippendorff_alpha(ratings, level)
-        interval = alpha_interval(ratings, level, clusters=clusters, seed=seed)
-        return {
-            "ratings": len(values), "alpha": Score(agreed.value, agreed.n, agreed.left_out, interval),
-            "mean": ratio(sum(values), len(values)),
-        }  # fmt: skip
+        agreed = krippendorff_alpha(ratings, level, clusters=clusters, seed=seed)
+        return {"ratings": len(values), "alpha": agreed, "mean": ratio(sum(values), len(values))}
 
     frame = rating_frame(entries)
     columns = (

@@ -18,7 +18,7 @@ from truebench_hf.engine.pool import together
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.ratings import rate
-from truebench_hf.metrics import repeated
+from truebench_hf.metrics import votes
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.pass_rate import mean_share
 from truebench_hf.models.asking import SchemaFallback
@@ -192,10 +192,10 @@ class Sampled:
     answers: tuple[SampledAnswer, ...]
     greedy: SampledAnswer
 
-    def selected(self, by: str) -> repeated.Selected:
+    def selected(self, by: str) -> votes.Selected:
         """What a scoring function selects. An answer that there is not is undecided, and so no candidate."""
         inside = [answer.inside[by].score if by in answer.inside else None for answer in self.answers]
-        return repeated.select(inside, [answer.worth for answer in self.answers])
+        return votes.select(inside, [answer.worth for answer in self.answers])
 
     def value(self, by: str) -> tuple[float | None, float | None]:
         """What a way to choose is worth: a scoring function's name, or greedy, random or best.
@@ -204,11 +204,11 @@ class Sampled:
         score; None for greedy, which does not select.
         """
         worth = [answer.worth for answer in self.answers]
-        chance, selected = repeated.select(worth, worth), self.selected(by)
+        chance, selected = votes.select(worth, worth), self.selected(by)
         ways = {
             GREEDY: (self.greedy.worth, None),
             RANDOM: (mean_of(*worth), chance.chance),
-            BEST: (repeated.best(worth), chance.precision),
+            BEST: (votes.best(worth), chance.precision),
         }
         return ways.get(by, (selected.score, selected.precision))
 

@@ -22,8 +22,8 @@ from truebench_hf.judging.checklists import SAMPLING, generate_checklist
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.binary import mean_of, ratio
-from truebench_hf.metrics.correlation import pearson
 from truebench_hf.metrics.pass_rate import checklist_share, clustered_rate
+from truebench_hf.metrics.ranks import correlation as coefficient
 from truebench_hf.metrics.texts import mean_overlap, overlap
 from truebench_hf.metrics.votes import majority, majority_of
 from truebench_hf.options import Binds, option, role
@@ -380,9 +380,12 @@ def _correlated(
     """Pearson's r of two figures of a response; rows are (author, by, run, figure, figure): run by run, then averaged."""
 
     def correlation(rows: DataFrame) -> dict[str, Any]:
-        runs = [pearson(list(map(plain, run["x"])), list(map(plain, run["y"]))) for _, run in rows.groupby("run")]
+        runs = [
+            coefficient(list(map(plain, run["x"])), list(map(plain, run["y"])), "pearson")
+            for _, run in rows.groupby("run")
+        ]
         known = [run.value for run in runs if run.value is not None]
-        return {"r": Score(mean_of(*known), sum(run.n for run in runs), sum(run.left_out for run in runs))}
+        return {"r": Score(mean_of(*known), sum(run.n for run in runs), sum(run.unscored for run in runs))}
 
     frame = frame_of(("author", "by", "run", "x", "y"), rows, {"author": None, "by": None})
     r = Column("r", "Pearson r", "score", unit="", digits=3, parts=("value", "n", "unscored"))

@@ -8,13 +8,10 @@ data has already is left as it is. None of the five papers has this.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-from pydantic import TypeAdapter
 
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.data import instances
@@ -24,7 +21,7 @@ from truebench_hf.judging.rules.extraction import PROMPT, RuleReader
 from truebench_hf.models.asking import Problem
 from truebench_hf.options import Binds, role
 from truebench_hf.report.table import Column, Table
-from truebench_hf.rules import KINDS, stored_text
+from truebench_hf.rules import stored_text
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import ReplyOptions
@@ -135,27 +132,6 @@ def _sorts(result: dict[str, Any]) -> Table:
         for sort, meaning in SORTS.items()
     ]
     return Table("sorts", columns, rows, "What programs can do")
-
-
-def vocabulary() -> str:
-    """Return every kind of rule with what it says, an example, and its fields as a line of JSON schema, in Markdown."""
-    lines = []
-    for kind, model in KINDS.items():
-        schema = TypeAdapter(model).json_schema()
-        properties = schema.get("properties") or schema["$defs"][model.__name__]["properties"]
-        fields = {}
-        for name, field in properties.items():
-            if name == "kind":
-                continue
-            # Without its title, without null where it may be left out, and rules by their name.
-            fields[name] = {key: value for key, value in field.items() if key != "title" and value is not None}
-            for choice in fields[name].pop("anyOf", ()):
-                fields[name] |= choice if choice != {"type": "null"} else {}
-            if "oneOf" in fields[name].get("items", {}):
-                fields[name]["items"] = "a rule"
-        doc = " ".join((model.__doc__ or "").split())
-        lines.append(f"### {kind}\n\n{doc}\n\n    {model.example}\n\nFields: `{json.dumps(fields)}`\n")
-    return "\n".join(lines)
 
 
 def rules(options: RulesOptions) -> dict[str, Any]:

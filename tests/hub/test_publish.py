@@ -1,0 +1,256 @@
+"""A score on a model's page: which runs may claim one, what it says, and that nothing is pushed by halves."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.hub_client import HubClient
+from tests.support.hub_stub import HubStub
+from tests.support.runs import run_scores
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.records import to_row
+from truebench_hf.errors import UserError
+from truebench_hf.hub.layout import PARTS
+from truebench_hf.hub.options import ResultsOptions
+from truebench_hf.hub.publish import entries, page
+from truebench_hf.results.report import score_tables
+from truebench_hf.study.outcome import scores_json
+from truebench_hf.types import Instance, Message, Response, Verdict
+
+REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
+needs_real = pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
+
+
+@functools.cache
+def release_instances() -> list[Instance]:
+    return data.load(str(REAL))
+
+
+@functools.cache
+def release_hash() -> str:
+    return data.data_hash(release_instances())
+
+
+def judged(instance: Instance, answers: int) -> Judged:
+    """An instance whose first `answers` turns were answered, and passed unless its id ends with 7."""
+    label: Any = "no" if instance.id.endswith("7") else "yes"
+    messages = [
+        m
+        for turn in instance.turns[:answers]
+        for m in (Message("user", turn.prompt), Message("assistant", "So be it."))
+    ]
+    verdicts = tuple(
+        tuple(Verdict(c, label if number < answers else None, "") for c in turn.criteria)
+        for number, turn in enumerate(instance.turns)
+    )
+    return Judged(instance, Response(instance.id, "openai:tea", tuple(messages)), verdicts)
+
+
+def write_run(folder: Path, items: Sequence[Judged], **settings: Any) -> Path:
+    """The folder of a finished run over the release."""
+    folder.mkdir()
+    rows = (json.dumps(to_row(item, "openai:judge")) + "\n" for item in items)
+    (folder / "judgments.jsonl").write_text("".join(rows))
+    tables = score_tables({"openai:tea": score(items)})
+    (folder / "scores.json").write_text(json.dumps(scores_json(tables)))
+    made = {"model": "openai:tea", "judge": "openai:judge", "data": "v0.6.1", "judging": {"level": "checklist"}}
+    made |= {"data_sha256": release_hash()}
+    info = {"settings": made | settings, "sessions": [{"finished": "2026-11-01T10:00:00Z"}]}
+    info |= {"tables": {table.name: table.described() for table in tables}}
+    (folder / "run.json").write_text(json.dumps(info))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    instances = release_instances()
+    return write_run(tmp_path_factory.mktemp("release") / "run", [judged(i, len(i.turns)) for i in instances])
+
+
+@needs_real
+@pytest.mark.slow
+def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Path) -> None:
+    client.value("import huggingface_hub as h; print(len(h.create_repo('org/tea')))")
+    arguments = ("publish", "results", release, "--model-repo", "org/tea", "--dataset", "org/truebench@v1")
+    done = client.truebench(*arguments, "--repo-id", "org/results")
+    assert done.returncode == 0, done.stderr
+    assert len(hub.pulls("model", "org/tea")) == 1
+    assert ".eval_results/truebench.yaml" not in hub.files("model", "org/tea")
+    content = hub.files("model", "org/tea", "refs/pr/1")[".eval_results/truebench.yaml"]
+    rows = yaml.safe_load(content)
+    row = rows[0]
+    scores = run_scores(release)
+    assert row["dataset"] == {"id": "org/truebench", "task_id": "all", "revision": "v1"}
+    assert row["value"] == round(100 * scores["overall"]["value"], 2)
+    # All that eval.yaml promises: see test_cards. The whole, each language, each category.
+    assert {row["dataset"]["task_id"] for row in rows} == set(PARTS["v0.6.1"])
+    by_task = {row["dataset"]["task_id"]: row for row in rows}
+    assert by_task["de"]["value"] == round(100 * scores["by_language"]["DE"]["value"], 2)
+    assert by_task["multi_turn"]["value"] == round(100 * scores["by_category"]["Multi-Turn"]["value"], 2)
+    assert f"n={scores['by_language']['DE']['n']};" in by_task["de"]["notes"]
+    assert "evaluation_framework" not in row  # the Hub reads it from the data set's eval.yaml
+    data = json.loads((release / "run.json").read_text())["settings"]["data_sha256"][:12]
+    assert f"judge openai:judge at checklist level; data v0.6.1 (SHA-256 {data}); n=2485; 95% CI" in row["notes"]
+    assert row["source"]["url"].startswith(f"{hub.url}/datasets/org/results/tree/main/runs/")
+    assert row["source"] | {"url": ""} == {"url": "", "name": "Run with all judgments", "org": "org"}
+    assert any(name.endswith("/scores.parquet") for name in hub.files("dataset", "org/results"))
+    parsed = client.value(f"""
+        import json, yaml
+        from huggingface_hub import parse_eval_result_entries
+        entry, *_ = parse_eval_result_entries(yaml.safe_load({content.decode()!r}))
+        print(json.dumps([entry.dataset_id, entry.task_id, entry.value, entry.date]))""")
+    assert parsed[:3] == ["org/truebench", "all", row["value"]]
+    done = client.truebench(*arguments, "--variant", "strict-judge", "--direct")
+    assert done.returncode == 0, done.stderr
+    assert ".eval_results/truebench-strict-judge.yaml" in hub.files("model", "org/tea")
+
+
+@pytest.mark.parametrize(
+    ("run", "dataset", "message"),
+    [
+        ("whole", "org/truebench", "was run over mini; a model page takes a run over the whole of a known release"),
+        ("part", "org/truebench", "was run with --limit"),
+        ("whole", "truebench", "--dataset truebench: write it as ORGANISATION/NAME"),
+        ("whole", "org/a--b", "--dataset org/a--b: Cannot have"),
+        ("whole", "org/truebench@", "ORG/NAME@REVISION"),
+        ("whole", "org/truebench@a b", "ORG/NAME@REVISION"),
+    ],
+)
+def test_what_may_claim_no_score(runs: Path, run: str, dataset: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        entries(runs / run, dataset)
+
+
+def test_a_file_of_ones_own_is_no_release(runs: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(runs / "part", tmp_path / "run")
+    info = json.loads((run / "run.json").read_text())
+    info["settings"] |= {"data": "v0.6.1", "limit": None}  # whatever it is called: its hash tells
+    (run / "run.json").write_text(json.dumps(info))
+    with pytest.raises(UserError, match="over data that is no known release"):
+        entries(run, "org/truebench")
+
+
+@needs_real
+@pytest.mark.slow
+def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_does_not(tmp_path: Path) -> None:
+    instances = release_instances()
+    broken = next(i for i, instance in enumerate(instances) if len(instance.turns) > 1)
+    items = [judged(item, 1 if i == broken else len(item.turns)) for i, item in enumerate(instances)]
+    assert "n=2484, 1 unscored" in str(entries(write_run(tmp_path / "whole", items), "org/truebench")[0].notes)
+    with pytest.raises(UserError, match=r"not over the data that run\.json names"):
+        entries(write_run(tmp_path / "less", items[:-1]), "org/truebench")
+
+
+@pytest.fixture(scope="module")
+def german(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run over the German instances of the release."""
+    chosen = data.select(release_instances(), ["de"], [])
+    items = [judged(i, len(i.turns)) for i in chosen]
+    settings = {"language": ["DE"], "data_sha256": data.data_hash(chosen)}
+    return write_run(tmp_path_factory.mktemp("german") / "run", items, **settings)
+
+
+@needs_real
+def test_a_run_over_a_language_is_published_as_its_task(german: Path, tmp_path: Path) -> None:
+    (only,) = entries(german, "org/truebench")
+    assert (only.task_id, only.value) == ("de", round(100 * score_of(german), 2))
+    assert "n=182;" in str(only.notes)
+    assert list(page(options(german, "Any.Org/TEA"))) == [".eval_results/truebench-de.yaml"]  # beside that of the whole
+    items = [judged(i, len(i.turns)) for i in data.select(release_instances(), ["de", "fr"], [])]
+    both = {"language": ["DE", "FR"], "data_sha256": data.data_hash([item.instance for item in items])}
+    with pytest.raises(UserError, match=r"was run with --language; .* one of its languages or one of its categories"):
+        entries(write_run(tmp_path / "two", items, **both), "org/truebench")
+
+
+def options(run: Path, model_repo: str, force: bool = False) -> ResultsOptions:
+    return ResultsOptions(run=str(run), model_repo=model_repo, dataset="org/truebench", dry_run=True, force=force)
+
+
+@needs_real
+def test_an_entry_points_to_the_branch_that_has_the_run(german: Path) -> None:
+    (on_main,), (on_branch,) = (entries(german, "org/truebench", "org/results", r) for r in (None, "next/one"))
+    assert "/datasets/org/results/tree/main/runs/" in str(on_main.source_url)
+    assert "/datasets/org/results/tree/next%2Fone/runs/" in str(on_branch.source_url)
+
+
+@needs_real
+def test_the_mean_of_several_samples_says_so(tmp_path: Path) -> None:
+    chosen = data.select(release_instances(), ["de"], [])
+    items = [
+        replace(item, response=replace(item.response, sample=sample))
+        for item in (judged(i, len(i.turns)) for i in chosen)
+        for sample in (1, 2)
+    ]
+    settings = {"language": ["DE"], "samples": 2, "data_sha256": data.data_hash(chosen)}
+    (entry,) = entries(write_run(tmp_path / "run", items, **settings), "org/truebench")
+    assert "; mean of 2 samples; n=182;" in str(entry.notes)
+
+
+def score_of(run: Path) -> float:
+    return float(run_scores(run)["overall"]["value"])
+
+
+@needs_real
+def test_the_parts_of_a_release_are_known_by_their_hashes() -> None:
+    every = release_instances()
+    found = {"all": data.data_hash(every)}
+    found |= {data.slug(name): data.data_hash(data.select(every, [name], [])) for name in data.LANGUAGES}
+    found |= {data.slug(name): data.data_hash(data.select(every, [], [name])) for name in data.CATEGORIES}
+    assert {"v0.6.1": found} == PARTS
+
+
+@needs_real
+@pytest.mark.parametrize(
+    ("spec", "repo", "theirs"),
+    [
+        ("openai:tea", "org/tea", True),
+        ("openai:tea", "org/tea-2", False),
+        ("openai:Org/Tea", "org/tea", True),  # the Hub does not tell upper case apart
+        ("openai:org/tea", "other/tea", False),  # somebody's copy of it
+        ("hf:org/tea@refs/pr/1", "org/tea", True),
+        ("hf:/models/checkpoints/tea", "org/tea", True),  # a folder says no more than its name
+        ("smollm2", "HuggingFaceTB/SmolLM2-135M-Instruct", True),
+        ("tea", "org/tea", True),  # the name that --model-name gave
+        ("scripted:tea.json", "org/tea.json", False),
+        ("openai:org/tea:together", "org/tea", True),  # at the router, by a provider
+        ("openai:org/tea:7b", "org/tea", False),
+    ],
+)
+def test_only_a_models_own_runs_go_onto_its_page(
+    german: Path, tmp_path: Path, spec: str, repo: str, theirs: bool
+) -> None:
+    run = shutil.copytree(german, tmp_path / "run")
+    info = json.loads((run / "run.json").read_text())
+    models = {"model": {"provider": "huggingface:together", "model": "org/tea:together"}}
+    (run / "run.json").write_text(json.dumps(info | {"settings": info["settings"] | {"model": spec, "models": models}}))
+    text = (run / "judgments.jsonl").read_text().replace('"openai:tea"', json.dumps(spec))
+    (run / "judgments.jsonl").write_text(text)
+    if theirs:
+        assert page(options(run, repo))
+    else:
+        with pytest.raises(UserError, match=f"{spec.split(':')[-1]}.*add --force") as caught:
+            page(options(run, repo))
+        assert "\n" not in str(caught.value)
+    (content,) = page(options(run, repo, force=True)).values()
+    assert content.startswith("- dataset:")
+
+
+@needs_real
+@pytest.mark.slow
+def test_nothing_is_pushed_where_the_model_is_not_there(hub: HubStub, client: HubClient, release: Path) -> None:
+    both = ("--repo-id", "org/results", "--dataset", "org/truebench", "--model-repo", "org/absent", "--force")
+    done = client.truebench("publish", "results", release, *both)
+    assert done.returncode == 2
+    assert "org/absent: the Hub has no such repository" in done.stderr
+    assert hub.repos == {}

@@ -1,0 +1,113 @@
+"""Verdicts, an improvement and a check of grounding as HTML, each verdict with who gave it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from truebench_hf.benchmarks.facts.graded import marked_by
+from truebench_hf.benchmarks.tick.revision import Rewrite
+from truebench_hf.data.judged import public_verdict
+from truebench_hf.judging.grounding.types import Grounding, Source
+from truebench_hf.judging.rules.deciding import JUDGE
+from truebench_hf.metrics.votes import transitions
+from truebench_hf.report.page import fragment
+from truebench_hf.report.sections import highlighted
+from truebench_hf.space.board import words
+from truebench_hf.space.look import macro
+from truebench_hf.space.visitors import shown_name
+from truebench_hf.text import anonymous
+from truebench_hf.text.differences import difference
+from truebench_hf.types import Verdict
+
+State = Literal["good", "fail", "open"]
+_TEMPLATE = "playground.html.jinja"
+
+
+@dataclass(frozen=True)
+class ShownOutcome:
+    """What verdicts come to: a state for the line, a heading, and the counts behind it."""
+
+    kind: State
+    head: str
+    more: str
+
+
+def outcome(verdicts: Sequence[Verdict], tiny: bool) -> ShownOutcome:
+    """What all verdicts on an answer come to, and how many of them were measured, or guessed by the tiny model."""
+    labels = [verdict.label for verdict in verdicts]
+    met, missed, measured = labels.count("yes"), labels.count("no"), sum(v.judge == JUDGE for v in verdicts)
+    left = len(labels) - met - missed
+    # One failed criterion that was measured settles it; a pass rests on every verdict.
+    settled = [v.judge == JUDGE for v in verdicts if v.label == ("no" if missed else "yes")]
+    sure = any(settled) if missed else all(settled)
+    kind: State = "fail" if missed else "open" if left or not labels else "good"
+    head = {"fail": "The answer fails", "open": "Left open", "good": "The answer passes"}[kind]
+    guess = " by a tiny model's guess" if tiny and not sure and kind != "open" else ""
+    by = [f"{measured} measured"] if measured else []
+    by += [f"{met + missed - measured} a tiny model's guess"] if tiny and met + missed > measured else []
+    parts = [f"{met} of {words.counted(len(labels), 'criterion', 'criteria')} met"]
+    parts += [f"{count} {what}" for count, what in ((missed, "not met"), (left, "not decided")) if count]
+    behind = f" ({', '.join(by)})" if by else ""
+    return ShownOutcome(kind, f"{head}{guess}", f"{', '.join(parts)}{behind}.")
+
+
+def outcome_html(result: ShownOutcome) -> str:
+    """What it comes to, in its colour."""
+    return macro(_TEMPLATE, "head", result)
+
+
+def verdicts_html(verdicts: Sequence[Verdict], waiting: Sequence[str] = (), tiny: bool = False) -> str:
+    """Verdicts as a list under what they come to, once they are all there; criteria still waiting stand behind them."""
+    items = []
+    for verdict in map(public_verdict, verdicts):
+        guess = tiny and verdict.judge != JUDGE
+        text = f"a tiny model's guess: {verdict.reason}" if guess and verdict.label else verdict.reason
+        items.append((verdict, guess, text))
+    head = outcome(verdicts, tiny) if verdicts and not waiting else None
+    return macro(_TEMPLATE, "verdicts", head, items, waiting)
+
+
+def improved_html(
+    old: str, rewrite: Rewrite, before: Sequence[Verdict], after: Sequence[Verdict] = ()
+) -> str:  # fmt: skip
+    """What one step of refinement changed: in the text, and, where there are verdicts on both, in those."""
+    rows = [(was.criterion.text, was.label, now.label) for was, now in zip(before, after, strict=False)]
+    return macro(_TEMPLATE, "improved", difference(old, rewrite.text), turned(before, after), rewrite.plan, rows)
+
+
+def turned(before: Sequence[Verdict], after: Sequence[Verdict]) -> str:
+    """What became of the criteria of one checklist, in a line; "" before all are judged."""
+    if len(before) != len(after):
+        return ""
+    changes = transitions([verdict.label for verdict in before], [verdict.label for verdict in after])
+    open_ = f", {changes.undecided} open on one side" if changes.undecided else ""
+    return f"Criteria: {changes.mended} mended, {changes.broken} broken{open_}"
+
+
+def grounding_html(source: Source, answer: str, grounding: Grounding) -> str:
+    """The answer in pieces, coloured by label, with the passages of the source beside them."""
+    if grounding.template == "decision":  # as the tiny model is asked
+        guesses = (replace(unit, reason=f"a tiny model's guess: {unit.reason}") for unit in grounding.units)
+        grounding = replace(grounding, units=tuple(guesses))
+    return fragment(highlighted(marked_by(shown_name(grounding.judge), source, answer, grounding)))
+
+
+def grounding_outcome(grounding: Grounding) -> ShownOutcome:
+    """What a check of grounding comes to."""
+    units, reason = grounding.units, anonymous.text(grounding.reason)
+    if grounding.accurate and not units:
+        return ShownOutcome("open", "Nothing to check", "No sentence of the answer claims anything.")
+    kind: State = "open" if grounding.accurate is None else "good" if grounding.accurate else "fail"
+    head = {"good": "Grounded", "fail": "Not grounded", "open": "Left open"}[kind]
+    guess = " by a tiny model's guess" if grounding.template == "decision" and kind != "open" else ""
+    more = f"{reason[:1].upper()}{reason[1:]}"
+    if wrong := sum(unit.label in ("unsupported", "contradictory") for unit in units):
+        many = words.counted(len(units), "sentence")
+        more = f"{wrong} of {many} {'is' if wrong == 1 else 'are'} not supported by the document."
+    elif grounding.accurate and len(units) == 1:
+        more = "The one sentence is supported or needs no evidence."
+    elif grounding.accurate:
+        more = f"All {len(units):,} sentences are supported or need no evidence."
+    return ShownOutcome(kind, f"{head}{guess}", more)
