@@ -163,19 +163,13 @@ class SelfJudging(Study[Any, checklists.ChecklistItem, Any, dict[str, Table]]):
         talks = [f"{item.instance.id}: a conversation" for item in loaded.every if item.instance.history]
         if not single:
             raise UserError(f"--data {options.data}: all rows are conversations of several turns, which are left out")
-        turns = [item.instance.turns[0] for item in single]
-        needed = {
-            "drfr": ("criteria", any(turn.criteria for turn in turns)),
-            "exact": ("a reference", any(turn.reference for turn in turns)),
-        }
-        rests_on, is_there = needed.get(options.outside or "", ("", True))
-        if not is_there:
-            raise UserError(
-                f"--outside {options.outside}: no row of --data {options.data} has {rests_on}; give rows that do, or "
-                "another score"
-            )
-        for item, turn in zip(single, turns, strict=True) if options.judged_outside else ():
+        needed = {"drfr": "criteria", "exact": "reference"}.get(options.outside or "")
+        if needed and not any(getattr(item.instance.turns[0], needed) for item in single):
+            what = f"no row of --data {options.data} has {needed}"
+            raise UserError(f"--outside {options.outside}: {what}; give rows that do, or another score")
+        for item in single if options.judged_outside else ():
             seen = {folded(criterion.text) for criterion in item.known.criteria} if item.known else set()
+            turn = item.instance.turns[0]
             if seen and seen <= {folded(criterion.text) for criterion in turn.criteria}:  # all, some, in any order
                 raise UserError(
                     f"--checklists {options.checklists}: the checklist of {item.instance.id} is made of the data's criteria, by "
