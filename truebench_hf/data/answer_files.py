@@ -196,7 +196,6 @@ class Answers:
     thinking: tuple[str, ...] = ()
     row: Mapping[str, Any] = field(default_factory=dict)
     filter: str = ""
-    taken: str = ""  # which columns of other names than ours were read as what
 
 
 def read_answers(path: Path) -> Iterator[Answers]:
@@ -214,12 +213,9 @@ def read_answers(path: Path) -> Iterator[Answers]:
             return
         file = RowFile.at(path)
         tabular = file.form in (".csv", ".tsv", ".xlsx")  # a table cannot tell an empty answer from none
-        for place, record in enumerate(sound(file.entries())):
+        for record in sound(file.entries()):
             row = {name: text or None for name, text in record.row.items()} if tabular else record.row
-            answers = of_row(row, record.where)
-            if place == 0 and answers.taken:
-                warn(f"Note: {path}: read {answers.taken}.")
-            yield answers
+            yield of_row(row, record.where)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
 
@@ -251,20 +247,17 @@ def of_row(row: Any, where: str) -> Answers:
     prompts = _texts(value.get(name) for name in _prompts())
     prompts += tuple(message.content for message in chat.messages if message.role == "user")
     thinking = next((value[name] for name in _THINKING if value.get(name)), ())
-    model, taken = value.get("model") or chat.model, []
+    model = value.get("model") or chat.model
     answers: str | tuple[str | None, ...] | None
     if chat.messages and chat.messages[-1].role == "assistant":  # a log
         answers = _by_turn([(message.role, message.content) for message in chat.messages])
     elif field := field or next((names[name] for name in _CHATS if name in names), None):
         answers = _answers(row[field], where, field)
-        prompt = next((names[name] for name in _prompts() if name in names), None)
-        taken += [f"{field!r} as response"] * (field not in (*words("answers"), *_CHATS))
-        taken += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _prompts())
     else:
         others = ", ".join((*words("answers"), *_CHATS)[1:])
         raise UserError(f"{where}: missing field 'response' (or {others}); {Record(where, row).there}")
     model = model if isinstance(model, str) and model else None
-    return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row, taken=", ".join(taken))
+    return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row)
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -56,10 +56,6 @@ class InstructionOptions(DataOptions):
         logs = getattr(self, "logs", None)  # they hold instructions, too
         if not logs and (self.data is None) == (self.instruction is None):
             raise UserError("give either --data or --instruction")
-        if self.instruction is not None and not self.instruction.strip():
-            raise UserError("--instruction is blank; give a text")
-        if (self.column or self.criteria_separator) and self.data is None and not logs:
-            raise UserError("--column and --criteria-separator are about --data, and there is none")
 
 
 @dataclass(frozen=True, kw_only=True)

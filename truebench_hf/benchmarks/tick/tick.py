@@ -116,8 +116,6 @@ class TickOptions(
             raise UserError("--logs holds answers; leave out --model and --samples")
         if not self.logs and not self.model:
             raise UserError("name at least one --model, or --logs with answers that are there already")
-        if self.model_name and not self.logs:
-            raise UserError("--model-name goes with --logs")
         super().__post_init__()
 
 
