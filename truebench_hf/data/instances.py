@@ -22,9 +22,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from truebench_hf.data.headers import Headers, read_headers
 from truebench_hf.data.row_formats import read_text
-from truebench_hf.data.rows import MaybeText, Name, Record, Row, Text, holds, named
+from truebench_hf.data.rows import Headers, MaybeText, Name, Record, Row, Text, holds, named, read_headers
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
@@ -54,7 +53,7 @@ def of_rows(
 
     With `judged` every instance needs a criterion in one of its turns at least; with `repeated` an instance may stand
     in several rows, as it does beside several responses to it. An id that is absent is a hash of what is asked, so that
-    it stays where rows come and go. Columns may have likely names in any case (see `headers`), which a note tells.
+    it stays where rows come and go. Columns may have likely names in any case (see `rows.read_headers`), which a note tells.
     Raises UserError naming the row and the field that is wrong.
     """
     rows, by_hand = list(records), columns or {}

@@ -24,10 +24,9 @@ from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.scoring import FILES, GradedResponse, judged, results
 from truebench_hf.data.answer_files import of_model, of_row, read_answers, responses_by_model
-from truebench_hf.data.headers import words
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.logs import read_logs
-from truebench_hf.data.rows import Record, fold
+from truebench_hf.data.rows import Record, fold, words
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
