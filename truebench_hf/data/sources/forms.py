@@ -130,7 +130,7 @@ def paired(form: SetForm, record: Record, criteria: Sequence[Criterion], name: s
     for which, column in form.pair.items():
         preferred = {} if better is None else {"preferred": which == better}
         labels: list[Label] = ["yes" if which == better else "no"] if form.labelled else []
-        answer = {"response": record.text(column), "response_id": f"{name}-{which}", "labels": labels}
+        answer: dict[str, Any] = {"response": record.text(column), "response_id": f"{name}-{which}", "labels": labels}
         items.append(item_of(form, record, criteria, name=name, facts=preferred | facts, **answer))
     return items
 
