@@ -247,10 +247,9 @@ class Categories(Study[CategoriesOptions, SortedQuestion, SortedQuestion, dict[s
         tables = [*against, count_table(done, names), *rate_table(done, names)]
         ranking = None
         if against:  # by F1, among those that sorted the same questions by the same categories
-            rows = [{**row, "data": str(self.provenance["data"])} for row in against[0].rows]
-            drawn = Table("", [*against[0].columns, Column("data", "Data")], rows)
+            title, facts = "TICK: categories of questions", {"Data": str(self.provenance["data"])}
             alike = [self.provenance["data_sha256"], self.provenance["categories"]]
-            ranking = Ranking(drawn, "f1", alike, title="TICK: categories of questions", unit="F1 in %")
+            ranking = Ranking(against[0], "f1", alike, title=title, unit="F1 in %", facts=facts)
         return Outcome(
             {table.name: table for table in tables}, title="TICK: what checklists ask for", tables=tables,
             items={LINES: [question.row for question in done]}, notes=notes, incomplete=len(unread),

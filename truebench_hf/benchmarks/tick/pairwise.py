@@ -301,11 +301,12 @@ def _ranking(tables: Sequence[Table], provenance: Mapping[str, Any]) -> Ranking:
     named = {table.name: table for table in tables}
     facts = {"Data": str(provenance["data"]), **rules_fact(provenance)}
     rows = {
-        (row["judge"], row["protocol"]): {**row, **facts, "WPLD": _AGREEMENT[-1].texts(row["wpld"])[0]}
+        (row["judge"], row["protocol"]): {**row, "WPLD": _AGREEMENT[-1].texts(row["wpld"])[0]}
         for row in named["scores"].rows if not row.get(PUBLISHED)
     }  # fmt: skip
     columns = [*_KEYS, Column("accuracy", "Accuracy", "score"), Column("ties", "Ties", "score")]
     columns += group_columns(rows, named.get("subsets"), "subset", "accuracy", "Subsets")
-    columns += [Column(name, name) for name in ("WPLD", *facts)]
+    columns.append(Column("WPLD", "WPLD"))
     alike, table = [provenance["data_sha256"], provenance.get("rules", "off")], Table("", columns, list(rows.values()))
-    return Ranking(table, "accuracy", alike, title="Pairwise judges", unit="Agreement with people in %")
+    unit = "Agreement with people in %"
+    return Ranking(table, "accuracy", alike, title="Pairwise judges", unit=unit, facts=facts)

@@ -27,7 +27,7 @@ from truebench_hf.models.spec import family
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report.sections import Conversation, Exchange, as_counted
 from truebench_hf.report.sections import Outcome as Mark
-from truebench_hf.report.table import Column, Table
+from truebench_hf.report.table import Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import LabellingOptions
@@ -264,12 +264,8 @@ class SelfJudging(Study[Any, checklists.ChecklistItem, Any, dict[str, Table]]):
             "Score": OUTSIDE_NAMES[options.outside] if options.outside else "own score",
             **({"Judge": options.outside_judge} if options.outside_judge else {}), **facts,
         }  # fmt: skip
-        columns = [*table.columns, *(Column(name, name) for name in facts)]
-        rows, alike = (
-            [{**facts, **row} for row in table.rows],
-            [instances, judge, [] if options.outside else [options.model]],
-        )
-        return Ranking(Table("", columns, rows), by, alike, title=table.title, unit=table.note)
+        alike = [instances, judge, [] if options.outside else [options.model]]
+        return Ranking(table, by, alike, title=table.title, unit=table.note, facts=facts)
 
     def notes(self, cut: int, *, scored: bool = True) -> list[str]:
         """What a reader has to know: `cut` answers were cut off; `scored` is whether the model has scores of its own."""
