@@ -164,10 +164,10 @@ def _pearson(procedure: Procedure, experts: Labels, others: Labels) -> dict[str,
             )
             for labels in (experts, others)
         ])  # fmt: skip
-    correlations = {
-        name: correlation(*([getattr(pair[side], name) for pair in scores] for side in (0, 1)), "pearson")
-        for name in PAPERS
-    }
+    correlations = {}
+    for name in PAPERS:
+        by_experts, by_others = ([getattr(pair[side], name) for pair in scores] for side in (0, 1))
+        correlations[name] = correlation(by_experts, by_others, "pearson")
     return {name: result.value if result.n > 2 else None for name, result in correlations.items()}
 
 
