@@ -51,9 +51,7 @@ def given_responses(
         name, entries = "responses", list(responses)
         if entries and all(isinstance(entry, str | list | tuple | None) for entry in entries):
             if len(entries) != len(instances):
-                raise UserError(
-                    f"responses: {len(entries)} for {len(instances)} instances; give one for each, None where none is"
-                )
+                raise UserError(f"responses: {len(entries)} for {len(instances)} instances; give one for each, or None")
             pairs = zip(instances, entries, strict=True)
             entries = [{"id": instance.id, "response": entry} for instance, entry in pairs if entry is not None]
         rows = [of_row(row, f"response {number}") for number, row in enumerate(entries)]
@@ -137,17 +135,13 @@ def matched(prompts: Mapping[str, Sequence[str]], rows: Sequence[Answers], name:
         elif len(alike) > 1:
             raise UserError(f"{row.where}: its prompt is that of instances {' and '.join(alike)}; give their ids")
         elif named and not alike:
-            raise UserError(
-                f"{row.where}: has the id of instance {named}, and another prompt; give the data it answers"
-            )
+            raise UserError(f"{row.where}: has the id of instance {named}, and another prompt; give its own data")
         else:
             (own.setdefault(alike[0], []) if alike else strange).append(row)
     first = f" (the first: {strange[0].where}, id {strange[0].id})" if strange else ""
     if not own:
-        raise UserError(
-            f"{name}: none of its {len(rows)} responses is to an instance of the data{first}; give the --data that was "
-            "answered, and rows with its ids or, where it has none, with its prompts"
-        )
+        what = f"none of its {len(rows)} responses is to an instance of the data{first}"
+        raise UserError(f"{name}: {what}; give the --data that was answered, and rows with its ids or prompts")
     if strange:
         warn(f"{name}: {len(strange)} of {len(rows)} responses are to no instance of the data and left out{first}")
     return own

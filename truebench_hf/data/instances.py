@@ -75,12 +75,11 @@ def of_rows(
         record = replace(record, row=row)
         instance = with_criteria(of_row(record, "", separator, names if len(names) > 1 else []), more)
         if judged and not any(turn.criteria for turn in instance.turns):
-            raise UserError(
-                f"{record.where}: has no criteria, and {record.there}; give 'criteria' (a list, or one a line), name their "
-                "column by --column criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from "
-                "a prompt in the playground of `truebench space`; what it is asked: `truebench study prompts "
-                "generate_checklist --source`)"
+            remedy = (
+                "give 'criteria' (a list, or one a line), --column criteria=COLUMN, or --criteria FILE for all rows"
             )
+            draft = "a model drafts some: `truebench study checklist generate`"
+            raise UserError(f"{record.where}: has no criteria, and {record.there}; {remedy} ({draft})")
         if instance.id in seen and not (repeated and instance == instances[instance.id]):
             if name := id_of(record, ""):
                 raise UserError(f"{record.where}: id {name} stands twice (first at {seen[name]}); remove one")
@@ -114,17 +113,14 @@ def of_row(record: Record, number: str = "", separator: str = "", criteria: Sequ
     """
     form = _which(record, _PROMPTS)
     if form is None:
-        raise UserError(
-            f"{record.where}: has no prompt; give 'prompt', 'messages' or 'turns', or name the column of the prompt by "
-            f"--column prompt=COLUMN; {record.there}"
-        )
+        remedy = "give 'prompt', 'messages' or 'turns', or --column prompt=COLUMN"
+        raise UserError(f"{record.where}: has no prompt; {remedy}; {record.there}")
     system, history = record.maybe("system"), record.messages("history") if record.row.get("history") else ()
     if form == "messages" or (form == "prompt" and isinstance(record.row[form], list)):
         own, before, prompt = _conversation(record, form)
         if (own and system) or (before and history):
-            raise record.wrong(
-                form, f"tells what {'system' if own and system else 'history'!r} tells too; leave out one"
-            )
+            twice = "system" if own and system else "history"
+            raise record.wrong(form, f"tells what {twice!r} tells too; leave out one")
         system, history, turns = own or system, before or history, [Turn(prompt, ())]
     elif form == "prompt" or (form == "input" and not str(record.row[form]).lstrip().startswith("[")):
         turns = [Turn(record.text(form), ())]

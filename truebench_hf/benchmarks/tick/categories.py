@@ -201,9 +201,7 @@ class Categories(Study[CategoriesOptions, SortedQuestion, SortedQuestion, dict[s
         if not questions:
             raise UserError(f"--data {self.options.data}: holds no checklist")
         if self.options.model is None and not any(question.gold is not None for question in questions):
-            raise UserError(
-                f"--data {self.options.data}: nobody sorted its questions by these categories; name a --model"
-            )
+            raise UserError(f"--data {self.options.data}: nobody sorted its questions so; name a --model")
         rows = {entry.id: digest(canonical(dict(entry.row))) for entry in self.entries}
         return Items(
             questions, lambda question: f"{question.entry.id} {question.checklist.id} {question.index + 1}",

@@ -211,9 +211,7 @@ def load_pairs(data: str, columns: Mapping[str, str] | None = None) -> tuple[lis
 def _llmbar(path: str) -> tuple[list[Pair], list[str]]:
     """The pairs of LLMBar, from a clone of its repository, as its two outputs come from the reader of rubric sources."""
     if not path:
-        raise UserError(
-            "--data llmbar: name the folder, as llmbar:FOLDER, e.g. Dataset/LLMBar in a clone of princeton-nlp/LLMBar"
-        )
+        raise UserError("--data llmbar: name the folder, as llmbar:FOLDER, of a clone of princeton-nlp/LLMBar")
     source = sources.read("llmbar", path)
     pairs = []
     for first, second in zip(source[::2], source[1::2], strict=True):

@@ -102,9 +102,7 @@ class SelfJudgingOptions(checklists.InstructionOptions, checklists.ChecklistOpti
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.judged_outside and not self.outside_judge:
-            raise UserError(
-                f"--outside {self.outside} needs an --outside-judge: the model's own eyes are the inside score"
-            )
+            raise UserError(f"--outside {self.outside} needs an --outside-judge")
         if self.outside_judge and not self.judged_outside:
             raise UserError("--outside-judge goes with --outside drfr or rating")
 
@@ -171,10 +169,8 @@ class SelfJudging(Study[Any, checklists.ChecklistItem, Any, dict[str, Table]]):
             seen = {folded(criterion.text) for criterion in item.known.criteria} if item.known else set()
             turn = item.instance.turns[0]
             if seen and seen <= {folded(criterion.text) for criterion in turn.criteria}:  # all, some, in any order
-                raise UserError(
-                    f"--checklists {options.checklists}: the checklist of {item.instance.id} is made of the data's criteria, by "
-                    f"which --outside {options.outside} scores; the model must not see it: leave it out"
-                )
+                fault = f"the checklist of {item.instance.id} is made of the criteria that score outside"
+                raise UserError(f"--checklists {options.checklists}: {fault}; the model must not see it: leave it out")
         if not self.by_checklist or all(item.known for item in single):
             self.unasked = {"generator"}  # nobody writes checklists: how they would be says nothing
         return replace(loaded, every=single, left_out=(*loaded.left_out, *talks))

@@ -94,9 +94,7 @@ class Validate(Study[ValidateOptions, ChecklistRow, Validated, dict[str, Table]]
         entries, options = load_entries(self.options.data, left_out), self.options
         self.generators, self.judges = numbered(options.generator), numbered(options.judge)
         if not (options.generator or any(len(entry.checklists) > 1 or entry.answers for entry in entries)):
-            raise UserError(
-                f"--data {options.data}: no row has another checklist than the chosen one, or answers; name a --generator"
-            )
+            raise UserError(f"--data {options.data}: no row has another checklist, or answers; name a --generator")
         taken = {record.author for entry in entries for record in entry.checklists} & set(self.generators)
         taken |= {record.judge for entry in entries for record in entry.judgments} & set(self.judges)
         if taken:
