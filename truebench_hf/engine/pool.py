@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from typing import Any, Generic, TypeVar
 
-from truebench_hf.text.terminal import console, how_many, printable, warn
+from truebench_hf.text.terminal import how_many, printable, warn
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -221,25 +221,14 @@ def progress(
     """
     ipython = sys.modules.get("IPython")
     in_notebook = getattr(ipython.get_ipython() if ipython else None, "kernel", None) is not None
-    display = _bars if sys.stderr.isatty() else _widgets if in_notebook else None
-    with display(totals) if display else _lines(totals, clock, ended or threading.Event()) as step:
+    is_watched = sys.stderr.isatty() or in_notebook
+    with _bars(totals) if is_watched else _lines(totals, clock, ended or threading.Event()) as step:
         yield step
 
 
 @contextmanager
 def _bars(totals: Mapping[str, int]) -> Iterator[Step]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    title = TextColumn("{task.description:>10}", markup=False)
-    columns = (title, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(sys.stderr), refresh_per_second=4) as bars:
-        tasks = {name: bars.add_task(printable(name), total=total) for name, total in totals.items()}
-        yield lambda name: bars.advance(tasks[name])
-
-
-@contextmanager
-def _widgets(totals: Mapping[str, int]) -> Iterator[Step]:
-    """Bars of ipywidgets; where those are not installed, of characters."""
+    """Bars of the terminal, or of ipywidgets; where those are not installed, of characters."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # advice to install them
         from tqdm.auto import tqdm
