@@ -9,16 +9,14 @@ import time
 import warnings
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager, suppress
-from contextvars import ContextVar, copy_context
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from typing import Any, Generic, TypeVar
 
 from truebench_hf.text.terminal import how_many, printable, warn
 
 T = TypeVar("T")
 R = TypeVar("R")
-_STOPPABLE: ContextVar[list[tuple[Any, Any]]] = ContextVar("_STOPPABLE")  # (loop, task) of all that runs
 Q = TypeVar("Q")
 A = TypeVar("A")
 
@@ -67,40 +65,21 @@ async def together(works: Iterable[Awaitable[R]]) -> list[R]:
 
 
 def run_async(work: Coroutine[Any, Any, R]) -> R:
-    """Run a coroutine as `asyncio.run` does; within `outside_loop` an interrupt of the caller's thread cancels it."""
+    """Run a coroutine as `asyncio.run` does, beside a loop that runs already in notebooks.
 
-    async def main() -> R:
-        _STOPPABLE.get([]).append((asyncio.get_running_loop(), asyncio.current_task()))
-        return await work
-
-    return asyncio.run(main())
-
-
-def outside_loop(work: Callable[[], R]) -> R:
-    """Return `work()`, done in a thread of its own where this one runs an event loop already, as notebooks do.
-
-    Ctrl-C there cancels what `run_async` runs, waits until it has put its things away, and raises Stopped.
+    Ctrl-C cancels it there, waits until it has put its things away, and raises Stopped.
     """
-    in_notebook = True
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        in_notebook = False
-    if not in_notebook:
-        return work()
-    tasks: list[tuple[Any, Any]] = []
-    context = copy_context()
-    context.run(_STOPPABLE.set, tasks)
-    with ThreadPoolExecutor(1) as thread:
-        future = thread.submit(context.run, work)
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            for loop, task in tasks:
-                with suppress(RuntimeError):  # closed meanwhile
-                    loop.call_soon_threadsafe(task.cancel)
-            wait([future])
-            raise Stopped from None
+        return asyncio.run(work)
+    background = Background()
+    try:
+        return background.run(work)
+    except KeyboardInterrupt:
+        raise Stopped from None
+    finally:
+        background.close()
 
 
 class Stopped(KeyboardInterrupt):
