@@ -190,25 +190,18 @@ class Holder:
     def __init__(self, opening: Opening, calls: int) -> None:
         self._opening = opening
         self._model: ChatModel | None = None
-        self._worked: set[type] = set()  # the kinds of requests that were ever answered
-        self._useless: dict[type, UserError] = {}
         self._slots = asyncio.Semaphore(calls)
 
     async def answer(self, request: ChatRequest | DecisionRequest) -> Reply:
         """Return what the provider answers, or how it failed."""
-        kind, lost = type(request), unanswered()
+        lost = unanswered()
         reply: tuple[str, Any]
         try:
             async with Slot(self._slots):  # given back while the call waits for its next try
-                if useless := self._useless.get(kind):
-                    raise useless
                 self._model = self._model or self._opening.open()
                 ask: Any = self._model.decide if isinstance(request, DecisionRequest) else self._model.complete
                 reply = "answer", await ask(request)
-                self._worked.add(kind)
         except Exception as error:
-            if isinstance(error, UserError) and kind not in self._worked:
-                self._useless[kind] = error  # weights that cannot be loaded are not tried again for every request
             failure = next((name for name, raised in _RAISED.items() if isinstance(error, raised)), "bug")
             text = traceback.format_exc() if failure == "bug" else str(error)  # of a bug, for where the study runs
             reply = failure, redaction.error(text)
