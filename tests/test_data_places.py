@@ -13,13 +13,12 @@ import pytest
 from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.facts import data as facts
 from truebench_hf.benchmarks.facts.answers import load_labelled as labelled
-from truebench_hf.benchmarks.flexbench.build import instructions
-from truebench_hf.benchmarks.flexbench.decomposition import read_human, read_ours
+from truebench_hf.benchmarks.flexbench.procedure import decompositions, instructions, procedures_of
 from truebench_hf.benchmarks.rubric_eval import data as rubrics
 from truebench_hf.benchmarks.tick.checklists import InstructionOptions, load_records
-from truebench_hf.benchmarks.tick.entries import load_entries
 from truebench_hf.benchmarks.tick.pairs import load_pairs
 from truebench_hf.benchmarks.truebench import data as truebench
+from truebench_hf.data.checklist_rows import load_entries
 from truebench_hf.data.row_files import downloaded, one_split, splits
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
@@ -48,7 +47,7 @@ READERS: dict[str, tuple[str, Callable[[str], list[Any]]]] = {
     "checklist validate": ("checklists_mini", lambda data: [entry.id for entry in load_entries(data)]),
     "pairwise": ("checklists_mini", lambda data: [pair.id for pair in load_pairs(data)[0]]),
     "flex build": ("flexbench", lambda data: [one.instruction for one in instructions(data)[0]]),
-    "flex decompose": ("flexbench", lambda data: [read_human(data)[0], read_ours([data])]),
+    "flex decompose": ("flexbench", lambda data: [decompositions(data)[0], procedures_of([data])]),
 }
 
 
@@ -154,11 +153,11 @@ def test_a_checkout_of_the_hub(tmp_path: Path) -> None:
     assert ids(told) == IDS, "what the card says goes before names of files"
     other.mkdir()
     (other / "README.md").write_text(CARD.format(name="x", files=files), encoding="utf-8")
-    with pytest.raises(UserError, match=r"holds none of the files that its README.md names, .*deep"):
+    with pytest.raises(UserError, match=r"its README\.md does not say where the rows are"):
         ids(other)
     two = CARD.format(name="x", files=files).replace("---\n#", "- config_name: y\n  data_files: a.jsonl\n---\n#")
     (told / "README.md").write_text(two, encoding="utf-8")
-    with pytest.raises(UserError, match="has the configurations x, y; give the files of one of them"):
+    with pytest.raises(UserError, match=r"does not say where the rows are.*available configs: .'x', 'y'"):
         ids(told)
 
 

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from tests.support.runs import row
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
+from truebench_hf.benchmarks.truebench.correction import read_labels, results, units
 from truebench_hf.benchmarks.truebench.data import data_hash, load
-from truebench_hf.benchmarks.truebench.labels import read_labels, units
-from truebench_hf.benchmarks.truebench.labels import to_row as label_row
-from truebench_hf.benchmarks.truebench.results import read_judged, read_responses, results
+from truebench_hf.benchmarks.truebench.results import read_responses, read_run
 from truebench_hf.data import jsonl
 from truebench_hf.data.instances import of_row
 from truebench_hf.data.judged import Judged
@@ -30,6 +29,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import public_judgments
 from truebench_hf.hub.submission import validate
 from truebench_hf.report import sheets
+from truebench_hf.report.labels import Annotations, adjudicate
+from truebench_hf.report.labels import line as label_line
 from truebench_hf.report.sections import guard, unguard
 from truebench_hf.results.folder import Results
 from truebench_hf.study.outcome import Outcome, write
@@ -94,17 +95,15 @@ def test_any_text_comes_back_from_the_files_of_a_run(tmp_path_factory: pytest.Te
     folder = RunFolder(str(out), {"model": "m", "judge": "j", "data_sha256": data_hash([instance])})
     write(folder, Outcome(0, items={RESPONSES: response_lines([(instance, response)])}))
     write(folder, results(folder, [judged]))
-    label = {"label": "yes", "how": "single", "label_source": "human"}
-    label |= {"annotations": [{"annotator": text, "label": "yes"}]}
-    judge, drawn = {"judge": text, "judging": "h"}, {"unit": "instance", "stratum": text, "weight": 1.0}
-    labels = [label_row(unit, judge, drawn, label) for unit in units([judged])]
-    folder.write_lines("labels.jsonl", (json.dumps(line, ensure_ascii=False) + "\n" for line in labels))
+    answers = {unit.id: {text: "yes"} for unit in units([judged])}
+    labels = adjudicate(Annotations(answers, dict.fromkeys(answers, ("yes", "no")))).rows
+    folder.write_lines("labels.jsonl", map(label_line, labels))
     folder.ledger.close()
 
     assert read_responses(out) == [(instance, response)]
-    (again,) = read_judged(out)
+    (again,) = read_run(out)
     assert again == judged
-    assert read_labels(out / "labels.jsonl") == labels
+    assert read_labels(out)[0] == labels
     file = out / "judgments.jsonl"
     assert validate(file).judged[0].response == response
     assert [item.name for item in Results(folder.path, {}).judged()] == ["1"]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.support.runs import write_jsonl
-from truebench_hf.benchmarks.rubric_eval.arbitration.validation import read_trusted
 from truebench_hf.benchmarks.rubric_eval.data import items
 from truebench_hf.benchmarks.rubric_eval.data import load as rubric_rows
+from truebench_hf.benchmarks.rubric_eval.funnel import read_trusted
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.data.row_files import splits
 from truebench_hf.data.rows import Record
@@ -33,7 +33,7 @@ def test_every_reader_of_labels_takes_the_same(tmp_path: Path, value: Any, wante
     row = ROW | {"label": value}
     assert items([row])[0].rubrics[0].label == wanted
     path = write_jsonl(tmp_path / "rows.jsonl", [row, ROW | {"id": "other", "label": "no"}])
-    found = read_trusted(path).labels.get(ROW["id"])
+    found = read_trusted(path).get(ROW["id"])
     assert (found and found[0]) == wanted
     if wanted:
         assert published(Record("here", row))["label"] == wanted

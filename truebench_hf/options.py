@@ -12,10 +12,11 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar, TypeVar
 
 from truebench_hf.arguments import in_python
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, unknown
 
 T = TypeVar("T")
 NOBODY = "none"  # in place of a spec, where a role may be left to nobody
@@ -51,15 +52,18 @@ def option(
     panel: str = "",
     rare: bool = False,
     flag: str = "",
+    choices: Collection[str] = (),
+    least: int | None = None,
 ) -> Any:
     """A field of an options class, with the text that `--help` shows; an `argument` is given by its place.
 
     `panel` is the heading it stands under there, where that is not the `PANEL` of its class. A `rare` one is shown by
-    `--help-all` alone. `flag` is its name on the command line, where that is not the field's.
+    `--help-all` alone. `flag` is its name on the command line, where that is not the field's. A value that is none of
+    the `choices`, if there are any, or below the `least` number is refused.
     """
     facts = {
         "help": help, "argument": argument, "binds": Binds() if binds is True else binds or None, "panel": panel,
-        "rare": rare, "flag": flag,
+        "rare": rare, "flag": flag, "choices": choices, "least": least,
     }  # fmt: skip
     if isinstance(default, list | tuple) and not default:
         return dataclasses.field(default_factory=tuple, metadata=facts)
@@ -110,6 +114,12 @@ class Options:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             if str(field.type).startswith("tuple") and isinstance(value := getattr(self, field.name), str):
                 object.__setattr__(self, field.name, (value,))
+            if (least := field.metadata.get("least")) is not None:
+                at_least(least, self, field.name)
+            values, choices = getattr(self, field.name), field.metadata.get("choices")
+            for value in (values if isinstance(values, tuple) else (values,)) if choices else ():
+                if value is not None and value not in choices:
+                    raise unknown(field.name.replace("_", " "), value, choices)
 
 
 def _is_role(field: Any) -> bool:
@@ -133,9 +143,14 @@ def flag(name: str) -> str:
 
 def at_least_one(options: Any, *names: str) -> None:
     """Raise UserError where one of these options is below 1."""
+    at_least(1, options, *names)
+
+
+def at_least(least: int, options: Any, *names: str) -> None:
+    """Raise UserError where one of these options is below this number, or endless."""
     for name in names:
-        if (value := getattr(options, name)) is not None and value < 1:
-            raise UserError(f"{flag(name)} {value}: must be at least 1")
+        if (value := getattr(options, name)) is not None and not least <= value < inf:
+            raise UserError(f"{flag(name)} {value}: must be at least {least}")
 
 
 def from_values(options: type[T], values: Mapping[str, Any]) -> T:

@@ -19,7 +19,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, script
 from truebench_hf import Criterion, Judge, Judgment, UserError, judge
 from truebench_hf.data.judged import Case
-from truebench_hf.judging.calibrated import Calibrated, as_json
+from truebench_hf.judging.judge import Calibrated, as_json
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.scripted import verdicts
 from truebench_hf.prompts import Prompts

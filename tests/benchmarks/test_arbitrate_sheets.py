@@ -16,9 +16,8 @@ from tests.support.arbitration import (
 )
 from tests.support.tables import row_of
 from truebench_hf.api.labels import ask_people, take_labels
-from truebench_hf.benchmarks.rubric_eval.arbitration.people import ArbitrationLabels
-from truebench_hf.benchmarks.rubric_eval.arbitration.study import arbitrate
-from truebench_hf.benchmarks.rubric_eval.arbitration.validation import read_trusted
+from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrationLabels, arbitrate
+from truebench_hf.benchmarks.rubric_eval.funnel import read_trusted
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.study.labelling import LabelInOptions, LabelOutOptions
@@ -76,7 +75,7 @@ def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
     ):
         assert text in shown, text
     human = out / "human.jsonl"
-    assert len(read_trusted(str(human)).labels) == 5, "the open one is no label; the rest may validate a run"
+    assert len(read_trusted(str(human))) == 5, "the open one is no label; the rest may validate a run"
     again = arbitrate(table_options(tmp_path, reference=str(human)))
     assert again["reference"].rows[0]["rubrics"] == 5
 

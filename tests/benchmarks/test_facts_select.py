@@ -12,8 +12,7 @@ from tests.support import tiny_classifier
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import answers as rows
 from truebench_hf.benchmarks.facts.select_template import Selection, SelectOptions, SelectTemplate
-from truebench_hf.benchmarks.facts.selection import fitted
-from truebench_hf.benchmarks.facts.templates import TemplateChoice, read_choices
+from truebench_hf.benchmarks.facts.templates import TemplateChoice, fitted, read_choices
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 
@@ -209,7 +208,6 @@ def test_one_question_without_labels_is_left_out_and_said(tmp_path: Path) -> Non
         ({"template": ("json5",)}, "json5"),
         ({"eligibility": ("none",)}, "unknown eligibility"),
         ({"folds": 1}, "--folds is at least 2"),
-        ({"kind": "plat"}, "did you mean platt"),
         ({"judge": ()}, "name a --judge"),
     ],
 )
@@ -273,13 +271,13 @@ def test_the_cut_of_a_classifier() -> None:
     """Fitted on all answers; the labels are those of cuts that had not seen the document."""
     shares = [0.95 if row % 2 else 0.7 for row in range(40)]
     gold: list[Any] = ["yes" if row % 2 else "no" for row in range(40)]
-    found = fitted("platt", shares, gold, [row // 2 for row in range(40)], folds=5, seed=0)
+    found = fitted(shares, gold, [row // 2 for row in range(40)], folds=5, seed=0)
     assert found is not None
     assert found.labels == tuple(gold)
     assert found.cut.share(0.7) < found.cut.threshold <= found.cut.share(0.95)  # 0.5 would have called all supported
-    assert fitted("platt", shares, ["yes"] * 40, range(40), folds=5, seed=0) is None  # one kind of answer
-    assert fitted("platt", [None] * 40, gold, range(40), folds=5, seed=0) is None  # no probability
-    assert fitted("platt", [], [], [], folds=5, seed=0) is None
+    assert fitted(shares, ["yes"] * 40, range(40), folds=5, seed=0) is None  # one kind of answer
+    assert fitted([None] * 40, gold, range(40), folds=5, seed=0) is None  # no probability
+    assert fitted([], [], [], folds=5, seed=0) is None
 
 
 def test_sentences_are_held_against_their_labels(tmp_path: Path) -> None:

@@ -14,11 +14,9 @@ import scipy.stats
 from typer.testing import CliRunner
 
 from tests.support.runs import write_jsonl
-from truebench_hf.benchmarks.flexbench.agree import agree, labels_of, read_labels
-from truebench_hf.benchmarks.flexbench.conversations import Talk
+from truebench_hf.benchmarks.flexbench.agreement import agree, labels_of, read_labels, stability
+from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, Talk, read_judged
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
-from truebench_hf.benchmarks.flexbench.scores import JudgedConversation, read_judged
-from truebench_hf.benchmarks.flexbench.stability import stability
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import DimensionFacts
@@ -81,12 +79,14 @@ def test_two_corpora_are_compared_by_hand() -> None:
     # Achievement 0.8, 0.5, 0.4 in the first, 0.7, 0.3, 0.5 in the second: errors 0.1, 0.2, 0.1; the last two change places.
     rows = [*corpus("a", "0", 8), *corpus("b", "0", 5), *corpus("c", "0", 4)]
     rows += [*corpus("a", "1", 7), *corpus("b", "1", 3), *corpus("c", "1", 5), *corpus("alone", "1", 5)]
-    found = stability(TWO, rows, ("0", "1"))
-    assert list(found.scores["achievement"]) == ["a", "b", "c"]
-    assert found.errors["achievement"] == pytest.approx((0.4 / 3, 0.1 / 3**0.5))
-    assert found.errors["coverage"] == (0.0, 0.0)
-    assert found.crossed == {"coverage": (), "achievement": (("b", "c"),)}
-    assert found.alone == ("alone",), "said, not dropped in silence"
+    found: list[Any] = [*stability(TWO, rows, ("0", "1"))]
+    scores, errors = found[:2]
+    assert [row["model"] for row in scores.rows if row["measure"] == "Achievement"] == ["a", "b", "c"]
+    coverage, achievement = errors.rows[:2]
+    assert (achievement["error"], achievement["deviation"]) == pytest.approx((0.4 / 3, 0.1 / 3**0.5))
+    assert (coverage["error"], coverage["deviation"]) == (0.0, 0.0)
+    assert (coverage["crossed"], achievement["crossed"]) == ("none", "b and c")
+    assert errors.note == "Not compared, since judged with one seed alone: alone.", "said, not dropped in silence"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,8 @@ def test_two_corpora_are_compared_by_hand() -> None:
     ],
 )
 def test_few_models(rows: list[JudgedConversation], errors: Any, why: str) -> None:
-    assert stability(TWO, rows, ("0", "1")).errors["achievement"] == errors, why
+    table: Any = stability(TWO, rows, ("0", "1"))[1]
+    assert (table.rows[1]["error"], table.rows[1]["deviation"]) == errors, why
 
 
 def test_seeds_that_are_not_there_are_named() -> None:
@@ -152,7 +153,7 @@ def test_the_built_in_conversations_agree_with_their_own_verdicts(tmp_path: Path
         ]
         experts = read_labels([write_jsonl(tmp_path / f"{name}.jsonl", mine)], known)
         found = agree(procedure, experts, labels_of(known))
-        assert (found.micro.value, found.macro) == (1.0, 1.0)
+        assert (found.micro.value, found.macro.value) == (1.0, 1.0)
         counted += found.micro.n
     assert counted == 166
 
@@ -165,7 +166,7 @@ def test_accuracies_and_correlation_by_hand() -> None:
         judge += corpus(model, "0", right + wrong)
     found = agree(TWO, labels_of(experts), labels_of(judge))
     assert {model: score.value for model, score in found.by_model.items()} == {"a": 0.95, "b": 1.0, "c": 0.8}
-    assert (found.micro.value, found.macro) == (pytest.approx(55 / 60), pytest.approx(2.75 / 3))
+    assert (found.micro.value, found.macro.value) == (pytest.approx(55 / 60), pytest.approx(2.75 / 3))
     assert found.pearson["achievement"] == pytest.approx(scipy.stats.pearsonr([8, 5, 2], [9, 5, 6]).statistic)
     assert found.pearson["coverage"] is None, "all are covered: nothing to correlate"
 

@@ -15,26 +15,27 @@ from typer.testing import CliRunner
 from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench import decompose
-from truebench_hf.benchmarks.flexbench.build import FlexBuild, FlexBuildOptions, instructions
+from truebench_hf.benchmarks.flexbench.build import FlexBuild, FlexBuildOptions
 from truebench_hf.benchmarks.flexbench.decompose import (
     CRITERIA,
-    Compared,
     DecomposeOptions,
     FlexDecompose,
+    Pair,
     Preferences,
-    tally,
-)
-from truebench_hf.benchmarks.flexbench.decomposition import (
-    Decomposition,
-    QuestionPair,
-    left_over,
     match,
-    read_human,
-    read_ours,
-    similarities,
-    summary,
-)  # fmt: skip
-from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
+    tally,
+    with_partners,
+)
+from truebench_hf.benchmarks.flexbench.procedure import (
+    Dimension,
+    Procedure,
+    as_yaml,
+    asking,
+    built_in,
+    decompositions,
+    instructions,
+    procedures_of,
+)
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 
@@ -53,8 +54,8 @@ def by_letters(texts: Sequence[str]) -> Any:
     return counts / np.linalg.norm(counts, axis=1, keepdims=True)
 
 
-def pair(human: Sequence[str], ours: Sequence[str], name: str = "one") -> QuestionPair:
-    return QuestionPair(Decomposition(name, "Point.", tuple(human)), Decomposition(name, "Point.", tuple(ours)))
+def pair(human: Sequence[str], ours: Sequence[str], name: str = "one") -> Pair:
+    return asking(name, "Point.", human), asking(name, "Point.", ours)
 
 
 # --- similarity ------------------------------------------------------------------------------------------------------
@@ -62,26 +63,21 @@ def pair(human: Sequence[str], ours: Sequence[str], name: str = "one") -> Questi
 
 def test_partners_by_hand_made_vectors() -> None:
     one, two = pair(["north a", "near b"], ["north c", "east d", "far e"]), pair(["east f"], ["north g"], "two")
-    first, second = similarities([one, two], by_hand)
+    first, second = with_partners([one, two], by_hand)
     # near to north 0.8, to far 0.8 * 0.6 + 0.6 * 0.8 = 0.96; so both alignments agree here.
-    assert [(p.human, p.ours) for p in first.nearest] == [(0, 0), (1, 2)]
-    assert [p.measures["cosine"] for p in first.nearest] == pytest.approx([1.0, 0.96])
+    assert first.nearest == first.one_to_one == [(0, 0), (1, 2)]
+    assert [first.likeness[pair]["cosine"] for pair in first.nearest] == pytest.approx([1.0, 0.96])
     assert first.cosine == pytest.approx(0.98)
-    assert left_over(one, first.one_to_one) == ([], ["east d"])
+    assert (first.row()["human_left_over"], first.row()["ours_left_over"]) == ([], ["east d"])
     assert second.cosine == pytest.approx(0.0)
-    assert [p.measures["rouge_l"] for p in first.nearest] == [0.5, 0.0], "north is all they share"
-    found = summary([*first.nearest, *second.nearest])
-    assert (found["cosine"].n, found["cosine"].mean) == (3, pytest.approx(1.96 / 3))
-    assert "bertscore_f1" not in found
+    assert [row["rouge_l"] for row in first.partners(first.nearest)] == [0.5, 0.0], "north is all they share"
 
 
 def test_one_of_ours_serves_two_and_one_to_one_it_does_not() -> None:
-    one = pair(["north a", "near b"], ["north c", "east d"])
-    (found,) = similarities([one], by_hand)
-    assert [(p.human, p.ours) for p in found.nearest] == [(0, 0), (1, 0)]
-    assert [(p.human, p.ours) for p in found.one_to_one] == [(0, 0), (1, 1)]
-    assert found.one_to_one[1].measures["cosine"] == pytest.approx(0.6)
-    assert Compared(one, found).row()["never_nearest"] == ["east d"]
+    (found,) = with_partners([pair(["north a", "near b"], ["north c", "east d"])], by_hand)
+    assert (found.nearest, found.one_to_one) == ([(0, 0), (1, 0)], [(0, 0), (1, 1)])
+    assert found.likeness[1, 1]["cosine"] == pytest.approx(0.6)
+    assert found.row()["never_nearest"] == ["east d"]
 
 
 def test_bertscore_is_asked_once_for_every_pair_of_both_alignments() -> None:
@@ -91,18 +87,16 @@ def test_bertscore_is_asked_once_for_every_pair_of_both_alignments() -> None:
         asked.extend(zip(candidates, references, strict=True))
         return [(0.1 * n, 0.2, 0.3) for n in range(len(candidates))]
 
-    (found,) = similarities([pair(["north a", "near b"], ["north c", "east d"])], by_hand, scores)
+    (found,) = with_partners([pair(["north a", "near b"], ["north c", "east d"])], by_hand, scores)
     assert asked == [("north c", "north a"), ("north c", "near b"), ("east d", "near b")], "ours against the human one"
-    assert [p.measures["bertscore_p"] for p in found.nearest] == pytest.approx([0.0, 0.1])
-    assert [p.measures["bertscore_p"] for p in found.one_to_one] == pytest.approx([0.0, 0.2])
+    assert [row["bertscore_p"] for row in found.partners(found.one_to_one)] == pytest.approx([0.0, 0.2])
 
 
 @pytest.mark.parametrize(("cosine", "found"), [(0.8, True), (1.0, False), (0.0, True)])
 def test_dissimilar_is_under_the_mark(cosine: float, found: bool) -> None:
     names = {1.0: "north", 0.8: "near", 0.0: "east"}
-    one = pair(["north"], [names[cosine]])
-    (likeness,) = similarities([one], lambda texts: by_hand(texts).astype(float))
-    assert Compared(one, likeness).dissimilar is found
+    (compared,) = with_partners([pair(["north"], [names[cosine]])], lambda texts: by_hand(texts).astype(float))
+    assert compared.dissimilar is found
 
 
 # --- preference ------------------------------------------------------------------------------------------------------
@@ -120,13 +114,12 @@ def said(label: str | None, back: str | None) -> Preferences:
 
 def test_preferences_are_counted_by_hand() -> None:
     # Joined: win, tie (the first list both times), loss, undecided.
-    found = tally([said("win", "win"), said("win", "loss"), said("loss", "loss"), said("win", None)])["overall"]
-    assert (found.win, found.tie, found.loss) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
-    assert (found.difference.n, found.difference.left_out, found.difference.difference) == (3, 1, 0.0)
-    assert found.bias.consistent == pytest.approx(2 / 3)
+    found = tally([said("win", "win"), said("win", "loss"), said("loss", "loss"), said("win", None)])[0]
+    assert (found["win"], found["tie"], found["loss"]) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    assert (found["difference"].n, found["difference"].unscored, found["difference"].value) == (3, 1, 0.0)
+    assert found["consistent"] == pytest.approx(2 / 3)
     # Of seven choices: shown first, ours is chosen three times of four; shown second, the human list two times of three.
-    assert found.bias.first_rate == pytest.approx((3 + 2) / 7)
-    assert tally([])["clarity"].win is None
+    assert found["first"] == pytest.approx((3 + 2) / 7)
 
 
 # --- the study -------------------------------------------------------------------------------------------------------
@@ -323,10 +316,10 @@ def test_a_builders_output_against_the_72_built_in_dimensions(letters: None, tmp
     }
     assert pairs == {"nearest": 72, "one to one": 63}
     for one in found.value:
-        lost = one.pair.human.questions[0]
-        own = [(p.human, p.ours) for p in one.similarity.nearest if p.human]
+        own = [(human, ours) for human, ours in one.nearest if human]
         assert own == [(n, n - 1) for n in range(1, one.counts[0])], "all but the first find themselves"
-        assert left_over(one.pair, one.similarity.one_to_one) == ([lost], [])
+        assert one.row()["human_left_over"] == one.human.questions[:1]
+        assert one.row()["ours_left_over"] == []
     row = rows_of(found, "counts", side="ours less human")[0]
     assert (row["mean"], row["deviation"], row["least"], row["most"]) == (-1.0, 0.0, -1, -1)
 
@@ -369,7 +362,7 @@ EASY = HARD | {"id": "8", "subset": "Easy_set"}
     ],
 )  # fmt: skip
 def test_rows_of_every_form(tmp_path: Path, row: dict[str, Any], found: tuple[Any, ...], why: str) -> None:
-    assert read_human(write_jsonl(tmp_path / "h.jsonl", [row])) == ([Decomposition(*found)], []), why
+    assert decompositions(write_jsonl(tmp_path / "h.jsonl", [row])) == ([asking(*found)], []), why
 
 
 @pytest.mark.parametrize(
@@ -379,23 +372,23 @@ def test_rows_of_every_form(tmp_path: Path, row: dict[str, Any], found: tuple[An
         ([{"id": "a", "instruction": "Hi.", "questions": []}], "line 1: has no questions"),
         ([{"id": "a", "instruction": "Hi.", "questions": ["", "x"]}], r"questions\[0\]|criteria\[0\]"),
         ([{"id": "a", "instruction": " ", "questions": ["x"]}], "field 'instruction' must be a text"),
-        ([{"id": "a", "instruction": "Hi.", "prompt": "Ho.", "questions": ["x"]}], "means the same"),
-        ([{"id": "a", "instruction": "Hi.", "criteria": ["x"], "questions": ["x"]}], "mean the same"),
+        ([{"id": "a", "instruction": "Hi.", "prompt": "Ho.", "questions": ["x"]}], "which means the same"),
+        ([{"id": "a", "instruction": "Hi.", "criteria": ["x"], "questions": ["x"]}], "which means the same"),
         ([{"id": "a", "input": ["Hi.", "Ho."], "criteria": [["x"], ["y"]]}], "has 2 turns; give a row for each"),
         ([ROW, ROW], "instruction one stands twice"),
     ],
 )
 def test_rows_that_cannot_be_used_are_named(tmp_path: Path, rows: list[dict[str, Any]], told: str) -> None:
     with pytest.raises(UserError, match=told):
-        read_human(write_jsonl(tmp_path / "h.jsonl", rows))
+        decompositions(write_jsonl(tmp_path / "h.jsonl", rows))
 
 
 def test_of_infobench_the_hard_set_is_read_and_built(tmp_path: Path) -> None:
     file = write_jsonl(tmp_path / "h.jsonl", [HARD, EASY])
     note = ["left out: 1 instructions that are not of Hard_set"]
-    assert read_human(file) == ([Decomposition("7", "Rank them.\n\na, b", ("Ranked?",))], note)
-    found = read_human(f"infobench:{file}")
-    assert found == ([Decomposition("infobench-7", "Rank them.\n\na, b", ("Ranked?",))], note)
+    assert decompositions(file) == ([asking("7", "Rank them.\n\na, b", ("Ranked?",))], note)
+    found = decompositions(f"infobench:{file}")
+    assert found == ([asking("infobench-7", "Rank them.\n\na, b", ("Ranked?",))], note)
     built, told = instructions(f"infobench:{file}")
     assert ([(one.id, one.instruction) for one in built], told) == ([("infobench-7", "Rank them.\n\na, b")], note)
     raw, _ = instructions(file)
@@ -403,17 +396,9 @@ def test_of_infobench_the_hard_set_is_read_and_built(tmp_path: Path) -> None:
 
 
 def test_builds_and_comparisons_meet_by_id_or_text() -> None:
-    human = [
-        Decomposition(name, text, ("q?",))
-        for name, text in (("a b", "1"), ("c", "  two\nlines "), ("d", "3"), ("e", "4"))
-    ]
-    mine = [
-        Decomposition(name, text, ("q?",))
-        for name, text in (("a-b", "1"), ("x", "two lines"), ("d", "three"), ("y", "5"))
-    ]
-    found = match(human, mine)
-    assert [(p.human.id, p.ours.id) for p in found.pairs] == [("a b", "a-b"), ("c", "x"), ("d", "d")]
-    assert (found.human_only, found.ours_only, found.other_text) == (("e",), ("y",), ("d",))
+    human = [asking(*each, ["q?"]) for each in (("a b", "1"), ("c", "  two\nlines "), ("d", "3"), ("e", "4"))]
+    mine = [asking(*each, ["q?"]) for each in (("a-b", "1"), ("x", "two lines"), ("d", "three"), ("y", "5"))]
+    assert [(first.id, second.id) for first, second in match(human, mine)] == [("a b", "a-b"), ("c", "x"), ("d", "d")]
 
 
 def test_nothing_in_common_says_what_builds_it(letters: None, tmp_path: Path) -> None:
@@ -423,18 +408,18 @@ def test_nothing_in_common_says_what_builds_it(letters: None, tmp_path: Path) ->
 
 @pytest.mark.parametrize(("given", "count"), [("flexbench", 9), (next(iter(built_in())), 1)])
 def test_what_ours_may_be(tmp_path: Path, given: str, count: int) -> None:
-    assert len(read_ours([given])) == count
-    assert read_human(given)[0] == read_ours([given])
+    assert len(procedures_of([given])) == count
+    assert decompositions(given)[0] == procedures_of([given])
     with pytest.raises(UserError, match="stands twice"):
-        read_ours([given, given])
+        procedures_of([given, given])
     with pytest.raises(UserError, match=r"holds no procedure\.yaml"):
-        read_ours([str(tmp_path)])
+        procedures_of([str(tmp_path)])
 
 
 def test_structflowbench_as_published() -> None:
     if not STRUCTFLOW.exists():
         pytest.skip(f"no {STRUCTFLOW}")
-    found, left_out = read_human(f"structflowbench:{STRUCTFLOW}")
+    found, left_out = decompositions(f"structflowbench:{STRUCTFLOW}")
     assert (len(found), sum(len(one.questions) for one in found)) == (608, 1311)
     assert left_out == [
         "left out: 464 questions on how a turn follows from others, which no instruction tells",
@@ -448,13 +433,15 @@ def test_structflowbench_as_published() -> None:
 def test_the_real_model_gives_the_same_for_the_same(tmp_path: Path) -> None:
     pytest.importorskip("bert_score")
     options = DecomposeOptions(folders=("flexbench",), human="flexbench", out=str(tmp_path / "a"), bertscore=True)
-    found = [one for each in FlexDecompose(options).run().value for one in each.similarity.nearest]
+    found = [each.likeness[pair] for each in FlexDecompose(options).run().value for pair in each.nearest]
     assert len(found) == 72
-    assert all(value == pytest.approx(1, abs=1e-4) for one in found for value in one.measures.values())
-    likeness = similarities(
+    assert all(value == pytest.approx(1, abs=1e-4) for measures in found for value in measures.values())
+    compared = with_partners(
         [pair(["Is the answer shorter than 150 words?", "Is it in Korean?"],
               ["Does the response stay under 150 words?", "Is the response written in the Korean language?", "?"])],
         decompose.embed, decompose.bert_scores,
     )[0]  # fmt: skip
-    assert [p.ours for p in likeness.nearest] == [0, 1]
-    assert all(0.5 < p.measures["cosine"] < 1 and 0.3 < p.measures["bertscore_f1"] < 1 for p in likeness.nearest)
+    assert compared.nearest == [(0, 0), (1, 1)]
+    for pair_ in compared.nearest:
+        assert 0.5 < compared.likeness[pair_]["cosine"] < 1
+        assert 0.3 < compared.likeness[pair_]["bertscore_f1"] < 1

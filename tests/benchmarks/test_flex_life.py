@@ -21,7 +21,7 @@ import pytest
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT
 from truebench_hf.benchmarks.flexbench.procedure import built_in, read_procedure
-from truebench_hf.benchmarks.flexbench.profiles import read_profiles
+from truebench_hf.benchmarks.flexbench.users import read_profiles
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -14,13 +14,20 @@ import pytest
 
 from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
-from truebench_hf.benchmarks.flexbench.conversations import Talk, as_row, corpora, corpus_folder, read_talks
+from truebench_hf.benchmarks.flexbench.conversations import (
+    JudgedConversation,
+    Talk,
+    as_row,
+    corpora,
+    corpus_folder,
+    read_talks,
+)
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
-from truebench_hf.benchmarks.flexbench.scores import FlexModelScores, JudgedConversation, score_models
+from truebench_hf.benchmarks.flexbench.scores import FlexModelScores, score_models
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import DimensionFacts
-from truebench_hf.metrics.flexeval import base_actions, flexeval
+from truebench_hf.metrics.pass_rate import base_actions, flexeval
 from truebench_hf.results.folder import Results
 from truebench_hf.types import Label, Message
 
@@ -126,9 +133,10 @@ def test_models_are_compared_over_the_conversations_they_share(folder: Path) -> 
     assert (best.model, best.total["achievement"].value) == ("b", 1.0)
     assert other.total["achievement"].value == pytest.approx(1 / 12)
     assert other.total["correct"].value == pytest.approx(13 / 24), "all asked rightly, one limit right"
-    gap, low, high = other.differences["achievement"]
-    assert gap == pytest.approx(11 / 12)
-    assert 0 < low < gap <= high
+    gap = other.differences["achievement"]
+    assert gap.value == pytest.approx(11 / 12)
+    assert gap.ci95 is not None
+    assert 0 < gap.ci95[0] < gap.value <= gap.ci95[1]
     assert best.total["achievement"].ci95 is not None
     assert other.unexercised == ("form",)
     assert list(other.groups) == ["cooperativeness: good", "cooperativeness: poor", "ended by: user"]

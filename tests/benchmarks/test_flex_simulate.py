@@ -17,18 +17,18 @@ from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
-from truebench_hf.benchmarks.flexbench.profiles import (
+from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
+from truebench_hf.benchmarks.flexbench.simulate import FlexSimulate, SimulateOptions, system_prompt
+from truebench_hf.benchmarks.flexbench.users import (
     Analysis,
     FlexProfiles,
     ProfileOptions,
     leaks,
+    measures,
     read_profiles,
 )
-from truebench_hf.benchmarks.flexbench.realism import measures
-from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
-from truebench_hf.benchmarks.flexbench.simulate import FlexSimulate, SimulateOptions, system_prompt
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.flexeval import base_actions
+from truebench_hf.metrics.pass_rate import base_actions
 from truebench_hf.prompts import Prompts
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Message
@@ -254,7 +254,7 @@ def test_the_simulator_never_sees_a_dimension(folder: Path) -> None:
     [
         (ADJUSTED | {"catchphrases": []}, "0 catchphrases, not one or two"),
         (ADJUSTED | {"catchphrases": ["a", "b", "c"]}, "3 catchphrases"),
-        ({"catchphrases": ["a"]}, "it has no communication_style"),
+        ({"catchphrases": ["a"]}, "missing field 'communication_style'"),
     ],
 )
 def test_users_that_cannot_be_fitted(folder: Path, adjusted: Any, said: str) -> None:
@@ -265,11 +265,13 @@ def test_users_that_cannot_be_fitted(folder: Path, adjusted: Any, said: str) -> 
 def test_clean_profiles_of_all_nine_instructions_pass_and_planted_dimensions_are_found() -> None:
     for procedure in built_in().values():
         for profile in read_profiles():
-            analysis = Analysis(procedure.title or "a talk", ("trips",), ("costs",))
+            analysis = Analysis(context=procedure.title or "a talk", topics=("trips",), concerns=("costs",))
             prompt = told_to(profile, analysis)
             assert leaks(prompt, procedure.dimensions) == []
             for one in procedure.dimensions:
-                planted = replace(profile, problem_solving=f"Stops there. {one.question.upper()} And so on.")
+                planted = profile.model_copy(
+                    update={"problem_solving": f"Stops there. {one.question.upper()} And so on."}
+                )
                 found = leaks(told_to(planted, analysis), procedure.dimensions)
                 assert one.id in [name for name, _ in found], one.question
 

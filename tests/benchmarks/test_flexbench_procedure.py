@@ -48,7 +48,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ("- s2", "- s7", "d2: cites segment s7"),
         ("id: hotel", "id: [", "cannot be read"),
         ("id: hotel", "id: 7", "field 'id' must be a text"),
-        ("id: hotel", "id: ' '", "id: the instruction, a segment or a dimension has an empty one"),
+        ("id: hotel", "id: ' '", "field 'id' must be a text that is not blank"),
         ("id: hotel\n", "- hotel\n- ", "cannot be read"),
     ],
 )

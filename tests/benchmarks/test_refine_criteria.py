@@ -22,9 +22,8 @@ from tests.support.openai_answers import passes
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, Done, command_here, script, write_jsonl
 from truebench_hf.api.labels import ask_people, take_labels
-from truebench_hf.benchmarks.truebench import history
 from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.benchmarks.truebench.refine import RefineCriteria, RefineCriteriaOptions
+from truebench_hf.benchmarks.truebench.refinement import HISTORY, RefineCriteria, RefineCriteriaOptions
 from truebench_hf.benchmarks.truebench.worklist import WorkRow, read
 from truebench_hf.data.instances import as_row, of_rows
 from truebench_hf.data.rows import Record
@@ -110,7 +109,7 @@ def refined(out: Path) -> dict[str, Any]:
         counts.setdefault((row["round"], row["what"]), {})[row["which"]] = row["count"]
     return {
         "rounds": rounds, "clean": tables["set"][0]["clean"] == "yes", "counts": counts,
-        "open": {row["what"]: row["rows"] for row in tables.get("open", ())},
+        "open": tables.get("open", []),
     }  # fmt: skip
 
 
@@ -196,7 +195,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     done = decide(loop, FIRST, note="Nicely?")
     assert (done.returncode, "changes taken in: 3" in done.stdout) == (0, True), done.stderr
     again = loop.take_in()
-    assert (again.returncode, "Round 1 was taken in" in again.stdout) == (0, True), "the same answers count once"
+    assert (again.returncode, "changes taken in: 3" in again.stdout) == (0, True), "the same answers count once"
     done = loop.run()
     assert done.returncode == 0, done.stderr
     result = loop.result()
@@ -206,7 +205,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     assert (result["counts"][1, "validated"], result["clean"], result["open"]) == (
         {"instances": 3, "clean": 3},
         True,
-        {},
+        [],
     )
     assert loop.calls() == (24 + 2, 3), (
         "only what changed is judged again, and validated; rules count lines and see capitals"
@@ -215,7 +214,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     assert "Nothing is open" in done.stdout
     assert "after round 1" in done.stdout
     # Every version, of changed criteria and others.
-    lines = [json.loads(line) for line in (loop.out / history.FILE).read_text(encoding="utf-8").splitlines()]
+    lines = [json.loads(line) for line in (loop.out / HISTORY).read_text(encoding="utf-8").splitlines()]
     told = {one: [(v["version"], v["text"], v["change"], v["round"]) for v in lines if v["id"] == one] for one in (
         "greet#1", "lines#2", "colour#2", "sum 3#1", "greet#prompt 1")}  # fmt: skip
     assert told == {
@@ -320,12 +319,10 @@ REFUSED: list[tuple[Decided, str, str]] = [
     ({GREET: (UNCLEAR, "It is rude. (This names a fault; it is met where the response has it.)")}, "of the list of criteria",
      "the note on it, too"),
     ({COLOUR: ("criterion 2: too strict", "It names  a colour.")},
-     "'It names a colour.' would stand twice in instance colour, as in its criterion 1", "the text of another"),
+     "a criterion would stand twice in instance colour", "the text of another"),
     ({LINES: (MISSING, "It is about rain.")}, "would stand twice", "added again"),
-    ({GREET: (UNCLEAR, " It greets nicely. ")}, "is criterion 1 as it is", "the same text"),
     ({GREET: (UNCLEAR, "Remove")}, "nothing is left of the criteria of instance greet", "the last criterion"),
-    ({GREET: (MISSING, "remove")}, "adds nothing", "missing, and removed"),
-    ({GREET: ("turn 1: prompt", "Greet the customer.")}, "is the prompt as it is", "the same prompt"),
+    ({GREET: (MISSING, "remove")}, "turn 1: missing, and no new text", "missing, and removed"),
     ({GREET: ("keep", "It is polite.")}, "a new text, and the answer is keep", "nothing, and something"),
 ]  # fmt: skip
 
@@ -334,12 +331,12 @@ REFUSED: list[tuple[Decided, str, str]] = [
 def test_a_decision_that_says_too_little_or_two_things_is_refused(
     ready: Loop, decided: Decided, told: str, why: str
 ) -> None:
-    before, calls = (ready.out / history.FILE).read_bytes(), ready.calls()
+    before, calls = (ready.out / HISTORY).read_bytes(), ready.calls()
     done = decide(ready, decided)
     assert done.returncode == 2, (why, done.stdout, done.stderr)
     assert told in done.stderr, why
     assert len(done.stderr.strip().splitlines()) == 1, why
-    assert ((ready.out / history.FILE).read_bytes(), ready.calls()) == (before, calls), why
+    assert ((ready.out / HISTORY).read_bytes(), ready.calls()) == (before, calls), why
 
 
 @pytest.mark.parametrize(
@@ -348,7 +345,7 @@ def test_a_decision_that_says_too_little_or_two_things_is_refused(
         ({GREET: (UNCLEAR, "It is polite.")}, "", "the same of two people counts once"),
         ({LINES: (MISSING, "It has three lines.")}, "", "each looks at a part"),
         ({GREET: (UNCLEAR, "It is kind.")}, "jon on row", "two texts of one criterion"),
-        ({GREET: (UNCLEAR, "remove")}, "is changed otherwise by eva on row", "revised and removed"),
+        ({GREET: (UNCLEAR, "remove")}, "is answered otherwise by eva on row", "revised and removed"),
         ({GREET: ("keep", "")}, "is answered otherwise by eva", "kept and changed"),
     ],
 )
@@ -364,19 +361,18 @@ def test_what_two_people_decide_is_joined_or_refused(ready: Loop, second: Decide
         assert criteria["greet"] == ["It is polite."]
 
 
-def test_a_round_is_taken_in_once_and_other_answers_wait_for_the_study(ready: Loop) -> None:
+def test_answers_to_a_work_list_may_change_until_the_study_has_read_them(ready: Loop) -> None:
     assert decide(ready, {GREET: (UNCLEAR, "It is polite.")}).returncode == 0
     (sheet,) = (ready.out / "sheets" / "revisions_1").glob("*.csv")
     answered(sheet, {GREET: (UNCLEAR, "It is kind.")})
-    late = ready.take_in(str(sheet))
-    assert late.returncode == 2
-    assert "round 1 was taken in with other answers; repeat `truebench study refine-criteria` first" in late.stderr
+    assert ready.take_in(str(sheet)).returncode == 0
     assert ready.run().returncode == 0
+    criteria = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(ready.out / "data.jsonl"))}
+    assert criteria["greet"] == ["It is kind."]
+    answered(sheet, {GREET: (UNCLEAR, "It is warm.")})
     old = ready.take_in(str(sheet))
-    assert (old.returncode, "is in a sheet, but not among what" in old.stderr) == (2, True), (
-        "a sheet of an earlier round"
-    )
-    assert ready.take_in().returncode == 0, "which is not read where no sheet is named"
+    assert (old.returncode, "Nothing on the work list is answered yet" in old.stdout) == (0, True)
+    assert ready.take_in().returncode == 0
     assert len(ready.result()["rounds"]) == 2
 
 
@@ -547,10 +543,9 @@ def test_a_row_of_an_instance_is_read_as_the_same_instance() -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('{"instance": "greet"}', "no version of a criterion"),
-        ('{"instance": "greet", "turn": "1", "criterion": 1, "version": 1, "text": "x"}', "no version of a criterion"),
-        ('{"instance": "greet", "turn": 1, "criterion": 1, "version": 1, "text": "x"}', "does not begin as in the data"),
-        ('{"instance": "other", "turn": 1, "criterion": 1, "version": 1, "text": "x"}', "would be dropped"),
+        ('{"instance": "greet"}', "missing field 'turn'"),
+        ('{"instance": "greet", "turn": 1, "criterion": 1, "version": "x"}', "field 'version'"),
+        ('{"instance": "other", "turn": 1, "criterion": 1, "text": "x", "round": 1}', "would be dropped"),
         ('{"instance": "greet", "turn": 1, "criterion": 9, "version": 2, "text": null, "change": "removed", "round": 1}',
          "do not follow from each other"),
         ("{", "criteria_history.jsonl, line"),
@@ -558,7 +553,7 @@ def test_a_row_of_an_instance_is_read_as_the_same_instance() -> None:
 )  # fmt: skip
 def test_a_history_that_was_tampered_with_is_refused(ready: Loop, line: str, told: str) -> None:
     loop = ready
-    with (loop.out / history.FILE).open("a") as file:
+    with (loop.out / HISTORY).open("a") as file:
         file.write(line + "\n")
     done = loop.run()
     assert done.returncode == 2, done.stdout
@@ -600,7 +595,7 @@ def test_what_cannot_be_read_of_the_validator_is_looked_at_by_people(tmp_path: P
     criteria = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
     assert criteria["greet"] == ["It is polite.", "It is brief."]
     # What was removed or added has a number of its own for life.
-    ids = [json.loads(line)["id"] for line in (loop.out / history.FILE).read_text(encoding="utf-8").splitlines()]
+    ids = [json.loads(line)["id"] for line in (loop.out / HISTORY).read_text(encoding="utf-8").splitlines()]
     assert [one for one in ids if one.startswith("greet#")] == [
         "greet#prompt 1",
         "greet#1",
@@ -641,8 +636,6 @@ def test_samples_are_responses_of_their_own_and_what_nobody_answered_is_left_out
     done = command_here(capsys, "study", "refine-criteria", *base)
     assert done.returncode == 0, done.stderr
     assert "left out: 1 (the first: instance 2, to which there is no response)" in done.stdout
-    early = command_here(capsys, "label", "out", str(tmp_path / "out"), "--ask", "revisions")
-    assert (early.returncode, "nothing is open on its work list" in early.stderr) == (2, True)
     sheet, _ = ask(tmp_path / "out", lambda row: "pass")
     assert {row["Response"] for row in rows(sheet)} == {"one", "uno"}
 

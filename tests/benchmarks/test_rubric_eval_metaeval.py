@@ -17,12 +17,11 @@ from tests.support.rubric_rows import few
 from tests.support.runs import command, script, write_jsonl
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.data import items, load, selection
-from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.scores import MEAN, MetaEvaluation
-from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
+from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
+from truebench_hf.benchmarks.rubric_eval.scores import MEAN, MetaEvaluation
 from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError
-from truebench_hf.judging.calibrated import Calibrated, as_json
+from truebench_hf.judging.judge import Calibrated, as_json
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.prompts import Prompts
 from truebench_hf.study.roles import Roles

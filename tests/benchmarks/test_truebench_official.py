@@ -13,7 +13,7 @@ import pytest
 from tests.support import runs
 from tests.support.runs import ROOT, command, command_here, write_jsonl
 from truebench_hf.benchmarks.truebench import results as official
-from truebench_hf.benchmarks.truebench.results import read_judged, read_runs
+from truebench_hf.benchmarks.truebench.results import read_run
 from truebench_hf.benchmarks.truebench.scores import as_frames
 
 FOLDER = ROOT.parent / "shared" / "data" / "truebench" / "official_scores"
@@ -30,11 +30,11 @@ def table(name: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", ["stats_cat.csv", "stats_lang.csv", "usage.csv"])
 def test_every_cell(name: str) -> None:
-    ((model, _, judged),) = read_runs(ROWS)
-    runs = [(model, as_frames(judged))]
+    judged = read_run(ROWS)
+    runs = [(judged[0].response.model, as_frames(judged))]
     made = {
-        "stats_cat.csv": official.category_table(runs, True),
-        "stats_lang.csv": official.language_table(runs, True),
+        "stats_cat.csv": official.pass_rate_table(runs, "category", True),
+        "stats_lang.csv": official.pass_rate_table(runs, "language", True),
         "usage.csv": official.usage_table(runs),
     }[name]
     assert [[str(cell) for cell in row] for row in made] == table(name)
@@ -85,18 +85,18 @@ def test_random_files_with_totals_that_are_multiples_of_160(tmp_path: Path, seed
     rows = [{**row, "index": i, "pass": rng.random() < share} for i, row in enumerate(drawn)]
     file = tmp_path / "m_TRUEBench-v0.6.1_eval_result.jsonl"
     file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    ((model, _, judged),) = read_runs(file)
-    made = [
-        maker([(model, as_frames(judged))], True)[1][1:] for maker in (official.category_table, official.language_table)
-    ]
+    runs = [("m", as_frames(read_run(file)))]
+    made = [official.pass_rate_table(runs, field, True)[1][1:] for field in ("category", "language")]
     assert made == list(official_expectation(rows))
 
 
 def test_the_same_rows_by_our_rule() -> None:
     """Where every criterion has a label both rules agree, so any difference comes from rows that lack some."""
-    judged = read_judged(ROWS)
+    judged = read_run(ROWS)
     complete = [item for item in judged if item.passed is not None]
-    ours, theirs = (official.category_table([("m", as_frames(complete))], flag)[1][1] for flag in (False, True))
+    ours, theirs = (
+        official.pass_rate_table([("m", as_frames(complete))], "category", flag)[1][1] for flag in (False, True)
+    )
     assert ours == theirs
     assert len(judged) == 276
 

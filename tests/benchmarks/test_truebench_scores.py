@@ -13,7 +13,7 @@ import pytest
 from tests.support.runs import command_here
 from truebench_hf.benchmarks.truebench import results as official
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.results import from_official_row, read_judged, without_doubles
+from truebench_hf.benchmarks.truebench.results import from_official_row, read_run
 from truebench_hf.benchmarks.truebench.scores import as_frames, score
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Reader, to_row
@@ -147,7 +147,9 @@ def cells(table: official.Cells) -> dict[str, Any]:
 
 
 def test_the_category_table_ours_and_official() -> None:
-    ours, theirs = (cells(official.category_table([("m", as_frames(ITEMS))], flag)) for flag in (False, True))
+    ours, theirs = (
+        cells(official.pass_rate_table([("m", as_frames(ITEMS))], "category", flag)) for flag in (False, True)
+    )
     singles = [name for name in CATEGORIES if name != "Multi-Turn"]
     assert list(theirs) == ["Model Name", "Overall", *singles, "Single-Turn", "Multi-Turn"]
     assert (ours["Overall"], theirs["Overall"]) == (40.0, 42.86)
@@ -172,7 +174,7 @@ def test_every_percentage_is_by_the_official_expression() -> None:
 @pytest.mark.parametrize(("passed", "total", "shown"), [(102, 320, "31.87"), (26, 320, "8.12"), (320, 320, "100.00")])
 def test_tables_and_report_round_alike(passed: int, total: int, shown: str) -> None:
     items = [judged(i, "KO", "Editing", "x", [[Y if i < passed else N]]) for i in range(total)]
-    table = cells(official.category_table([("m", as_frames(items))], True))
+    table = cells(official.pass_rate_table([("m", as_frames(items))], "category", True))
     assert f"{table['Overall']:.2f}" == shown
     report = score(items)
     for name in ("overall", "official"):
@@ -182,7 +184,9 @@ def test_tables_and_report_round_alike(passed: int, total: int, shown: str) -> N
 
 
 def test_the_language_table_ours_and_official() -> None:
-    ours, theirs = (cells(official.language_table([("m", as_frames(ITEMS))], flag)) for flag in (False, True))
+    ours, theirs = (
+        cells(official.pass_rate_table([("m", as_frames(ITEMS))], "language", flag)) for flag in (False, True)
+    )
     assert list(ours) == ["Model Name", "Overall", *LANGUAGES]
     assert (ours["EN"], theirs["EN"]) == (100.0, 66.67)
     assert (ours["VI"], theirs["VI"]) == ("", 0)
@@ -190,11 +194,13 @@ def test_the_language_table_ours_and_official() -> None:
 
 def test_unknown_names_neither_crash_nor_vanish() -> None:
     items = [*ITEMS, judged(8, "TLH", "Poetry", "Haiku", [[Y]])]
-    ours = cells(official.category_table([("m", as_frames(items))], False))
+    ours = cells(official.pass_rate_table([("m", as_frames(items))], "category", False))
     assert list(ours).index("Poetry") > list(ours).index("Translation")
     assert ours["Poetry"] == 100.0
-    assert cells(official.language_table([("m", as_frames(items))], False))["TLH"] == 100.0
-    assert "Poetry" not in cells(official.category_table([("m", as_frames(items))], True)), "officially left out"
+    assert cells(official.pass_rate_table([("m", as_frames(items))], "language", False))["TLH"] == 100.0
+    assert "Poetry" not in cells(official.pass_rate_table([("m", as_frames(items))], "category", True)), (
+        "officially left out"
+    )
     by_language = score(items).scores["by_language"]
     assert isinstance(by_language, dict)
     assert list(by_language) == ["KO", "EN", "DE", "TLH"]
@@ -320,14 +326,6 @@ def test_a_malformed_official_row_is_named(change: dict[str, Any]) -> None:
         from_official_row(OFFICIAL | change, "here", "m")
 
 
-def test_doubled_rows_count_once_by_the_last(tmp_path: Path) -> None:
-    again = judged(1, "KO", "Editing", "Rewrite", [[N, N]])
-    once, doubled = without_doubles([*ITEMS, again])
-    assert doubled == 1
-    assert [item.instance.id for item in once] == [item.instance.id for item in ITEMS]
-    assert once[0].passed is False
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -344,9 +342,9 @@ def test_a_file_that_cannot_be_scored_is_named(tmp_path: Path, content: str, wor
     path.write_text(content, encoding="latin-1")
     for given in (path, tmp_path):
         with pytest.raises(UserError, match=words):
-            read_judged(given)
+            read_run(given)
     with pytest.raises(UserError, match="cannot be read"):
-        read_judged(tmp_path / "nowhere")
+        read_run(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("protocol", ["default", "official"])
@@ -370,6 +368,8 @@ def test_score_exits_like_a_run(
 
 
 def test_a_category_may_be_called_as_a_column_of_all() -> None:
-    header, row = official.category_table([("m", as_frames([*ITEMS, judged(8, "EN", "Overall", "Own", [[N]])]))], False)
+    header, row = official.pass_rate_table(
+        [("m", as_frames([*ITEMS, judged(8, "EN", "Overall", "Own", [[N]])]))], "category", False
+    )
     cells = [cell for name, cell in zip(header, row, strict=True) if name == "Overall"]
     assert cells == [33.33, 0.0]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 import pytest
 
 from tests.benchmarks.test_truebench_scores import ITEMS, N, X, Y, judged
-from truebench_hf.benchmarks.truebench.board import joined
-from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.benchmarks.truebench.scores import as_frames, score
 from truebench_hf.benchmarks.truebench.tables import (
     conversations,
     facts,
@@ -36,9 +35,15 @@ def of_type(found: Sequence[Section], kind: type[T]) -> list[T]:
 
 
 def sections(report: Report, judged: Sequence[Judged] = (), folder: str = "") -> list[Section]:
-    """All that a report shows, in order."""
-    shown: list[Section] = [*run_tables(report, judged), *run_charts(report, judged)]
-    return [*shown, conversations(report, judged, folder)] if judged else shown
+    """All that the report of a model shows, in order."""
+    return all_sections({"m": report}, judged, folder)
+
+
+def all_sections(reports: Mapping[str, Report], judged: Sequence[Judged], folder: str) -> list[Section]:
+    frames = dict.fromkeys(reports, as_frames(judged))
+    shown: list[Section] = [*run_tables(reports, judged), *run_charts(reports, frames, judged)]
+    provenance = next(iter(reports.values())).provenance
+    return [*shown, conversations(provenance, judged, folder)] if judged else shown
 
 
 def test_the_order_of_a_report() -> None:
@@ -49,8 +54,8 @@ def test_the_order_of_a_report() -> None:
     assert firsts == ["Score", "Criterion", *groups, unscored]
     assert [type(section) for section in sections(report, ITEMS)[-2:]] == [Matrix, Conversations]
     assert len(sections(report)) == 5, "what needs no instances"
-    assert lead(report) == "m judged by j, level rubric"
-    assert (facts(report)["Reasoning"], facts(report)["Cascade judge"]) == ("on", None)
+    assert lead(MADE) == "m judged by j, level rubric"
+    assert (facts(MADE)["Reasoning"], facts(MADE)["Cascade judge"]) == ("on", None)
 
 
 @pytest.mark.parametrize("protocol", ["default", "official"])
@@ -120,7 +125,7 @@ def test_no_failure_no_list_of_failures(label: Label | None) -> None:
     items = [with_criteria(1, ("c", label))]
     assert missed_most(items).rows == []
     report = Report({"overall": Score(1.0, 1)})
-    assert "Criteria failed most" not in [table.title for table in run_tables(report, items)]
+    assert "Criteria failed most" not in [table.title for table in run_tables({"m": report}, items)]
 
 
 def test_requirements_are_rows_with_what_was_measured_and_why() -> None:
@@ -149,7 +154,7 @@ def test_the_official_rule_is_no_figure_where_nobody_was_asked(judge: str, shown
 
 
 def test_a_run_of_nothing_and_groups_without_rows() -> None:
-    assert lead(Report({})) == ""
+    assert lead({}) == ""
     found = sections(Report({"overall": Score(None, 0), "by_language": {}}))
     assert [type(section) for section in found] == [Table]
 
@@ -173,7 +178,7 @@ def test_a_page_stays_below_five_megabytes_whatever_the_run(text: str) -> None:
     one = sections(score(items, provenance=MADE), items, "runs/x")
     made = {"model": ["m", "n"]}
     reports = {"m": score(items, provenance=made), "n": score(others, provenance=made)}
-    both = sections(joined(reports, made), [*items, *others], "runs/x")
+    both = all_sections(reports, [*items, *others], "runs/x")
     for shown in (one, both):
         size = sum(len(part.encode()) for part in page("T", shown))
         assert 1_000_000 < size < 5_000_000

@@ -45,8 +45,8 @@ def test_one_answer_each_has_no_flip_rate() -> None:
 
 def test_the_page_shows_the_votes_of_a_criterion() -> None:
     item = judged(("yes", None, "yes"))
-    report = score([item])
-    page = "".join(make("Run", [*run_tables(report, [item]), conversations(report, [item])]))
+    report = score([item], provenance={"model": "m"})
+    page = "".join(make("Run", [*run_tables({"m": report}, [item]), conversations(report.provenance, [item])]))
     assert "(votes: yes, undecided, yes)" in page
     assert "Flip rate" in page
     assert "Vote share" in page

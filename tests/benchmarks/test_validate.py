@@ -17,20 +17,21 @@ from tests.support.oracle import Oracle
 from tests.support.runs import ROOT, caller, command_here, row, script, write_jsonl
 from truebench_hf.api.labels import take_labels
 from truebench_hf.benchmarks.truebench.ablation import (
+    ALWAYS,
     SUBSETS,
     Edit,
     Edited,
-    EditKind,
+    Validated,
+    ablation_frame,
     ablation_tables,
-    always_fail,
-    ceiling,
+    edit_rates,
     edited_rows,
     ranking,
     read_edits,
     subset_scores,
 )
 from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.benchmarks.truebench.validate import ValidateCriteriaOptions, validate
+from truebench_hf.benchmarks.truebench.validation import ValidateCriteriaOptions, validate
 from truebench_hf.benchmarks.truebench.validator import (
     ASPECTS,
     Finding,
@@ -90,18 +91,29 @@ def found(label: Label | None, *findings: Finding) -> Validation:
     return Validation(label, kinds(ALL), findings)
 
 
-def rows(table: Sequence[tuple[EditKind, Validation]]) -> list[tuple[Edited, Validation]]:
+Said = Sequence[tuple[str, Validation]]
+
+
+def validated(table: Said) -> list[Validated]:
+    """Made instances with such an edit of their second criterion, and what the validator says of them."""
     return [
-        (Edited(instance, edit, *(() if edit == "unedited" else (1, 2))), validation)
-        for instance, (edit, validation) in zip(instances(len(table)), table, strict=True)
+        Validated(
+            Edited(one, Edit.model_validate({"id": one.id, "edit": edit, "turn": 1, "criterion": 2})), {ALL: validation}
+        )
+        for one, (edit, validation) in zip(instances(len(table)), table, strict=True)
     ]
+
+
+def reached(table: Said, aspects: str = ", ".join(ALL)) -> dict[str, Any]:
+    """What the validator reaches on these rows; {} where there are none."""
+    return next((row for row in subset_scores(ablation_frame(validated(table))) if row["aspects"] == aspects), {})
 
 
 HIT = {kind: Finding(kind, 1, 2, "x", ()) for kind in ("E1", "E2")} | {"E3": Finding("E3", 1, None, "x", ("y",))}  # type: ignore[arg-type]
 
 
 def test_scores_by_hand() -> None:
-    scores = subset_scores(ALL, rows([
+    table: Said = [
         ("E1", found("FAIL", HIT["E1"])),  # right
         ("E1", found("FAIL", HIT["E2"])),  # for another reason
         ("E1", found("PASS")),
@@ -112,65 +124,66 @@ def test_scores_by_hand() -> None:
         ("unedited", found("PASS")),
         ("unedited", found("PASS")),
         ("unedited", found(None)),
-    ]))  # fmt: skip
+    ]
+    scores = reached(table)
     # tp 4, fn 1, fp 1, tn 2, undecided 2
-    assert scores.f1.value == pytest.approx(8 / 10)
-    assert (scores.f1.n, scores.f1.unscored) == (8, 2)
-    assert scores.f1_strict.value == pytest.approx(8 / 12), (
-        "an undecided E3 is missed, an undecided faultless row flagged"
-    )
-    assert scores.precision.value == pytest.approx(0.8)
-    assert scores.recall.value == pytest.approx(0.8)
-    assert scores.balanced_accuracy.value == pytest.approx((4 / 5 + 2 / 3) / 2)
-    flagged = {kind: (score.value, score.n, score.unscored) for kind, score in scores.flagged.items()}
+    assert scores["f1"].value == pytest.approx(8 / 10)
+    assert (scores["f1"].n, scores["f1"].unscored) == (8, 2)
+    strict = scores["f1_strict"].value
+    assert strict == pytest.approx(8 / 12), "an undecided E3 is missed, an undecided faultless row flagged"
+    assert scores["precision"].value == pytest.approx(0.8)
+    assert scores["recall"].value == pytest.approx(0.8)
+    assert scores["balanced_accuracy"].value == pytest.approx((4 / 5 + 2 / 3) / 2)
+    rates = {row["edit"]: row for row in edit_rates(ablation_frame(validated(table)))}
+    flagged = {kind: (row["flagged"].value, row["flagged"].n, row["flagged"].unscored) for kind, row in rates.items()}
     assert flagged["E1"] == (pytest.approx(2 / 3), 3, 0)
     assert flagged["E3"] == (1, 1, 1)
     assert flagged["unedited"] == (pytest.approx(1 / 3), 3, 1)
-    assert [scores.named[kind].value for kind in ("E1", "E2", "E3")] == [pytest.approx(1 / 3), 1, 1]
-    assert [scores.placed[kind].value for kind in ("E1", "E2", "E3")] == [pytest.approx(1 / 3), 0, 1]
+    assert [rates[kind]["named"].value for kind in ("E1", "E2", "E3")] == [pytest.approx(1 / 3), 1, 1]
+    assert [rates[kind]["placed"].value for kind in ("E1", "E2", "E3")] == [pytest.approx(1 / 3), 0, 1]
+    assert rates["unedited"]["named"] is None
 
 
 def test_always_fail_is_what_its_base_rate_makes_it() -> None:
-    table: list[tuple[EditKind, Validation]] = [("E1", found("PASS"))] * 150 + [("unedited", found("PASS"))] * 150
-    base = always_fail([edited for edited, _ in rows(table)])
-    assert base.f1.value == pytest.approx(2 / 3)
-    assert (base.precision.value, base.recall.value, base.balanced_accuracy.value) == (0.5, 1, 0.5)
+    base = reached([*[("E1", found("PASS"))] * 150, *[("unedited", found("PASS"))] * 150], ALWAYS)
+    assert base["f1"].value == pytest.approx(2 / 3)
+    assert (base["precision"].value, base["recall"].value, base["balanced_accuracy"].value) == (0.5, 1, 0.5)
 
 
 @pytest.mark.parametrize(
     ("table", "f1", "why"),
     [
-        ([], None, "no rows"),
         ([("unedited", found("PASS"))], None, "nothing to find, and nothing found"),
         ([("E1", found("PASS"))], 0, "nothing found"),
         ([("E1", found(None)), ("unedited", found(None))], None, "nothing read"),
         ([("E1", found("FAIL", HIT["E1"]))], 1, "a single row"),
     ],
 )
-def test_scores_at_the_edges(table: list[tuple[EditKind, Validation]], f1: float | None, why: str) -> None:
-    scores = subset_scores(ALL, rows(table))
-    assert scores.f1.value == f1, why
-    assert scores.f1.ci95 is None, why
+def test_scores_at_the_edges(table: Said, f1: float | None, why: str) -> None:
+    scores = reached(table)
+    assert scores["f1"].value == f1, why
+    assert scores["f1"].ci95 is None, why
+
+
+def asked_under_all(validation: Validation) -> list[Validated]:
+    edited = edited_rows(instances(24), map(Edit.model_validate, edits(24)))
+    return [Validated(row, dict.fromkeys(SUBSETS, validation)) for row in edited]
 
 
 def test_the_papers_rows_stand_beside_ours() -> None:
-    edited = edited_rows(instances(24), map(Edit.model_validate, edits(24)))
-    scores = [subset_scores(some, [(row, found("FAIL", HIT["E1"])) for row in edited]) for some in SUBSETS]
-    table = ablation_tables(scores, edited)[0]
-    aspects = [tuple(row[name] for name in ASPECTS) for row in table.rows]
-    paper, f1 = table.marks, [row["f1"].value for row in table.rows]
+    table = ablation_tables(ablation_frame(asked_under_all(found("FAIL", HIT["E1"]))), release=False)[0]
+    aspects, paper, f1 = [row["aspects"] for row in table.rows], table.marks, [row["f1"].value for row in table.rows]
     printed = [value for value, mark in zip(f1, paper, strict=True) if mark]
     assert printed == [0.333, 0.181, 0.364, 0.502, 0.328, 0.548, 0.598, 0.610]
     assert aspects[:8] == aspects[9:], "the same aspects in every line"
-    assert (aspects[8][0], f1[8], f1[0]) == ("always FAIL", pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert (aspects[8], f1[8], f1[0]) == (ALWAYS, pytest.approx(2 / 3), pytest.approx(2 / 3))
     assert "from a share of 0.44" in table.note
 
 
 def test_a_board_ranks_validators_asked_about_the_same() -> None:
-    edited = edited_rows(instances(24), map(Edit.model_validate, edits(24)))
-    full = subset_scores(ALL, [(row, found("PASS")) for row in edited])
+    frame = ablation_frame(asked_under_all(found("PASS")))
     made = {"validator": "openai:v", "data": "v0.6.1", "data_sha256": "a", "prompts": {}}
-    first, other = ranking(full, made).board(), ranking(full, made | {"data_sha256": "b"}).board()
+    first, other = ranking(frame, made).board(), ranking(frame, made | {"data_sha256": "b"}).board()
     assert first is not None
     assert other is not None
     assert first.main in {column.name for column in first.columns} == set(first.rows[0].scores)
@@ -311,9 +324,8 @@ def test_an_edit_is_done_to_its_criterion_and_to_nothing_else() -> None:
     assert texts[2] == ["It has a heading.", *same[2]]
     assert texts[4] == [same[4][0], *same[4][2:]], "the second one is gone"
     assert [texts[place] for place in (1, 3, 5)] == [same[place] for place in (1, 3, 5)]
-    assert [(row.instance.id, row.edit, row.turn, row.criterion, row.what) for row in rows[:3]] == [
-        ("made-0", "E1", 1, 1, "3  is now 99 "), ("made-1", "unedited", None, None, ""),
-        ("made-2", "E2", 1, 1, "added: It has a heading."),
+    assert [(row.instance.id, row.edit.edit) for row in rows[:3]] == [
+        ("made-0", "E1"), ("made-1", "unedited"), ("made-2", "E2"),
     ]  # fmt: skip
     assert edited_rows(every, [Edit(id="another", edit="unedited")]) == []
 
@@ -322,14 +334,14 @@ def test_an_edit_is_done_to_its_criterion_and_to_nothing_else() -> None:
     ("edit", "told"),
     [
         ({"edit": "E4"}, "line 2: field 'edit' is 'E4', which is none of unedited, E1, E2, E3"),
-        ({"edit": "E1", "turn": 1, "criterion": 1}, "line 2: E1 needs was, now"),
-        ({"edit": "E2", "turn": 1}, "line 2: E2 needs criterion, text"),
+        ({"edit": "E1", "turn": 1, "criterion": 1}, "made-0, turn 1, criterion 1: E1 cannot be done there"),
+        ({"edit": "E2", "turn": 1}, "made-0, turn 1, criterion 0: E2 cannot be done there"),
         ({"edit": "unedited", "hold": True}, "line 2: field 'hold' is unknown; leave it out"),
-        ({"edit": "E3", "turn": 2, "criterion": 1}, "made-0 has no criterion 1 in turn 2"),
-        ({"edit": "E3", "turn": 1, "criterion": 5}, "made-0 has no criterion 5 in turn 1"),
+        ({"edit": "E3", "turn": 2, "criterion": 1}, "made-0, turn 2, criterion 1: E3 cannot be done there"),
+        ({"edit": "E3", "turn": 1, "criterion": 5}, "made-0, turn 1, criterion 5: E3 cannot be done there"),
         (
             {"edit": "E1", "turn": 1, "criterion": 1, "at": 7, "was": "8", "now": "9"},
-            "made-0, criterion 1 has no '8' at 7",
+            "made-0, turn 1, criterion 1: E1 cannot be done there",
         ),
     ],
 )
@@ -368,23 +380,22 @@ def test_what_it_refuses(tmp_path: Path, options: dict[str, Any], told: str) -> 
 def test_the_edits_of_the_release() -> None:
     every = load(str(RELEASE))
     rows = edited_rows(every, read_edits("v0.6.1"))
-    assert Counter(row.edit for row in rows) == {"unedited": 150, "E1": 50, "E2": 50, "E3": 50}
+    assert Counter(row.edit.edit for row in rows) == {"unedited": 150, "E1": 50, "E2": 50, "E3": 50}
     assert len({row.instance.id[-3:] for row in rows}) == 300, "no two are of one item in two languages"
-    assert Counter(row.edit for row in rows if row.holds is not None) == dict.fromkeys(
-        ("E1", "E2", "E3", "unedited"), 30
-    )
-    assert "precision of about 0.81 and an F1 of about 0.90" in ceiling(rows), "7 of 30: 35 of 150 more are FAIL"
-    assert ceiling(edited_rows(instances(12), map(Edit.model_validate, edits(12)))) == "", "nobody read those"
+    read = Counter((row.edit.edit, row.edit.holds) for row in rows if row.edit.holds is not None)
+    assert sum(read.values()) == 4 * 30
+    unedited = 150 * read["unedited", False] / 30  # what else is FAIL: see the note of `ablation_tables`
+    assert (round(150 / (150 + unedited), 2), round(300 / (300 + unedited), 2)) == (0.81, 0.90)
     oracle = Oracle(rows)
 
-    async def scores() -> dict[tuple[str, ...], float | None]:
+    async def said() -> list[Validated]:
         model = ScriptedModel("oracle", lambda request: oracle.answer(request.messages[0].content))
-        schemas, prompts, made = SchemaFallback(caller(model)), Prompts(), {}
-        for some in ((), ALL):
-            said = [await validate_instance(schemas, row.instance, prompts, some) for row in rows]
-            made[some] = subset_scores(some, list(zip(rows, said, strict=True))).f1.value
+        schemas, prompts = SchemaFallback(caller(model)), Prompts()
+        made = [
+            {some: await validate_instance(schemas, row.instance, prompts, some) for some in ((), ALL)} for row in rows
+        ]
         assert all(isinstance(request, ChatRequest) and len(request.messages) == 1 for request in model.prompts)
-        return made
+        return [Validated(*pair) for pair in zip(rows, made, strict=True)]
 
-    assert asyncio.run(scores()) == {(): 1, ALL: 1}
-    assert always_fail(rows).f1.value == pytest.approx(2 / 3)
+    scores = subset_scores(ablation_frame(asyncio.run(said())))
+    assert [row["f1"].value for row in scores] == [1, 1, pytest.approx(2 / 3)]

@@ -22,7 +22,6 @@ from truebench_hf.benchmarks.truebench.validator import (
     kinds,
     read_validation,
     validate_instance,
-    validate_prompt,
 )
 from truebench_hf.judging.signed import ListOf, read_signed
 from truebench_hf.models.asking import Problem, SchemaFallback
@@ -102,22 +101,22 @@ def test_readable(text: str, label: str, why: str) -> None:
         (said("Pass or Fail"), "not PASS or FAIL", "the offer as an answer"),
         (said("PASS").replace('"missing": [], ', ""), "missing is missing", "a part is absent"),
         (said("PASS", errors="none"), "errors is no list", "a text"),
-        (said(errors=[2]), "no list of objects", "numbers"),
-        (said(errors=[WRONG | {"criterion": 4}]), "from 1 to 3", "a criterion that there is not"),
-        (said(errors=[WRONG | {"criterion": 0}]), "from 1 to 3", "counted from 0"),
-        (said(errors=[WRONG | {"criterion": True}]), "from 1 to 3", "a truth value is no number"),
-        (said(errors=[WRONG | {"criterion": "1 and 2"}]), "from 1 to 3", "two numbers in one"),
+        (said(errors=[2]), "without a text `why`", "numbers"),
+        (said(errors=[WRONG | {"criterion": 4}]), "none of 1, 2, 3", "a criterion that there is not"),
+        (said(errors=[WRONG | {"criterion": 0}]), "none of 1, 2, 3", "counted from 0"),
+        (said(errors=[WRONG | {"criterion": True}]), "none of 1, 2, 3", "a truth value is no number"),
+        (said(errors=[WRONG | {"criterion": "1 and 2"}]), "none of 1, 2, 3", "two numbers in one"),
         (said(errors=[WRONG | {"why": " "}]), "without a text `why`", "no reason"),
-        (said(errors=[WRONG | {"instead": None}]), "no list of texts", "nothing said of what should stand there"),
+        (said(errors=[WRONG | {"instead": None}]), "gives no text for `instead`", "nothing said of what should stand there"),
                 (said("PASS") + " So the verdict is FAIL.", "behind", "taken back"),
-        (said(errors=[WRONG | {"instead": ["\ud800 x"]}]), "no list of texts", "half a character"),
-        (said(errors=[WRONG | {"instead": ["it is in Polish and short"]}]), "as it is", "nothing is changed"),
+        (said(errors=[WRONG | {"instead": ["\ud800 x"]}]), "gives no text for `instead`", "half a character"),
+        (said(errors=[WRONG | {"instead": ["it is in Polish and short"]}]), "stands there already", "nothing is changed"),
         (said(errors=[WRONG, WRONG]), "names the same twice", "one criterion twice"),
         (said(missing=[NEW, NEW | {"add": "it rhymes"}]), "names the same twice", "one criterion added twice"),
-        (said(missing=[NEW | {"turn": 2}]), "none that has criteria (1, 3)", "a turn that is not judged"),
-        (said(missing=[{"why": "Rhymes.", "add": "It rhymes."}]), "none that has criteria", "which turn?"),
-        (said(missing=[NEW | {"add": "It is in verse"}]), "adds a criterion that is there", "nothing new"),
-        (said(missing=[NEW | {"add": ""}]), "without a text `add`", "nothing to add"),
+        (said(missing=[NEW | {"turn": 2}]), "none of 1, 3", "a turn that is not judged"),
+        (said(missing=[{"why": "Rhymes.", "add": "It rhymes."}]), "none of 1, 3", "which turn?"),
+        (said(missing=[NEW | {"add": "It is in verse"}]), "stands there already", "nothing new"),
+        (said(missing=[NEW | {"add": ""}]), "gives no text for `add`", "nothing to add"),
         (said("PASS", composite=[SPLIT | {"instead": ["One."]}]), "does not split", "one part"),
     ],
 )  # fmt: skip
@@ -138,7 +137,7 @@ def test_a_proposal_leaves_out_the_notes_that_it_was_shown() -> None:
             assert found.findings[0].proposal == proposal
         else:
             assert isinstance(found, Problem)
-            assert "as it is" in found.text
+            assert "stands there already" in found.text
 
 
 def test_an_answer_that_was_cut_off_is_final() -> None:
@@ -228,7 +227,7 @@ def test_a_text_cannot_close_its_section_and_speak_for_us() -> None:
 def test_instructions_are_validated_by_themselves() -> None:
     reply = {"domain": [], "task": [], "clarity": [{"turn": 3, "why": "What?", "instead": "Write them in verse."}]}
     model = ScriptedModel("v", lambda request: f"So.\n{json.dumps(reply | {'verdict': 'FAIL'})}")
-    found = asyncio.run(validate_prompt(SchemaFallback(caller(model)), INSTANCE, Prompts()))
+    found = asyncio.run(validate_instance(SchemaFallback(caller(model)), INSTANCE, Prompts(), stage="prompt"))
     assert found.looked == PROMPT_KINDS
     assert [(one.kind, one.turn, one.change, one.proposal) for one in found.findings] == [
         ("clarity", 3, "reword", ("Write them in verse.",))
@@ -243,9 +242,9 @@ def test_instructions_are_validated_by_themselves() -> None:
 @pytest.mark.parametrize(
     ("entry", "told"),
     [
-        ({"turn": 4, "why": "x", "instead": "y"}, "from 1 to 3"),
+        ({"turn": 4, "why": "x", "instead": "y"}, "none of 1, 2, 3"),
         ({"turn": 1, "why": "x", "instead": ["y"]}, "no text for `instead`"),
-        ({"turn": 1, "why": "x", "instead": "Three  lines in German."}, "as it is"),
+        ({"turn": 1, "why": "x", "instead": "Three  lines in German."}, "stands there already"),
     ],
 )
 def test_unreadable_defects_of_instructions(entry: dict[str, Any], told: str) -> None:

@@ -14,10 +14,18 @@ from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.judging.calibrated import Calibrated, as_json, read_calibration
-from truebench_hf.judging.judge import CASCADE_BAND, LEVELS, CriteriaJudge, JudgeSettings, prompts_used
+from truebench_hf.judging.judge import (
+    CASCADE_BAND,
+    LEVELS,
+    Calibrated,
+    CriteriaJudge,
+    JudgeSettings,
+    as_json,
+    prompts_used,
+    read_calibration,
+)
 from truebench_hf.metrics.calibration import Calibrator
-from truebench_hf.metrics.cascade import First, Second, cheapest, curve, frontier
+from truebench_hf.metrics.choosing import First, Second, cheapest, curve, frontier
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel, verdicts
@@ -165,7 +173,7 @@ def test_a_band_is_for_the_cascade_judge_it_was_priced_with() -> None:
     ("change", "shown"),
     [
         ({"judge": "scripted:b"}, "fitted for the judge scripted:b"),  # another judge's probabilities
-        ({"prompts": {"decision": "0" * 64}}, "another prompt 'decision'"),  # asked in other words
+        ({"prompts": {"decision": "0" * 64}}, "other prompts than now"),  # asked in other words
         ({"threshold": "high"}, "cannot be read"),
         ({"calibrator": {"kind": "spline"}}, "unknown calibrator"),
         ({"calibrator": None}, "not a calibrator"),

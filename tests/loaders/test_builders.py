@@ -34,7 +34,7 @@ FILES = {
     ("flexbench", "instructions"): PACKAGE / "flexbench" / "samples" / "instructions.jsonl",
     ("flexbench", "dimensions"): PACKAGE / "flexbench" / "samples" / "dimensions.jsonl",
     ("flexbench", "conversations"): PACKAGE / "flexbench" / "samples" / "conversations.jsonl",
-    ("checklists_mini", "all"): PACKAGE / "tick" / "checklists_mini.jsonl",
+    ("checklists_mini", "all"): PACKAGE.parent / "data" / "checklists_mini.jsonl",
 }
 
 

@@ -12,8 +12,8 @@ import pytest
 from tests.loaders.test_sources import RECORDS, USER, written
 from tests.loaders.test_sources_of_pairs import ROWS as PAIRS
 from tests.support.runs import command_here, run_scores, script
-from truebench_hf.benchmarks.tick.entries import load_entries
 from truebench_hf.benchmarks.truebench.data import load
+from truebench_hf.data.checklist_rows import load_entries
 from truebench_hf.data.sources import READERS, instances, is_source, read
 from truebench_hf.data.sources.forms import sets
 from truebench_hf.errors import UserError

@@ -12,10 +12,10 @@ import pytest
 
 from tests.models.test_control_tokens import TOKENS
 from tests.support.runs import caller
-from truebench_hf.benchmarks.flexbench import profiles, simulate
+from truebench_hf.benchmarks.flexbench import simulate, users
 from truebench_hf.benchmarks.flexbench.conversations import Talk
-from truebench_hf.benchmarks.rubric_eval.arbitration.study import meta_verdict
-from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import attacks
+from truebench_hf.benchmarks.rubric_eval.arbitration import meta_verdict
+from truebench_hf.benchmarks.rubric_eval.perturbations import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
 from truebench_hf.benchmarks.truebench.rating import RatingJudge
 from truebench_hf.data.judged import Case
@@ -94,7 +94,7 @@ def contrasted(asked: Caller, reply: str) -> Awaitable[Any]:
 
 def flex_conversation(prompt: str) -> Asking:
     def ask(asked: Caller, reply: str) -> Awaitable[Any]:
-        (shown,), tag = profiles.shown_talks([replace(_TALK, messages=tuple(talk(reply)))])
+        (shown,), tag = users.shown_talks([replace(_TALK, messages=tuple(talk(reply)))])
         values = {"conversation": shown, "conversations": [shown], "tag": tag, "level": 3, "structured": False}
         return asked.complete(ChatRequest((Message("user", PROMPTS.render(prompt, **values)),)))
 

@@ -272,7 +272,7 @@ def test_agreement_by_hand(tmp_path: Path) -> None:
     # observed 3/4; by chance 1/2 * 1/4 + 1/2 * 3/4 = 1/2; (3/4 - 1/2) / (1 - 1/2)
     kappa = found.cohen["ann", "bob"]
     assert kappa.value == pytest.approx(0.5)
-    assert (kappa.n, kappa.left_out) == (4, 1)
+    assert (kappa.n, kappa.unscored) == (4, 1)
     # pooled shares 3/8 and 5/8: chance 17/32 -> (3/4 - 17/32) / (15/32)
     assert found.fleiss.value == pytest.approx(7 / 15)
     # disagreement 1/4 over expected 2 * 3 * 5 / (8 * 7)

@@ -67,7 +67,7 @@ def built_in() -> set[str]:
     texts = {row["rubric"] for split in ("easy", "hard") for row in rubrics(split=split)}
     for row in read(PACKAGE / "data" / "truebench_mini.jsonl"):
         texts |= {text for criteria in row["criteria"] for text in criteria}
-    for row in read(PACKAGE / "benchmarks" / "tick" / "checklists_mini.jsonl"):
+    for row in read(PACKAGE / "data" / "checklists_mini.jsonl"):
         texts |= {text for checklist in row["checklists"] for text in checklist["questions"]}
     for row in read(PACKAGE / "benchmarks" / "flexbench" / "samples" / "dimensions.jsonl"):
         texts.add(row["question"])

@@ -16,8 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.mini import rows
-from truebench_hf.benchmarks.rubric_eval.mini.templates import templates
+from truebench_hf.benchmarks.rubric_eval.mini import rows, templates
 from truebench_hf.judging.rules.measuring import measure
 from truebench_hf.rules import rule_of
 

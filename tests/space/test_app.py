@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import time
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
-from PIL import Image
 
 from tests.space.sample_runs import changed, many_runs
 from tests.space.visitor import launched
-from truebench_hf.space import serving, visitors
+from truebench_hf.space import visitors
 from truebench_hf.space.app import serve
-from truebench_hf.space.board import page as pages
-from truebench_hf.space.board.asked import Asked
-from truebench_hf.space.board.store import BoardStore
 from truebench_hf.space.options import SpaceOptions
 
 
@@ -64,7 +58,7 @@ def test_the_page_carries_the_table_once_and_half_a_name_breaks_nothing(url: str
     assert "half ?</button>" in view
     assert view.count("<table") == 1
     assert "half ?" not in rest, "the table is drawn and sent once"
-    assert f'"og:image" content="{url}preview.png"' in page
+    assert "og:image" not in page, "the picture that Gradio would show of a link"
     assert ">half ?</button>" not in _page(f"{url}?tab=about"), "another tab was asked for"
     assert "Claude-3.7-Sonnet-Thinking" in _page(f"{url}?group={_groups(page)['Published']}&view=Languages")
 
@@ -81,15 +75,7 @@ def test_any_address_opens_the_page(url: str, query: str) -> None:
     assert "<gradio-app" in _page(f"{url}?{query}"), "Gradio reads some of it, too"
 
 
-def test_the_picture_of_links_is_drawn_of_the_leaderboard(url: str) -> None:
-    with urllib.request.urlopen(f"{url}preview.png", timeout=120) as answer:
-        assert answer.headers["Content-Type"] == "image/png"
-        assert Image.open(io.BytesIO(answer.read())).size == serving.SIZE
-    shown = pages.page(BoardStore().snapshot, Asked())
-    assert serving.draw("A title", replace(shown, heading="half \ud83c\n" * 40, table=pages.PageTable((), ())))
-
-
-@pytest.mark.parametrize("path", ["", "config", "preview.png", "assets/nothing.js", "gradio_api/queue/data"])
+@pytest.mark.parametrize("path", ["", "config", "api/board.json", "assets/nothing.js", "gradio_api/queue/data"])
 def test_browsers_are_told_that_nothing_comes_from_elsewhere(url: str, path: str) -> None:
     try:
         headers = urllib.request.urlopen(url + path, timeout=120).headers

@@ -42,7 +42,12 @@ def fits(page: Any) -> None:
 
 def test_answer_judge_improve_and_edit(well: str, open_page: Open) -> None:
     page = open_page(well)
+    assert "3 of 4 criteria met" in page.locator("#verdicts").inner_text(), (
+        "an example is there before a model is asked"
+    )
+    shoot(page, "playground_opened")
     page.locator("#prompt textarea").fill("Write a notice: the lift is broken. Use exactly three bullet points.")
+    page.locator("#checklist textarea").fill("")
     page.locator("#guided-start").click()
     page.locator(f"#guided-line {ENDED}").wait_for()
     assert "The answer fails" in page.locator("#guided-line .tb-fail").inner_text()
@@ -50,7 +55,7 @@ def test_answer_judge_improve_and_edit(well: str, open_page: Open) -> None:
     page.locator("#improve-start").click()
     page.locator("#improved .tb-turned").wait_for()
     assert page.locator("#improved del", has_text="broken").count()
-    assert page.locator("#guided-line .tb-good").count() == 1
+    page.locator("#guided-line .tb-good").wait_for()
     assert "measured: 3 list items" in page.locator("#verdicts").inner_text()
     assert page.locator("#verdicts img, #improved img").count() == 0
     assert page.evaluate("window.broken") is None
@@ -60,17 +65,23 @@ def test_answer_judge_improve_and_edit(well: str, open_page: Open) -> None:
 
     page.locator("#answer textarea").press("End")
     page.locator("#answer textarea").type(" And more.")
-    page.wait_for_function("!document.querySelector('#verdicts').innerText.trim()")
-    assert page.locator("#improved").inner_text().strip() == ""
+    page.locator("#verdicts .tb-none").first.wait_for()
+    assert page.locator("#verdicts li", has_text="measured: 3 list items").count() == 1, "counted while one types"
+    assert page.locator("#improved .tb-improved").count() == 0
     assert page.locator("#answer textarea").input_value().endswith(" And more.")
+    page.reload()
+    page.wait_for_function("document.querySelector('#answer textarea')?.value.endsWith(' And more.')")
+    assert "exactly three bullet points" in page.locator("#prompt textarea").input_value(), "texts survive a reload"
+    page.locator("#verdicts .tb-none").first.wait_for()
+
     page.locator("#alone button").first.click()  # the steps one by one
     page.locator("#judge-start").click()
-    page.locator("#verdicts li").nth(2).wait_for()
     page.locator(f"#guided-line {ENDED}").wait_for()
+    assert page.locator("#verdicts li").count() == 3
     page.locator("#prompt textarea").fill("p" * 6001)
-    page.locator("#guided-line .tb-bad", has_text="has 6,001 characters; the limit is 6,000").wait_for()
+    page.locator("#guided-refused .tb-bad", has_text="has 6,001 characters; the limit is 6,000").wait_for()
     assert page.locator("#prompt textarea").input_value() == "p" * 6001, "nothing of it is cut off in silence"
-    assert page.locator("#verdicts").inner_text().strip() == ""
+    assert page.locator("#verdicts li").count() == 0
     assert page.locator("#answer textarea").input_value().endswith(" And more."), "a visitor's own words stay"
     page.locator("#guided-start").click()
     page.locator("#guided-line .tb-bad", has_text="has 6,001 characters; the limit is 6,000").wait_for()
@@ -78,6 +89,7 @@ def test_answer_judge_improve_and_edit(well: str, open_page: Open) -> None:
     page.get_by_role("option").first.click()
     page.wait_for_function("!document.querySelector('#answer textarea').value")
     assert len(page.locator("#checklist textarea").input_value()) > 20
+    page.locator("#guided-refused .tb-bad").wait_for(state="detached")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -96,13 +108,9 @@ def test_grounding_on_a_phone(well: str, open_page: Open, dark: bool) -> None:
     fits(page)
     page.locator("#document textarea").fill("d" * 12_001)
     page.wait_for_function("!document.querySelector('#grounding').innerText.trim()")
-    page.wait_for_function("!document.querySelector('#document-answer textarea').value")  # it was the model's
-    page.locator("#request textarea").fill("Tell me more of the museum.")
-    page.locator("#checked-line .tb-bad", has_text="has 12,001 characters; the limit is 12,000").wait_for()
-    settle(page)
-    assert page.locator("#checked-line .tb-bad").is_visible(), "it holds as long as the document is too long"
+    page.locator("#checked-refused .tb-bad", has_text="has 12,001 characters; the limit is 12,000").wait_for()
     page.locator("#document textarea").fill(author.DOCUMENT)
-    page.locator("#checked-line .tb-none").wait_for()
+    page.locator("#checked-refused .tb-bad").wait_for(state="detached")
 
 
 @pytest.mark.timeout(900)

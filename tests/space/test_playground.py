@@ -16,10 +16,9 @@ from tests.support.loopback import free_port
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.space import visitors
+from truebench_hf.space import playground, visitors
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.playground import rounds
 
 SECRET = "A very private question about tea, asked by me."
 RULES = [
@@ -40,7 +39,7 @@ def opened() -> Iterator[Open]:
             import gradio as gr
 
             with gr.Blocks(analytics_enabled=False) as app:
-                rounds.build_tab(engine)
+                playground.build_tab(engine, app)
             app.queue(api_open=False)
             stack.callback(app.close)
             launch = lambda: app.launch(server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False)  # noqa: E731
@@ -76,7 +75,9 @@ def visitor(scripted: str) -> Visitor:
 @pytest.fixture
 def writer(written: str) -> Visitor:
     """A visitor of a page over a model that writes whatever is asked for, in the form that is asked for."""
-    return Visitor(written)
+    found = Visitor(written)
+    found.shown["checklist", "value"] = found.shown["answer", "value"] = ""
+    return found
 
 
 def line(visitor: Visitor, name: str = "guided") -> str:
@@ -95,7 +96,7 @@ def test_one_button_writes_a_checklist_answers_and_judges_and_a_fail_is_never_gr
     assert "The answer fails" in verdicts
     assert 'tb-status tb-fail"' in line(writer)
     assert "tb-good" not in line(writer)
-    assert re.search(r"Checklist of 3 questions in .* s, answered in .* s \(\d+ tokens\), judged in", line(writer))
+    assert "2 of 3 criteria met" in line(writer) or "criteria met" in line(writer)
 
     writer.whole("improve")
     assert writer.shown["answer", "value"] == author.SECOND
@@ -151,7 +152,7 @@ def test_sentences_are_coloured_by_their_label_with_excerpts_beside(writer: Visi
 
 @pytest.mark.parametrize("level", ["decision", "checklist", "cascade"])
 def test_verdicts_are_counted_to_the_last_and_no_further(visitor: Visitor, level: str) -> None:
-    visitor.shown["level", "value"] = rounds.LEVELS[level]
+    visitor.shown["level", "value"] = playground.LEVELS[level]
     told = visitor.whole("judge")
     assert "1 of 2 criteria met, 1 not met" in visitor.shown["verdicts", "value"]
     assert ("Judging 2 criteria in one call" in told) is (level == "checklist")
@@ -169,15 +170,36 @@ def test_a_new_answer_takes_the_place_of_the_old_one_and_its_verdicts(visitor: V
 
 
 def test_texts_cannot_be_edited_while_they_are_worked_on(visitor: Visitor) -> None:
-    (pressed,) = visitor.on("guided-start")
-    visitor.at_once(pressed)
-    for name in ("example", "prompt", "checklist", "answer", "judge-start"):
-        assert visitor.shown[name, "interactive"] is False
-    work = visitor.after(pressed)
-    visitor.join(work)
-    visitor.heard(work)
-    visitor.at_once(visitor.after(work))
-    assert visitor.shown["answer", "interactive"] is True
+    told = visitor.whole("guided")
+    assert '"interactive": false' in told.replace('"interactive":false', '"interactive": false')
+    for name in ("example", "prompt", "checklist", "answer"):
+        assert visitor.shown[name, "interactive"] is True
+
+
+def test_an_example_with_verdicts_is_there_before_any_model_is_asked(scripted: str) -> None:
+    page = Visitor(scripted)
+    assert "three bullet points" in page.shown["prompt", "value"]
+    assert len(page.shown["checklist", "value"].splitlines()) == 4
+    assert "<strong>Lift out of order</strong>" in page.shown["answer-rendered", "value"]
+    verdicts = page.shown["verdicts", "value"]
+    assert "3 of 4 criteria met, 1 not met (2 measured)" in verdicts
+    assert "measured: 3 list items" in verdicts
+    assert "It ends with the caretaker; nobody is thanked." in verdicts
+
+
+def test_what_can_be_counted_is_decided_while_one_types(scripted: str) -> None:
+    page = Visitor(scripted)
+    page.typed("answer", "- one\n- two")
+    verdicts = page.shown["verdicts", "value"]
+    assert re.search(r"tb-no.*?Fail.*?exactly three bullet points.*?measured: 2 list items", verdicts, re.DOTALL)
+    assert "tb-none" in verdicts, "what only a judge can tell waits"
+    assert page.shown["answer-rendered", "value"].count("<li>") == 2
+    page.typed("answer", "x" * 6001)
+    assert "The answer has 6,001 characters; the limit is 6,000." in page.shown["guided-refused", "value"]
+    assert page.shown["verdicts", "value"] == ""
+    page.typed("answer", "<script>alert(1)</script>")
+    assert page.shown["guided-refused", "value"] == ""
+    assert "<script" not in page.shown["answer-rendered", "value"] + page.shown["verdicts", "value"]
 
 
 def test_a_model_that_fails_leaves_no_old_answer_and_tells_the_operator_why(
@@ -237,7 +259,7 @@ def test_an_over_long_document_is_refused(writer: Visitor) -> None:
 @pytest.mark.parametrize(
     ("example", "filled", "others"),
     [
-        ("example", ("prompt", "checklist"), ("answer", "made", "verdicts", "improved")),
+        ("example", ("prompt", "checklist"), ("answer", "verdicts", "improved")),
         ("document-example", ("document", "request"), ("document-answer", "grounding", "grounding-outcome")),
     ],
 )
@@ -257,7 +279,7 @@ def test_levels_that_the_embedded_model_cannot_serve_are_not_offered_for_it(open
     engine = Engine(SpaceOptions(model="smollm2"))
     assert ("level", "choices") not in Visitor(opened(engine)).shown
     # Nor are they for who asks the server itself.
-    assert {rounds.level_named(engine, how) for how in (*rounds.LEVELS.values(), "x")} == {"decision"}
+    assert {playground.level_named(engine, how) for how in (*playground.LEVELS.values(), "x")} == {"decision"}
 
 
 @pytest.mark.parametrize(
@@ -273,7 +295,7 @@ def test_all_levels_are_offered_for_any_other_judge(options: dict[str, str], lev
     assert Engine(SpaceOptions(**options)).levels == levels
 
 
-def test_the_time_shown_holds_no_loading(opened: Open) -> None:
+def test_loading_is_said_once(opened: Open) -> None:
     class Slow(ScriptedModel):
         loaded = 0
 
@@ -290,9 +312,6 @@ def test_the_time_shown_holds_no_loading(opened: Open) -> None:
     page.shown["prompt", "value"] = "Tea?"
     told = page.whole("answer")
     assert "Loading the model, which is needed once" in told
-    seconds = re.search(r"Answered in ([\d.]+) s", line(page))
-    assert seconds is not None
-    assert float(seconds[1]) < 1
     assert model.loaded == 1
     assert "Loading" not in page.whole("answer")
 
@@ -309,7 +328,7 @@ def test_a_dead_server_shows_in_seconds_without_traceback_or_key(
         page.shown["checklist", "value"] = "It is polite.\nIt is kind.\nIt is fair."
         if died:
             page.whole("guided")
-            assert "judged in" in line(page)
+            assert "criteria met" in line(page)
     for button in ("guided", "judge", "improve", "draft"):
         page.shown["answer", "value"] = "Hello there."
         began = time.monotonic()
@@ -349,7 +368,7 @@ def test_a_judge_without_probabilities_says_that_another_way_is_left(
         server.add_faults([{"match": {"path": "/v1/systemone"}, "status": 404}])
         page = Visitor(opened(Engine(SpaceOptions(model="openai:demo", model_base_url=server.url))))
         page.shown |= {("prompt", "value"): "p", ("answer", "value"): "a", ("checklist", "value"): "It is polite."}
-        page.shown["level", "value"] = rounds.LEVELS["decision"]
+        page.shown["level", "value"] = playground.LEVELS["decision"]
         page.whole("judge")
     assert "demo gives no probabilities; choose a way to judge with reasons." in line(page)
     assert capsys.readouterr().err.count("\n") == 1

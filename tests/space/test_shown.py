@@ -19,7 +19,7 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
-from truebench_hf.space.playground import shown
+from truebench_hf.space import playground_html as shown
 from truebench_hf.text.differences import Piece, difference
 from truebench_hf.types import Criterion, Label, Verdict
 

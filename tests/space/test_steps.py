@@ -1,4 +1,4 @@
-"""A step's buttons, line and place in the queue, as the page drives them over HTTP."""
+"""Work behind a button: it waits for its turn, can be stopped, ends in time, and leaves the fields open, as the page drives it."""
 
 from __future__ import annotations
 
@@ -42,61 +42,48 @@ class Bakery:
 
 
 @pytest.fixture
-def bakery(request: pytest.FixtureRequest) -> Iterator[Bakery]:
-    """A page with one step, one place at work and one in the queue; work may take two minutes, or as long as asked for."""
+def bakery(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bakery]:
+    """A page with one button, one place at work and one in the queue; work may take two minutes, or as long as asked for."""
     import gradio as gr
 
-    found = Bakery()
+    monkeypatch.setattr(visitors, "SECONDS", getattr(request, "param", 120.0))
+    made = Bakery()
     with gr.Blocks(analytics_enabled=False) as app:
-        who = gr.Textbox(elem_id="who")
-        found.bread = gr.Textbox(elem_id="bread")
-        parts = steps.controls("Bake", "bake")
-        job = steps.Job(parts.starts[0], found.work, [who], [found.bread])
-        steps.wire(parts, [job], getattr(request, "param", 120.0), 1)
-    steps.queued(app, max_size=1, api_open=False)
-    found.url = launched(
+        who, made.bread = gr.Textbox(elem_id="who"), gr.Textbox(elem_id="bread")
+        button, stop, line = gr.Button("Bake", elem_id="bake-start"), gr.Button(elem_id="stop"), gr.HTML(elem_id="line")
+        event = steps.start(button, made.work, [who], [made.bread], line, fields=[who])
+        stop.click(None, cancels=[event])
+    app.queue(max_size=1, api_open=False)
+    made.url = launched(
         lambda: app.launch(server_port=free_port(), prevent_thread_lock=True, quiet=True, ssr_mode=False)[1]
     )
-    yield found
-    found.oven.set()
+    yield made
+    made.oven.set()
     app.close()
 
 
-def begin(bakery: Bakery, who: str) -> tuple[Visitor, dict[str, Any]]:
-    """A visitor who has pressed the button, and the work that is now to be asked for."""
-    visitor = Visitor(bakery.url)
-    visitor.shown["who", "value"] = who
-    (pressed,) = visitor.on("bake-start")
-    visitor.at_once(pressed)
-    return visitor, visitor.after(pressed)
+def visitor(bakery: Bakery, who: str) -> Visitor:
+    page = Visitor(bakery.url)
+    page.shown["who", "value"] = who
+    return page
 
 
-def buttons(visitor: Visitor) -> tuple[bool, bool]:
-    """Whether start and stop can be pressed."""
-    return visitor.shown["bake-start", "interactive"], visitor.shown["bake-stop", "interactive"]
-
-
-def line(visitor: Visitor) -> str:
-    return str(visitor.shown["bake-line", "value"])
-
-
-def stop(visitor: Visitor, work: dict[str, Any]) -> None:
-    """Press stop: the page runs its events in order."""
-    told, cancel = visitor.on("bake-stop")
-    visitor.at_once(told)
-    assert cancel["cancels"] == [work["id"]]
-    visitor.leave(work)
-    visitor.heard(work)
+def begun(bakery: Bakery, who: str) -> tuple[Visitor, dict[str, Any]]:
+    """A visitor whose work is under way."""
+    page = visitor(bakery, who)
+    (work,) = page.on("bake-start")
+    page.join(work)
+    assert bakery.at_work.wait(60)
+    return page, work
 
 
 def test_work_that_ends_by_itself(bakery: Bakery) -> None:
     bakery.oven.set()
-    visitor = Visitor(bakery.url)
-    visitor.shown["who", "value"] = "Ada"
-    assert "dough of Ada" in visitor.whole("bake")
-    assert visitor.shown["bread", "value"] == "bread of Ada"
-    assert buttons(visitor) == (True, False)
-    assert "Done." in line(visitor)
+    page = visitor(bakery, "Ada")
+    assert "dough of Ada" in page.whole("bake")
+    assert page.shown["bread", "value"] == "bread of Ada"
+    assert page.shown["who", "interactive"] is True
+    assert "Done." in page.shown["line", "value"]
 
 
 @pytest.mark.parametrize(
@@ -104,72 +91,36 @@ def test_work_that_ends_by_itself(bakery: Bakery) -> None:
     [("clumsy", 120.0, "Something went wrong"), ("slow", 2.0, "took too long")],  # an error of ours; time is over
     indirect=["bakery"],
 )
-def test_work_that_fails_leaves_the_buttons_at_rest(bakery: Bakery, who: str, said: str) -> None:
-    visitor, work = begin(bakery, who)
-    visitor.join(work)
-    visitor.heard(work)
-    visitor.at_once(visitor.after(work))
-    assert said in line(visitor)
-    assert "/home" not in line(visitor)
-    assert buttons(visitor) == (True, False)
+def test_work_that_fails_leaves_the_fields_open(bakery: Bakery, who: str, said: str) -> None:
+    page = visitor(bakery, who)
+    page.whole("bake")
+    assert said in page.shown["line", "value"]
+    assert "/home" not in page.shown["line", "value"]
+    assert page.shown["who", "interactive"] is True
     assert bakery.ended == [who]
 
 
 def test_work_is_stopped(bakery: Bakery) -> None:
-    visitor, work = begin(bakery, "Ada")
-    visitor.join(work)
-    assert bakery.at_work.wait(60)
-    stop(visitor, work)
+    page, work = begun(bakery, "Ada")
+    *_, cancel = page.on("stop")
+    assert cancel["cancels"] == [work["id"]]
+    page.leave(work)
+    page.heard(work)
     assert bakery.ended == ["Ada"], "the work itself was not told"
-    assert buttons(visitor) == (False, False), "until the server has let go"
-    visitor.shown["bake-line", "value"] = visitors.status("Baking …", "busy")  # a message that was on its way
-    visitor.at_once(visitor.after(work))
-    assert buttons(visitor) == (True, False)
-    assert "Stopped." in line(visitor)
-
-
-def test_a_visitor_has_one_place_however_often_work_is_asked_for(bakery: Bakery) -> None:
-    first, work = begin(bakery, "Ada")
-    first.join(work)
-    assert bakery.at_work.wait(60)
-    for _ in range(25):
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            first.join(work)
-        assert refused.value.code == 503
-    second, _ = begin(bakery, "Ben")
-    second.join(work)  # the only place in the queue was left for others
-    with pytest.raises(urllib.error.HTTPError):
-        second.join(work)  # who waits has one, too
-    bakery.oven.set()
-    second.heard(work)
-    assert bakery.began == ["Ada", "Ben"]
-    assert second.shown["bread", "value"] == "bread of Ben"
-    second.join(work)  # and one again, once it is over
-    second.heard(work)
-    assert bakery.began == ["Ada", "Ben", "Ben"]
+    assert page.shown["who", "interactive"] is False, "until the server has let go"
+    page.at_once(page.after(work))
+    assert page.shown["who", "interactive"] is True
+    assert "Stopped." in page.shown["line", "value"]
 
 
 def test_who_waits_in_the_queue_can_leave_it_and_who_comes_late_is_turned_away(bakery: Bakery) -> None:
-    first, work = begin(bakery, "Ada")
-    first.join(work)
-    assert bakery.at_work.wait(60)
-    second, _ = begin(bakery, "Ben")
-    assert buttons(second) == (False, True), "stop must work before the work has begun"
-    assert "Waiting for your turn" in line(second)
+    first, work = begun(bakery, "Ada")
+    second, third = visitor(bakery, "Ben"), visitor(bakery, "Cem")
     second.join(work)
-
-    third, _ = begin(bakery, "Cem")
     with pytest.raises(urllib.error.HTTPError) as refused:
         third.join(work)
-    assert refused.value.code == 503  # for which the page has a message of its own, and goes on to what comes after
-    third.at_once(third.after(work))
-    assert "too many visitors are waiting" in line(third)
-    assert buttons(third) == (True, False)
-
-    stop(second, work)
-    second.at_once(second.after(work))
-    assert "Stopped." in line(second)
-    assert buttons(second) == (True, False)
+    assert refused.value.code == 503  # for which the page has a message of its own
+    second.leave(work)
     third.join(work)  # the place is free again
     bakery.oven.set()
     first.heard(work)

@@ -89,14 +89,19 @@ class Visitor:
         return told
 
     def whole(self, name: str) -> str:
-        """Press a step's start button and stay until it rests again. Returns all that came meanwhile."""
-        (pressed,) = self.on(f"{name}-start")
-        self.at_once(pressed)
-        work = self.after(pressed)
+        """Press the button that starts work and stay until it is over. Returns all that came meanwhile."""
+        (work,) = self.on(f"{name}-start")
         self.join(work)
         told = self.heard(work)
         self.at_once(self.after(work))
         return told
+
+    def typed(self, name: str, text: str) -> None:
+        """Type a text into a field, and show what the server says at once."""
+        self.shown[name, "value"] = text
+        for event in self.on(name, "change"):
+            if event["backend_fn"]:
+                self.at_once(event)
 
     def _body(self, event: dict[str, Any]) -> dict[str, Any]:
         data = [self.shown.get((self._names[part], "value")) for part in event["inputs"]]

@@ -26,11 +26,13 @@ class Oracle:
         assert tag
         row = self._rows[tag[1]]
         found: dict[str, Any] = {name: [] for name in LISTS if f'- "{name}": ' in prompt}
-        mine = next((name for name in found if LISTS[name] == row.edit), None)
+        mine = next((name for name in found if LISTS[name] == row.edit.edit), None)
         if mine == "missing":
-            found[mine] = [{"turn": row.turn, "why": "It lost one.", "add": "What the removed criterion demanded."}]
+            found[mine] = [
+                {"turn": row.edit.turn, "why": "It lost one.", "add": "What the removed criterion demanded."}
+            ]
         elif mine:
-            number = list(numbered(row.instance.turns)).index((row.turn or 0, row.criterion or 0)) + 1
+            number = list(numbered(row.instance.turns)).index((row.edit.turn, row.edit.criterion)) + 1
             found[mine] = [{"criterion": number, "why": "It was edited.", "instead": []}]
-        fail = mine or (len(found) == 1 and row.edit != "unedited")
+        fail = mine or (len(found) == 1 and row.edit.edit != "unedited")
         return f"I know.\n```json\n{json.dumps(found | {'verdict': 'FAIL' if fail else 'PASS'})}\n```"

@@ -17,8 +17,7 @@ from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import CacheOptions, Ledger, open_cache
 from truebench_hf.engine.pool import Background, bounded, progress
 from truebench_hf.errors import UserError
-from truebench_hf.judging.calibrated import read_calibration
-from truebench_hf.judging.judge import BY_PROBABILITY, CriteriaJudge, JudgeSettings
+from truebench_hf.judging.judge import BY_PROBABILITY, CriteriaJudge, JudgeSettings, read_calibration
 from truebench_hf.judging.panel import CaseJudge, NoJudge
 from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.metrics.pass_rate import conjunction, outcome
@@ -127,7 +126,6 @@ class KeptJudgeOptions(CacheOptions):
     base_url: str | None = option(None, help="URL of the OpenAI-compatible server of the judge.")
     judge_arg: tuple[str, ...] = option((), help="Provider options of the judge: a dict.")
     concurrency: int = option(16, help="Requests at a time.")
-    patience: float = option(60.0, help="Seconds for which a server may be away.")
     offline: bool = option(False, help="Ask nobody: rules and the cache decide alone, and the rest is left open.")
 
     def __post_init__(self) -> None:
@@ -136,8 +134,8 @@ class KeptJudgeOptions(CacheOptions):
             raise UserError(f"threshold={self.threshold}: lies between 0 and 1")
         if self.votes < 1 or self.max_tokens < 1 or not 0 <= self.temperature < inf:
             raise UserError("votes and max_tokens are at least 1, temperature at least 0")
-        if self.concurrency < 1 or not self.patience >= 0:
-            raise UserError("concurrency is at least 1, patience at least 0")
+        if self.concurrency < 1:
+            raise UserError("concurrency is at least 1")
 
     def settings(self, spec: str, texts: Prompts) -> JudgeSettings:
         """How the judge of this spec judges, with these prompts."""
@@ -327,7 +325,7 @@ async def _opened(
         openings.append((options.cascade_judge, pairs(options.cascade_arg, "cascade_arg"), None))
     if openings and prompts.replaced:
         check_judge_prompts(how, prompts)
-    models = [open_model(*opening, options.patience, not options.offline) for opening in openings]
+    models = [open_model(*opening, not options.offline) for opening in openings]
     ledger, cache = Ledger(Path(":memory:")), open_cache(options)
     callers = [
         Caller(model, ledger, role, options.concurrency, cache, ask=not options.offline)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
-from truebench_hf.engine.folder import read_info
+from truebench_hf.engine.folder import INFO
 from truebench_hf.errors import UserError
+from truebench_hf.results.folder import Results
 from truebench_hf.study.labelling import (
     LabelInOptions,
     Labelling,
@@ -15,8 +17,21 @@ from truebench_hf.study.labelling import (
     LabelOutOptions,
     Taken,
     label_in,
+    label_open,
     label_out,
 )
+
+ROWS, FLEX = "(rows of instructions)", "(judged conversations)"
+_KINDS = {  # who asks, by what run.json says
+    "": ("truebench.labels", "RunLabels"),
+    "truebench": ("truebench.labels", "RunLabels"),
+    "arbitrate": ("rubric_eval.arbitration", "ArbitrationLabels"),
+    "criteria-types": ("truebench.criteria_types", "CriteriaLabels"),
+    "criteria-validation": ("truebench.validation", "ValidationLabels"),
+    "criteria-refinement": ("truebench.refinement", "RefinementLabels"),
+    FLEX: ("flexbench.agreement", "FlexLabels"),
+    ROWS: ("tick.annotation", "RowLabels"),
+}
 
 
 @dataclass(frozen=True)
@@ -40,46 +55,21 @@ def take_labels(options: LabelInOptions) -> Taken:
 
 def ask_here(options: LabelOpenOptions, tell: Callable[[str], None] = print) -> Taken:
     """Ask one annotator in a browser of this machine, and take the labels in; `tell` gets the address. Raises UserError."""
-    from truebench_hf.study.labelling import label_open
-
     return label_open(_labelling(options.folder), options, tell)
 
 
 def _labelling(place: str) -> Labelling:
     """Who asks about this place: `run.json` or the files of a folder tell, and a file holds rows of instructions."""
-    from truebench_hf.benchmarks.flexbench.scores import is_judged
+    from truebench_hf.benchmarks.flexbench.conversations import is_judged
 
     path = Path(place)
-    kind = read_info(path).get("kind") if path.is_dir() else None
-    if is_judged(place):
-        from truebench_hf.benchmarks.flexbench.agree import FlexLabels
-
-        return FlexLabels(place)
-    if kind == "arbitrate":
-        from truebench_hf.benchmarks.rubric_eval.arbitration.people import ArbitrationLabels
-
-        return ArbitrationLabels(place)
-    if kind == "criteria-types":
-        from truebench_hf.benchmarks.truebench.criteria_types import CriteriaLabels
-
-        return CriteriaLabels(place)
-    if kind == "criteria-validation":
-        from truebench_hf.benchmarks.truebench.validate import ValidationLabels
-
-        return ValidationLabels(place)
-    if kind == "criteria-refinement":
-        from truebench_hf.benchmarks.truebench.refine import RefinementLabels
-
-        return RefinementLabels(place)
-    if kind in ("truebench", ""):
-        from truebench_hf.benchmarks.truebench.label import RunLabels
-
-        return RunLabels(place)
-    if kind is None:
-        from truebench_hf.benchmarks.tick.annotation import RowLabels
-
-        return RowLabels(place)
-    raise UserError(
-        f"{place}: is a study of kind {kind}, about which people are not asked; give a folder of `truebench run`, `study "
-        "arbitrate`, `study compare-criteria`, `study validate`, `study refine-criteria` or `flex score`, or a file of rows"
-    )
+    kind = Results.open(path).kind if (path / INFO).is_file() else ROWS
+    kind = FLEX if is_judged(place) else kind
+    if kind not in _KINDS:
+        raise UserError(
+            f"{place}: is a study of kind {kind}, about which people are not asked; give a folder of `truebench run`, `study "
+            "arbitrate`, `study compare-criteria`, `study validate`, `study refine-criteria` or `flex score`, or a file of rows"
+        )
+    module, name = _KINDS[kind]
+    labelling: Labelling = getattr(import_module(f"truebench_hf.benchmarks.{module}"), name)(place)
+    return labelling

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from truebench_hf.api.judge import as_option, judge
 from truebench_hf.arguments import in_python
-from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
+from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers, Run

@@ -152,7 +152,7 @@ def flex_table(
     out: Page = None,
 ) -> None:
     """`truebench flex study table`."""
-    from truebench_hf.benchmarks.flexbench.tables import table_sections
+    from truebench_hf.benchmarks.flexbench.scores import table_sections
     from truebench_hf.report.console import present
 
     present("FlexEval: tables", table_sections(folders), out)
@@ -164,14 +164,14 @@ def flex_stability(
     out: Page = None,
 ) -> None:
     """`truebench flex study stability`."""
-    from truebench_hf.benchmarks.flexbench.scores import read_judged
-    from truebench_hf.benchmarks.flexbench.stability import stability, stability_sections
+    from truebench_hf.benchmarks.flexbench.agreement import stability
+    from truebench_hf.benchmarks.flexbench.conversations import read_judged
     from truebench_hf.report.console import present
 
     pair = [seed.strip() for seed in seeds.split(",")]
     if len(pair) != 2 or pair[0] == pair[1] or not all(pair):
         raise UserError(f"--seeds {seeds}: give two different seeds, separated by a comma")
-    present("FlexEval: stability", stability_sections(stability(*read_judged(folder), (pair[0], pair[1]))), out)
+    present("FlexEval: stability", stability(*read_judged(folder), (pair[0], pair[1])), out)
 
 
 def flex_agree(
@@ -189,8 +189,8 @@ def flex_agree(
     out: Page = None,
 ) -> None:
     """`truebench flex study agree`."""
-    from truebench_hf.benchmarks.flexbench.agree import agree, agreement_tables, labels_of, read_labels
-    from truebench_hf.benchmarks.flexbench.scores import read_judged
+    from truebench_hf.benchmarks.flexbench.agreement import agree, agreement_tables, labels_of, read_labels
+    from truebench_hf.benchmarks.flexbench.conversations import read_judged
     from truebench_hf.report.console import present
     from truebench_hf.report.labels import FILE
 
@@ -217,13 +217,7 @@ def score(
     ] = False,
 ) -> None:
     """`truebench study score`."""
-    from truebench_hf.benchmarks.truebench.results import (
-        category_table,
-        judgments,
-        language_table,
-        read_frames,
-        usage_table,
-    )
+    from truebench_hf.benchmarks.truebench.results import judgments, pass_rate_table, read_frames, usage_table
     from truebench_hf.benchmarks.truebench.scores import unfinished
     from truebench_hf.data.records import stamp
     from truebench_hf.judging.rules.deciding import JUDGE
@@ -241,8 +235,7 @@ def score(
         if ruled := [path for path, _, _, frames in runs if (frames.verdicts["judge"] == JUDGE).any()]:
             raise UserError(f"{ruled[0]}: rules decided some of it, which the official protocol knows none of")
         named = [(model, frames) for _, model, _, frames in runs]
-        tables = [category_table(named, True), language_table(named, True)]
-        tables.append(usage_table(named))
+        tables = [pass_rate_table(named, field, True) for field in ("category", "language")] + [usage_table(named)]
         say("\n".join(map(csv_text, tables)), end="")
         unscored = sum(unfinished(frames) for _, _, _, frames in runs)
     else:
@@ -253,17 +246,9 @@ def score(
 
 def _scored(path: Path, model: str, judge: str, frames: VerdictFrames, before: Stamp) -> int:
     """Print the scores of one run; returns how many instances are unscored that should not be."""
-    from truebench_hf.benchmarks.truebench.board import models_of, one_model
-    from truebench_hf.benchmarks.truebench.correction import corrected
-    from truebench_hf.benchmarks.truebench.labels import FILE, label_place
-    from truebench_hf.benchmarks.truebench.results import (
-        judgments,
-        made_by,
-        no_context,
-        provenance,
-        read_each,
-        without_doubles,
-    )
+    from truebench_hf.benchmarks.truebench.board import models_of, one_model, provenance
+    from truebench_hf.benchmarks.truebench.correction import correction, human_labels, label_place, read_labels
+    from truebench_hf.benchmarks.truebench.results import judgments, made_by, no_context, read_each
     from truebench_hf.benchmarks.truebench.scores import score, unfinished
     from truebench_hf.benchmarks.truebench.tables import lead, run_charts, run_tables
     from truebench_hf.data.records import unchanged
@@ -272,14 +257,15 @@ def _scored(path: Path, model: str, judge: str, frames: VerdictFrames, before: S
     once, doubled = frames.without_doubles()
     if doubled:
         say(f"{model}: {doubled} rows stand twice; each counts once, its last row")
-    info = made_by(path)
-    origin = provenance(one_model(info, model) if info else {"settings": {"model": model, "judge": judge}})
-    report = score(once, provenance=origin)
-    folder = path if path.is_dir() else path.parent
-    folder = label_place(folder, model, models_of(info["settings"]) if info else [model])
-    if info and (folder / FILE).exists():  # labels are on texts, which are read again for them
+    run = made_by(path)
+    info = one_model(run.info, model) if run.settings else {"settings": {"model": model, "judge": judge}}
+    report = score(once, provenance=provenance(info))
+    tables = run_tables({model: report})
+    rows, sample = read_labels(label_place(run.path, model, models_of(run.settings))) if run.settings else ([], None)
+    if rows:  # labels are on texts, which are read again for them
         each = (item for item, _ in read_each(path, no_context) if item.response.model == model)
-        report = corrected(report, without_doubles(list(each))[0] if doubled else each, folder)
+        by_labels = correction({item.key: item for item in each}.values() if doubled else each, rows, sample)
+        tables += [human_labels(by_labels)] if by_labels else []
         unchanged(judgments(path), before)
-    show([*run_tables(report), *run_charts(report, frames=once)], lead=lead(report), notes=report.notes)
+    show([*tables, *run_charts({model: report}, {model: once})], lead=lead(report.provenance), notes=report.notes)
     return unfinished(once)

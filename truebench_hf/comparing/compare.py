@@ -22,7 +22,7 @@ from truebench_hf.report.sections import Beside, Conversation, Section, as_count
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.finished import Finished
 from truebench_hf.results.verdicts import ordered
-from truebench_hf.study.providers import providers
+from truebench_hf.study.notes import providers
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import how_many, shortened
 from truebench_hf.types import Score

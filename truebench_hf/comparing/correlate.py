@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.comparing.scores_of_models import ModelScores, read_scores
-from truebench_hf.metrics.correlation import RankAgreement, rank_agreement, trend
 from truebench_hf.metrics.intervals import MIN_CLUSTERS
+from truebench_hf.metrics.ranks import Trend, rank_agreement, trend
 from truebench_hf.report.sections import Axis, Plot, Section, Series
 from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
 from truebench_hf.types import Score
@@ -22,7 +22,7 @@ FAR = 0.05  # a model is far off the line where chance alone would put it there 
 class ModelPoint:
     """A model in both: `x` is its outside score, `y` ours, with its rank by each among the models in common.
 
-    `expected` is the line's y at x, None without a line; `p_value` see `metrics.trend.Off`.
+    `p_value`: see `metrics.ranks.Trend`, None without a line.
     """
 
     model: str
@@ -30,7 +30,6 @@ class ModelPoint:
     y: float
     rank_x: int
     rank_y: int
-    expected: float | None
     p_value: float | None
 
     @property
@@ -43,17 +42,17 @@ class ModelPoint:
 class RankPairing:
     """One column held against one other: agreement, the least-squares line of ours on theirs, and every model.
 
-    `only` are the models that have a score in the one, and not in the other.
+    `factors` make theirs and ours what people read: 100 for shares. `only` are the models that have a score in the one,
+    and not in the other.
     """
 
     column: str
     other: str
-    agreement: RankAgreement
-    slope: float | None
-    intercept: float | None
-    r2: float | None
+    agreement: Mapping[str, Score]
+    line: Trend | None
     points: tuple[ModelPoint, ...]
     only: tuple[tuple[str, ...], tuple[str, ...]]
+    factors: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -86,18 +85,17 @@ def _pairing(ours: ModelScores, column: str, theirs: ModelScores, other: str, se
     common = [name for name in known if name in outside]
     y, x = [known[name] for name in common], [outside[name] for name in common]
     line = trend(x, y)
+    p_values = line.p_values if line else [None] * len(common)
     points = [
         ModelPoint(
-            name, x[i], y[i], 1 + sum(value > x[i] for value in x), 1 + sum(value > y[i] for value in y),
-            line.points[i].expected if line else None, line.points[i].p_value if line else None,
+            name, x[i], y[i], 1 + sum(value > x[i] for value in x), 1 + sum(value > y[i] for value in y), p_values[i]
         )
         for i, name in enumerate(common)
-    ]  # fmt: skip
+    ]
     return RankPairing(
-        column, other, rank_agreement(y, x, seed=seed),
-        line.slope if line else None, line.intercept if line else None, line.r2 if line else None,
-        tuple(sorted(points, key=lambda point: point.rank_y)),
+        column, other, rank_agreement(y, x, seed=seed), line, tuple(sorted(points, key=lambda point: point.rank_y)),
         (tuple(name for name in known if name not in outside), tuple(name for name in outside if name not in known)),
+        (100 if other in theirs.shares else 1, 100 if column in ours.shares else 1),
     )  # fmt: skip
 
 
@@ -126,12 +124,12 @@ _MODELS = (
 
 def sections(correlated: Correlated) -> list[Section]:
     """Everything a correlation shows, in order; shares in percent."""
-    drawn = [pairing for pairing in correlated.pairings if pairing.agreement.n > 1][:_PLOTS]
+    drawn = [pairing for pairing in correlated.pairings if len(pairing.points) > 1][:_PLOTS]
     far = models(correlated, far=True, percent=True)
     return [
         coefficients(correlated, percent=True),
         *([far] if far.rows else []),
-        *(_plot(pairing, *_factors(correlated, pairing)) for pairing in drawn),
+        *map(_plot, drawn),
         *_missing(correlated),
     ]
 
@@ -144,10 +142,10 @@ def title(correlated: Correlated) -> str:
 def notes(correlated: Correlated) -> list[str]:
     """What a reader has to know."""
     lines = [*correlated.scores.notes, *correlated.others.notes]
-    few = [pairing for pairing in correlated.pairings if pairing.agreement.n < MIN_CLUSTERS]
+    few = [pairing for pairing in correlated.pairings if len(pairing.points) < MIN_CLUSTERS]
     if few:
         lines.append(
-            f"With fewer than {MIN_CLUSTERS} models in common ({few[0].agreement.n} here) there are no intervals."
+            f"With fewer than {MIN_CLUSTERS} models in common ({len(few[0].points)} here) there are no intervals."
         )
     if len(correlated.pairings) > _PLOTS:
         lines.append(
@@ -178,14 +176,9 @@ def coefficients(correlated: Correlated, *, percent: bool = False) -> Table:
     """The agreement of every two columns; `percent` scales the slope to shares in percent."""
     rows: list[dict[str, Any]] = []
     for pairing in correlated.pairings:
-        x, y = _factors(correlated, pairing) if percent else (1, 1)
-        agreement = pairing.agreement
-        row = {"with": pairing.other, "column": pairing.column, "n": agreement.n, "r2": pairing.r2}
-        row |= {
-            "spearman": Score(agreement.spearman.value, agreement.n, 0, agreement.spearman_interval),
-            "kendall": Score(agreement.kendall.value, agreement.n, 0, agreement.kendall_interval),
-        }
-        rows.append(row | {"slope": pairing.slope and pairing.slope * y / x})
+        (x, y), line = pairing.factors if percent else (1, 1), pairing.line
+        row = {"with": pairing.other, "column": pairing.column, "n": len(pairing.points), **pairing.agreement}
+        rows.append(row | ({"r2": line.r2, "slope": line.slope * y / x} if line else {}))
     note = "Intervals: percentile bootstrap over models."
     if correlated.scores.truebench:
         rows += [
@@ -204,11 +197,11 @@ def models(correlated: Correlated, *, far: bool = False, percent: bool = False) 
     """Every model by every two columns; of those `far` off the line the farthest first."""
     rows: list[dict[str, Any]] = []
     for pairing in correlated.pairings:
-        x, y = _factors(correlated, pairing) if percent else (1, 1)
+        (x, y), line = pairing.factors if percent else (1, 1), pairing.line
         rows += [
             {
-                "model": point.model, "with": pairing.other, "column": pairing.column, "x": x * point.x,
-                "y": y * point.y, "expected": None if point.expected is None else y * point.expected,
+                "model": point.model, "with": pairing.other, "column": pairing.column, "x": x * point.x, "y": y * point.y,
+                "expected": y * (line.intercept + line.slope * point.x) if line else None,
                 "p_value": point.p_value, "rank_x": point.rank_x, "rank_y": point.rank_y,
             }
             for point in pairing.points
@@ -221,14 +214,9 @@ def models(correlated: Correlated, *, far: bool = False, percent: bool = False) 
     return Table("far", _MODELS, rows, "Far off the line", note, keys=3)
 
 
-def _factors(correlated: Correlated, pairing: RankPairing) -> tuple[int, int]:
-    """What makes theirs and ours what people read: 100 for shares."""
-    pairs = ((pairing.other, correlated.others), (pairing.column, correlated.scores))
-    x, y = (100 if name in of.shares else 1 for name, of in pairs)
-    return x, y
+def _plot(pairing: RankPairing) -> Plot:
+    (x, y), line = pairing.factors, pairing.line
 
-
-def _plot(pairing: RankPairing, x: int, y: int) -> Plot:
     def points(far: bool) -> tuple[tuple[float, float, float, str], ...]:
         placed = [(x * point.x, y * point.y, point.model) for point in pairing.points if point.far is far]
         return tuple((theirs, ours, 0.25, f"{model}: {theirs:g}, {ours:g}") for theirs, ours, model in placed)
@@ -238,8 +226,8 @@ def _plot(pairing: RankPairing, x: int, y: int) -> Plot:
     series = [Series("models", points(far=False))]
     if far := points(far=True):
         series.append(Series("far off the line", far))
-    if pairing.slope is not None and pairing.intercept is not None:
-        ends = [(place, y * (pairing.intercept + pairing.slope * place / x)) for place in (min(xs), max(xs))]
+    if line:
+        ends = [(place, y * (line.intercept + line.slope * place / x)) for place in (min(xs), max(xs))]
         series.append(Series("least squares", tuple((*end, 0.0, f"{end[1]:.2f}") for end in ends), joined=True))
         ys += [up for _, up in ends]
     return Plot(f"{pairing.column} against {pairing.other}", tuple(series), across, _axis(pairing.column, ys))

@@ -97,7 +97,7 @@ def rows_of(where: str) -> tuple[JudgedKind, Results, list[tuple[Judged, float |
 def _opened(where: str) -> tuple[Results, JudgedKind]:
     """A finished run, and its kind."""
     path = Path(where)
-    results = Results(path, made_by(path)) if path.exists() and not path.is_dir() else Results.open(where)
+    results = Results(path, made_by(path).info) if path.exists() and not path.is_dir() else Results.open(where)
     name = results.kind or TRUEBENCH
     if name not in KINDS:
         raise UserError(f"{where}: is a study of kind {name}; runs of kind {', '.join(KINDS)} score their instances")

@@ -14,7 +14,7 @@ from truebench_hf.comparing.anchors import Anchors, watch
 from truebench_hf.comparing.finished import pair, read
 from truebench_hf.comparing.gate_statistics import Loss, Verdict, more_needed, ratio_loss, score_loss, verdicts
 from truebench_hf.data.judged import Judged
-from truebench_hf.engine.money import PaidTokens, dollars, find_price, read_prices
+from truebench_hf.engine.money import PaidTokens, Prices, dollars
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.sections import as_counted
@@ -245,7 +245,7 @@ def of_samples(run: Finished, names: Iterable[str], make: Callable[[Judged], T])
 
 def _cost(run: Finished) -> Callable[[Judged], float]:
     """The dollars that an answer took, at today's prices. Raises UserError where nobody tells the price or the tokens."""
-    price = find_price(run.model, read_prices(()))
+    price = Prices().of(run.model)
     if price is None:
         raise UserError(
             f"--cost-margin: no price of {run.model} is known; write it into prices.toml (see docs/models.md)"

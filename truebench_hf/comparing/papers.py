@@ -11,7 +11,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.facts import paper as facts_paper
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
-from truebench_hf.benchmarks.rubric_eval.metaeval import board as judges
+from truebench_hf.benchmarks.rubric_eval import panels as judges
 from truebench_hf.benchmarks.truebench import board as truebench
 from truebench_hf.comparing.runs import BoardRun, lines
 from truebench_hf.data import jsonl

@@ -14,9 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from truebench_hf.benchmarks.truebench.tables import RULES, measured, missed_most
+from truebench_hf.benchmarks.truebench.tables import measured, missed_most
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged
+from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Sampling
 from truebench_hf.options import NOBODY
 from truebench_hf.report.sections import interval
@@ -84,7 +85,7 @@ def _show(rows: Sequence[dict[str, Any]], report: Report, judged: Sequence[Judge
         texts = (model, f"{passed} of {score.n}", interval(score), f"{met} of {len(verdicts[model])}")
         answers.append(dict(zip(titles, texts, strict=True)))
     show([Table("demo", [Column(title, title) for title in titles], answers), missed])
-    counted = sum(verdict.judge == RULES and verdict.label is not None for verdict in verdicts[BY_HAND])
+    counted = sum(verdict.judge == JUDGE and verdict.label is not None for verdict in verdicts[BY_HAND])
     say(
         f"No judge was asked: {counted} of {len(verdicts[BY_HAND])} requirements can be counted. 'is polite' cannot: for "
         "that `truebench run --judge` asks a model."

@@ -23,7 +23,6 @@ T = TypeVar("T")
 Kind = Literal["busy", "gone", "unreadable", "fault"]
 _SLOT: ContextVar[Slot | None] = ContextVar("slot", default=None)
 
-PATIENCE = 60.0  # seconds, see `CircuitBreaker.ask`
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # where a busy server does not say how long
 _LONGEST_RETRY_AFTER = 3600.0  # a longer one is a limit per day, say: nothing to sit out
 _PROBE_AFTER = 60.0  # seconds of a pause after which one call looks whether the server takes calls again
@@ -56,7 +55,8 @@ class ServerUnavailable(UserError):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Tries, and seconds: first wait, longest wait, and the deadline over all tries and waits of one request.
+    """Tries, and seconds: first wait, longest wait, the deadline over all tries and waits of one request, and for how
+    long a server may be gone before the run is given up.
 
     The first waits are short, since at the end of a run nothing else is under way meanwhile; fourteen tries span over
     two minutes on average, so that a server may be away for a while. The deadline allows for one call of half an hour
@@ -67,6 +67,7 @@ class RetryPolicy:
     first_wait: float = 0.1
     longest_wait: float = 60.0
     deadline: float = 3600.0
+    patience: float = 60.0
 
 
 class Slot:
@@ -110,13 +111,13 @@ class CircuitBreaker:
         self._gone_since: float | None = None  # since when calls have ended in nothing but "gone"
         self._under_way: dict[object, float] = {}  # when the call of each request began
 
-    async def ask(self, call: Callable[[], Awaitable[T]], policy: RetryPolicy, patience: float = PATIENCE) -> T:
+    async def ask(self, call: Callable[[], Awaitable[T]], policy: RetryPolicy) -> T:
         """Await `call()`, again after each TryAgain, until it answers or the policy's tries or time are used up.
 
         Then raises RequestFailed from the last TryAgain; a call still under way at the deadline is cancelled. Where the
         server is busy all callers wait together, without using up a try; in a long pause one call a minute is let
         through, and the first answer ends the pause for all. Raises ServerUnavailable where calls have ended in nothing
-        but "gone" for `patience` seconds and none is being answered, and where the first three calls, one after the other,
+        but "gone" for the policy's `patience` and none is being answered, and where the first three calls, one after the other,
         brought nothing readable.
         """
         request, limit = object(), asyncio.timeout(policy.deadline)
@@ -131,7 +132,7 @@ class CircuitBreaker:
                         await _rest(limit, seconds)
                     tries += 1
                     try:
-                        return await self._through(call, request, patience)
+                        return await self._through(call, request, policy.patience)
                     except TryAgain as error:
                         last, is_busy = error, error.kind == "busy"
                         failures += not is_busy
@@ -216,7 +217,7 @@ class CircuitBreaker:
             raise ServerUnavailable(
                 f"stopped: for {patience:g} s every call found the server, the model or the key gone, the last one with: "
                 f"{error}; start the server, or check URL, model and key; the same command goes on where it was "
-                "(--patience SECONDS waits longer)"
+                "(--model-arg/--judge-arg patience=SECONDS waits longer)"
             ) from error
 
     def _note_unreadable(self, error: TryAgain, began: float) -> None:

@@ -22,7 +22,7 @@ from truebench_hf.models.providers import unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.report.sections import percent
 from truebench_hf.results.folder import Results
-from truebench_hf.study.providers import identities, providers
+from truebench_hf.study.notes import identities, providers
 from truebench_hf.text import anonymous
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.prompts import Prompts
 from truebench_hf.results.folder import Results
-from truebench_hf.study.providers import identities
+from truebench_hf.study.notes import identities
 from truebench_hf.study.ranking import COST
 from truebench_hf.text import anonymous
 from truebench_hf.text.redaction import known

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain
 from math import nan
 from typing import Any
 
@@ -29,7 +30,7 @@ from truebench_hf.integrations.inspect_judge import TaskJudge, check_named, gene
 from truebench_hf.integrations.inspect_log import chat, explained
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.pass_rate import drfr
-from truebench_hf.metrics.repeated import mean, over_values
+from truebench_hf.metrics.votes import mean
 from truebench_hf.options import from_values
 from truebench_hf.types import Instance, Message, Response, Score
 from truebench_hf.version import __version__
@@ -150,10 +151,10 @@ def values(judged: Judged) -> dict[str, float]:
         "overall": judged.passed,
         "strict": judged.passed is True,
         "official": judged.passed_officially,
-        "soft_criterion": rates.criterion_share(judged.outcomes),
+        "soft_criterion": rates.checklist_share(chain.from_iterable(judged.outcomes)),
         "soft_turn": rates.turn_share(judged.outcomes),
         "drfr": decided.count("yes") / len(decided) if decided else None,
-        "weighted": rates.points_share(judged.labels, judged.weights),
+        "weighted": rates.weighted_share(*map(chain.from_iterable, (judged.labels, judged.weights))),
     }
     return {name: _number(score) for name, score in scores.items()}
 
@@ -169,7 +170,7 @@ def _score(kind: str, scores: Samples) -> Score:
         ]
         return drfr([[rates.outcome(v["label"], v["weight"]) for v in of_instance] for of_instance in verdicts])
     means = [mean([sample.score.as_float() for sample in samples]) for samples in instances.values()]
-    return over_values(means) if kind == "rate" else rates.mean_share(means)
+    return rates.pass_rate(means) if kind == "rate" else rates.mean_share(means)
 
 
 @metric(scores="unreduced")

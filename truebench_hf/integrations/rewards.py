@@ -93,7 +93,7 @@ class ChecklistReward:
     the judge is, another one by its environment.
 
     Raises UserError on what the caller can fix: now, and in training on data that cannot be judged, or where a server is
-    away for longer than `patience` seconds.
+    away for longer than `judge_arg={"patience": SECONDS}`, a minute if not given.
     """
 
     def __init__(
@@ -264,7 +264,7 @@ async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]
     same = isinstance(model, str) and model == judge
     arguments, url = (pairs(options.judge_arg, "judge_arg"), options.base_url) if same else ({}, None)
     check_cacheable(options, [spec])
-    opened = open_model(spec, arguments, url, options.patience)
+    opened = open_model(spec, arguments, url)
     ledger, cache = Ledger(Path(":memory:")), open_cache(options)
     return Caller(opened, ledger, "generator", options.concurrency, cache), [
         store for store in (ledger, cache) if store

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from truebench_hf.data.judged import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.calibrated import DECISION_PROMPTS
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.panel import majority
 from truebench_hf.judging.rules.deciding import MODES, ruled
@@ -18,10 +19,12 @@ from truebench_hf.judging.signed_asking import ask_verdicts, verdict_example, ve
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
+from truebench_hf.models.loading import COPIES, of_spec
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Label, Message, Verdict
 
+DECISION_PROMPTS = ("decision", "decision_question")
 CASCADE_BAND = (0.2, 0.8)  # of P(yes), where the user names no other
 BY_PROBABILITY = ("decision", "cascade")  # the levels at which a threshold and a calibration have an effect
 JUDGE_SAMPLING = Sampling(max_tokens=8192)  # of one answer of a judge, thinking included
@@ -199,3 +202,79 @@ def prompts_used(settings: JudgeSettings) -> tuple[str, ...]:
     decision = DECISION_PROMPTS if settings.level in ("decision", "cascade") else ()
     text = {"decision": None, "cascade": "rubric"}.get(settings.level, settings.level)
     return (*decision, text, "repair") if text else decision
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What `truebench study calibrate` leaves for other runs: a judge's calibrator, and the threshold behind it.
+
+    `band` is the one that pays for a cascade with the reasoning judge `cascade_judge`, if that is known: it pays, or not,
+    by what that one costs and gets right. `rules` says what the judge was told of measurements, and what it was not asked.
+    """
+
+    judge: str
+    calibrator: Calibrator
+    threshold: float
+    band: tuple[float, float] | None = None
+    cascade_judge: str = ""
+    rules: str = "off"
+
+    def band_for(self, judge: str) -> tuple[float, float] | None:
+        """Return the band of a cascade with this reasoning judge; None where none was priced, and the usual one will do.
+
+        Raises UserError where another judge was priced, and where no cascade paid.
+        """
+        if self.cascade_judge and self.cascade_judge != judge:
+            raise UserError(
+                f"--calibration has a band that was priced with the cascade judge {self.cascade_judge}, not with {judge}; "
+                "name that one by --cascade-judge, or calibrate with this one"
+            )
+        if self.cascade_judge and self.band is None:
+            raise UserError(
+                f"--calibration found no band that pays for a cascade with {judge}; judge at decision level, or by {judge} "
+                "alone"
+            )
+        return self.band if self.cascade_judge else None
+
+
+def as_json(calibrated: Calibrated, prompts: Prompts) -> dict[str, Any]:
+    """The part of `calibration.json` that `read_calibration` needs."""
+    hashes = {name: prompts.hash(name) for name in DECISION_PROMPTS}
+    more = {"prompts": hashes, "content": of_spec(calibrated.judge)}
+    return json.loads(json.dumps(asdict(calibrated) | more))  # type: ignore[no-any-return]
+
+
+def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off") -> Calibrated:
+    """Read a `calibration.json`, or the one in a folder, for a run with `judge`, `prompts` and this mode of rules.
+
+    A judge in a local folder is the same wherever it was copied to with the times of its files, and another once they
+    were written anew (`models.loading`). Raises UserError when it cannot be read, or was fitted for another judge,
+    other prompts or another mode: probabilities of those mean something else.
+    """
+    file = Path(path) / "calibration.json" if Path(path).is_dir() else Path(path)
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        band = tuple(map(float, content["band"])) if content["band"] else None
+        calibrated = Calibrated(
+            content["judge"], Calibrator.of_fields(content["calibrator"]), float(content["threshold"]), band,  # type: ignore[arg-type]
+            str(content["cascade_judge"]), content["rules"],
+        )  # fmt: skip
+        fitted = {name: content[name] for name in ("judge", "content", "rules", "prompts")}
+    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        message = f"--calibration {path}: cannot be read ({type(error).__name__}: {error})"
+        raise UserError(f"{message}; give the calibration.json that `truebench study calibrate` wrote") from error
+    here = as_json(replace(calibrated, judge=judge, rules=rules), prompts)
+    same_kind = judge.partition(":")[0] == calibrated.judge.partition(":")[0]
+    if here["content"] and here["content"] == fitted["content"] and same_kind:
+        fitted["judge"] = judge  # a copy
+    hint = f" ({COPIES})" if here["content"] and fitted["content"] else ""
+    reasons = {
+        "judge": f"for the judge {calibrated.judge}, not for {judge}; calibrate it{hint}",
+        "content": f"before the files of {judge} were changed, or written anew; calibrate it again",
+        "rules": f"with --rules {calibrated.rules}, not {rules}; calibrate it so",
+        "prompts": f"with other prompts than now ({', '.join(DECISION_PROMPTS)}); calibrate again",
+    }
+    for name, reason in reasons.items():
+        if fitted[name] != here[name]:
+            raise UserError(f"--calibration {path}: was fitted {reason}")
+    return calibrated

@@ -34,10 +34,10 @@ def wilson_at(share: float, n: float, quantile: float) -> tuple[float, float]:
     return (0.0 if share == 0 else centre - reach), (1.0 if share == 1 else centre + reach)
 
 
-def clustered_share(passed: Sequence[float], of: Sequence[float]) -> tuple[float, float] | None:
+def clustered_share(passed: Any, of: Any) -> tuple[float, float] | None:
     """Interval of sum(passed) / sum(of), one entry of each per cluster (instance, instruction), as shares in [0, 1].
 
-    `passed` may hold fractions; with `of` all 1 the share is the mean of one share per cluster. A cluster with 0 in
+    Both are arrays or lists. `passed` may hold fractions; with `of` all 1 the share is the mean of one share per cluster. A cluster with 0 in
     `of` counts for nothing. None with fewer than `MIN_CLUSTERS` clusters. How it is made: `clustered_mean`.
     """
     import numpy as np

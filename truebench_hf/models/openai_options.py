@@ -36,6 +36,8 @@ class OpenAIOptions(SamplingOptions):
     timeout: _Seconds = 1800.0  # seconds without a word from the server: reasoning models think that long
     connect_timeout: Annotated[float, Field(gt=0, le=30)] = 30.0  # seconds until there is a connection
     attempts: PositiveInt = 14
+    # Seconds for which every call to the server may fail for want of server, key or model before the command stops.
+    patience: Annotated[float, Field(ge=0)] = 60.0
     deadline: _Seconds = 3600.0  # seconds over all attempts of one request: room for one that takes the whole timeout
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
     extra_body: dict[str, Any] = field(default_factory=dict)

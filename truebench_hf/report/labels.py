@@ -16,10 +16,11 @@ from typing import Any, Literal
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import ratio
-from truebench_hf.metrics.kappa import Reliability, cohen_kappa, fleiss_kappa, krippendorff_alpha
+from truebench_hf.metrics.kappa import cohen_kappa, fleiss_kappa, krippendorff_alpha, verbal_band
 from truebench_hf.metrics.votes import majority
 from truebench_hf.report.table import Column, Table
 from truebench_hf.text.whole_files import write_whole
+from truebench_hf.types import Score
 
 How = Literal["unanimous", "single", "majority", "decided", "tie", "unanswered"]
 FILE = "labels.jsonl"
@@ -41,26 +42,18 @@ class Annotations:
         """All annotators, by name."""
         return tuple(sorted({name for answers in self.labels.values() for name in answers}))
 
-    @property
-    def missing(self) -> dict[str, tuple[str, ...]]:
-        """Per annotator the questions that were asked and not answered."""
-        return {
-            name: tuple(item for item, answers in self.labels.items() if name in answers and answers[name] is None)
-            for name in self.annotators
-        }
-
     def part(self, wanted: Callable[[str], bool]) -> Annotations:
-        """The answers to the questions with these ids alone."""
+        """Return the answers to the questions with these ids alone."""
         labels = {name: answers for name, answers in self.labels.items() if wanted(name)}
         return Annotations(labels, {name: self.options[name] for name in labels}, self.notes)
 
     def of(self, annotator: str) -> dict[str, str]:
-        """The answers one annotator gave."""
+        """Return the answers that one annotator gave."""
         answers = ((item, by_name.get(annotator)) for item, by_name in self.labels.items())
         return {item: label for item, label in answers if label is not None}
 
     def decisions(self) -> dict[str, str]:
-        """The answers as decisions, where those who gave them are adjudicators: the last by name counts."""
+        """Return the answers as decisions, where those who gave them are adjudicators: the last by name counts."""
         return {item: label for name in self.annotators for item, label in self.of(name).items()}
 
 
@@ -100,9 +93,9 @@ class AnnotatorAgreement:
     missing: Mapping[str, int]
     raw: float | None
     pairs: int
-    cohen: Mapping[tuple[str, str], Reliability]
-    fleiss: Reliability
-    alpha: Reliability
+    cohen: Mapping[tuple[str, str], Score]
+    fleiss: Score
+    alpha: Score
 
 
 def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = None) -> Settled:
@@ -124,42 +117,36 @@ def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = N
         elif len(set(votes)) == 1:
             labels[item], how[item] = votes[0], "unanimous" if len(votes) > 1 else "single"
         else:
-            labels[item] = majority(votes).label if votes else None
+            labels[item] = majority(votes).label
             how[item] = "unanswered" if not votes else "tie" if labels[item] is None else "majority"
     return Settled(annotations, labels, how)
 
 
-def agreement(annotations: Annotations, level: Literal["nominal", "ordinal"] = "nominal") -> AnnotatorAgreement:
-    """Return raw agreement, Cohen's kappa per pair of annotators, Fleiss' kappa and Krippendorff's alpha.
-
-    At the ordinal level (ratings) alpha takes the options as ordered from lowest to highest; all questions must share them.
-    """
+def agreement(annotations: Annotations) -> AnnotatorAgreement:
+    """Return raw agreement, Cohen's kappa per pair of annotators, Fleiss' kappa and Krippendorff's alpha."""
     names = annotations.annotators
     table = [[answers.get(name) for name in names] for answers in annotations.labels.values()]
     pairs = [pair for row in table for pair in combinations([label for label in row if label is not None], 2)]
-    order = None
-    if level == "ordinal":
-        if len(set(annotations.options.values())) != 1:
-            raise UserError("agreement at the ordinal level needs questions that share one scale of options")
-        order = next(iter(annotations.options.values()))
     columns = {name: [row[place] for row in table] for place, name in enumerate(names)}
+    asked = [(name, label) for answers in annotations.labels.values() for name, label in answers.items()]
     return AnnotatorAgreement(
         items=len(table),
         annotators=names,
-        missing={name: len(items) for name, items in annotations.missing.items()},
+        missing={name: asked.count((name, None)) for name in names},
         raw=ratio(sum(first == second for first, second in pairs), len(pairs)),
         pairs=len(pairs),
         cohen={pair: cohen_kappa(columns[pair[0]], columns[pair[1]]) for pair in combinations(names, 2)},
         fleiss=fleiss_kappa(table),
-        alpha=krippendorff_alpha(table, level, order=order),
+        alpha=krippendorff_alpha(table),
     )
 
 
 def agreement_table(among: AnnotatorAgreement, unit: str = "questions") -> Table:
     """Return how far annotators agree with each other, about units of this name."""
+    fleiss = among.fleiss.value
     row = {
         "annotators": ", ".join(among.annotators), "n": among.items, "missing": sum(among.missing.values()), "raw": among.raw,
-        "fleiss_kappa": among.fleiss.value, "band": among.fleiss.band, "krippendorff_alpha": among.alpha.value,
+        "fleiss_kappa": fleiss, "band": None if fleiss is None else verbal_band(fleiss), "krippendorff_alpha": among.alpha.value,
     }  # fmt: skip
     columns = (
         Column("annotators", "Annotators"), Column("n", unit, "count"), Column("missing", "unanswered", "count"),
@@ -202,8 +189,8 @@ def read_rows(path: Path, answers: tuple[str, ...]) -> list[dict[str, Any]]:
     Labels are some of `answers`, or None.
     """
     remedy = "give a file that `truebench label in` wrote"
-    rows = list(jsonl.read(path, remedy)) if path.is_file() else []
-    for where, row in rows:
+    rows: dict[str, dict[str, Any]] = {}
+    for where, row in jsonl.read(path, remedy) if path.is_file() else ():
         entries = row.get("annotations") if isinstance(row, dict) else None
         readable = isinstance(entries, list) and all(
             isinstance(entry, dict) and _is_label(entry, "annotator", answers) for entry in entries
@@ -213,7 +200,10 @@ def read_rows(path: Path, answers: tuple[str, ...]) -> list[dict[str, Any]]:
                 f"{where}: is no line of labels: fields 'id' and 'how' must be texts, 'label' {', '.join(answers)} or null, "
                 f"and 'annotations' a list of annotators with their labels; {remedy}"
             )
-    return [row for _, row in rows]
+        if row["id"] in rows:
+            raise UserError(f"{where}: id {row['id']} stands twice; remove one")
+        rows[row["id"]] = row
+    return list(rows.values())
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -9,14 +9,22 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.space import about, look, serving, steps, submit, tabs, visitors
+from truebench_hf.space import about, look, playground, submit, tabs, visitors
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import BoardStore
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.playground import rounds
-from truebench_hf.space.serving import AssetCache, Compressed, FirstView, SafeHeaders, board_json, preview, render
+from truebench_hf.space.serving import (
+    AssetCache,
+    Compressed,
+    FirstView,
+    SafeHeaders,
+    board_json,
+    json_route,
+    preview,
+    render,
+)
 from truebench_hf.space.tabs import LeaderboardTab
 from truebench_hf.text.redaction import learn_environment
 from truebench_hf.text.terminal import say
@@ -42,7 +50,7 @@ def build(options: SpaceOptions, board: BoardStore, ours: LeaderboardTab, engine
             with gr.Tab("Explorer", id="explorer"):
                 tabs.explorer_tab(ours)
             with gr.Tab("Playground", id="playground"):
-                rounds.build_tab(engine)
+                playground.build_tab(engine, app)
             with gr.Tab("Submit", id="submit") as submit_tab:
                 submit.build(options, submit_tab)
             with gr.Tab("About", id="about") as about_tab:
@@ -59,7 +67,7 @@ def build(options: SpaceOptions, board: BoardStore, ours: LeaderboardTab, engine
         open_tab.__annotations__ = {"request": gr.Request}
         # When a page opens: the tab that the address asks for. What it asks of the tab is read by the tab's page.
         app.load(open_tab, None, row, **look.QUIET).then(None, js=look.FOLLOWED)
-    return steps.queued(app, max_size=visitors.QUEUE, default_concurrency_limit=4, api_open=False)
+    return app.queue(max_size=visitors.QUEUE, default_concurrency_limit=4, api_open=False)
 
 
 def _head(board: BoardStore) -> str:
@@ -96,10 +104,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
             style=tabs.STYLE, script=tabs.SCRIPT, fonts=look.FONT_LIST, theme=query.get("__theme", ""),
         )  # fmt: skip
 
-    def head(address: str) -> str:
-        return preview(TITLE, _ABOUT, address + serving.PLACE, serving.SIZE)
-
-    view = Middleware(FirstView, html=html, head=head)
+    view = Middleware(FirstView, html=html, head=preview(TITLE, _ABOUT))
     try:
         app.launch(
             prevent_thread_lock=True, quiet=True,
@@ -109,7 +114,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         )  # fmt: skip
     except OSError as error:
         raise UserError(f"{error}; GRADIO_SERVER_NAME and GRADIO_SERVER_PORT say where to listen") from error
-    app.app.router.routes[:0] = serving.routes(board, _NAME)  # before those of Gradio, which take any path
+    app.app.router.routes.insert(0, json_route(board))  # before those of Gradio, which take any path
     # Outside of all that Gradio has put around the app, compression included; it is built with the first request.
     app.app.middleware_stack = SafeHeaders(AssetCache(app.app.middleware_stack or app.app.build_middleware_stack()))
     if block:

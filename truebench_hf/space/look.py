@@ -45,7 +45,7 @@ def theme() -> Any:
 def css() -> str:
     """The style sheet: that of sections, which a report shows alike, that of the playground, and the Space's own."""
     here = Path(__file__).parent
-    own = ("playground/playground.css", "space.css")
+    own = ("playground.css", "space.css")
     return "".join([style(), *((here / name).read_text("utf-8") for name in own)])
 
 

@@ -1,8 +1,7 @@
-"""What the server answers around Gradio: assets from memory, headers, the first view of the page, a picture for links."""
+"""What the server answers around Gradio: assets from memory, headers, the first view of the page, results as JSON."""
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable
 from dataclasses import asdict
@@ -13,7 +12,7 @@ from markupsafe import Markup
 
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked
-from truebench_hf.space.board.page import Page, found, page
+from truebench_hf.space.board.page import found
 from truebench_hf.space.board.store import BoardStore, Snapshot
 from truebench_hf.space.look import filled
 
@@ -113,19 +112,19 @@ class SafeHeaders:
 
 
 _BEFORE = b"<gradio-app"
-# What Gradio tells those who show a preview of a link: its own name and picture.
+# What Gradio tells those who show a preview of a link: its own name and picture; they get the title of the page instead.
 _PREVIEW = re.compile(rb'\s*<meta\s+(?:property|name)="(?:og|twitter):[^>]*>')
 
 
 class FirstView:
     """ASGI middleware that puts HTML in front of the app's own element in the page at `/`, and into its head.
 
-    `html` gets the query and returns what to put there; empty: nothing. `head` gets the address of the page. The answer to
+    `html` gets the query and returns what to put there; empty: nothing. `head` is what stands in the head. The answer to
     HEAD tells no length, since that of the page without the view would be wrong. All other answers pass as they are. It
     has to stand inside of whatever compresses.
     """
 
-    def __init__(self, app: Any, html: Callable[[dict[str, str]], str], head: Callable[[str], str]) -> None:
+    def __init__(self, app: Any, html: Callable[[dict[str, str]], str], head: str) -> None:
         self._app, self._html, self._head = app, html, head
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -154,8 +153,7 @@ class FirstView:
                 return
             if start["status"] == 200 and _BEFORE in body:
                 body = body.replace(_BEFORE, self._html(query).encode() + _BEFORE, 1)
-                head = self._head(_address(scope)).encode()
-                body = _PREVIEW.sub(b"", body).replace(b"</head>", head + b"</head>", 1)
+                body = _PREVIEW.sub(b"", body).replace(b"</head>", self._head.encode() + b"</head>", 1)
             plain = _unmeasured(start)
             await send({**plain, "headers": [*plain["headers"], (b"content-length", str(len(body)).encode())]})
             await send({"type": "http.response.body", "body": body})
@@ -170,18 +168,9 @@ def _unmeasured(message: dict[str, Any]) -> dict[str, Any]:
     return {**message, "headers": [pair for pair in message["headers"] if pair[0].lower() != b"content-length"]}
 
 
-def preview(title: str, about: str, picture: str, size: tuple[int, int]) -> str:
-    """What a link to the page shows of it elsewhere; `picture` is the whole address of one, of `size` pixels."""
-    return filled("preview.html.jinja", title=title, about=about, picture=picture, width=size[0], height=size[1])
-
-
-def _address(scope: Any) -> str:
-    """Where a visitor has the page, without a slash at its end: what stands in front of the server knows best."""
-    pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
-    headers = {name.lower(): value.split(",")[0].strip() for name, value in pairs}
-    scheme = headers.get("x-forwarded-proto", scope.get("scheme", ""))
-    host = headers.get("x-forwarded-host") or headers.get("host", "")
-    return f"{'https' if scheme == 'https' else 'http'}://{host}{scope.get('root_path', '')}".rstrip("/")
+def preview(title: str, about: str) -> str:
+    """Return what a link to the page shows of it elsewhere."""
+    return filled("preview.html.jinja", title=title, about=about)
 
 
 def render(
@@ -196,34 +185,19 @@ def render(
     )  # fmt: skip
 
 
-PLACE, JSON_PLACE = "/preview.png", "/api/board.json"
-SIZE = (1200, 630)  # what previews of links are cut to
-_INK, _SOFT, _DOT, _LINE_INK = "#16202e", "#556070", "#1f5fd0", "#dfe5ec"
-_EDGE, _TOP, _LINE, _BARS, _ROWS = 70, 232, 58, 560, 6  # pixels; rows
+def json_route(board: BoardStore) -> Any:
+    """Return the route of the results as JSON.
 
-
-def routes(board: BoardStore, title: str) -> list[Any]:
-    """Return the routes of the picture for links, drawn anew when the board changes, and of the results as JSON.
-
-    The query of the JSON is `board` and `group`; without one it is the group that visitors meet first.
+    The query is `board` and `group`; without one it is the group that visitors meet first.
     """
-    from starlette.concurrency import run_in_threadpool
-    from starlette.responses import JSONResponse, Response
+    from starlette.responses import JSONResponse
     from starlette.routing import Route
-
-    kept = [(-1, b"")]
-
-    async def picture(_: Any) -> Any:
-        now = board.snapshot
-        if kept[0][0] != now.version:
-            kept[0] = now.version, await run_in_threadpool(lambda: draw(title, page(now, Asked())))
-        return Response(kept[0][1], media_type="image/png", headers={"Cache-Control": "public, max-age=3600"})
 
     async def results(request: Any) -> Any:
         content = board_json(board.snapshot, Asked.of(request.query_params))
         return JSONResponse(content, headers={"Access-Control-Allow-Origin": "*"})
 
-    return [Route(PLACE, picture), Route(JSON_PLACE, results)]
+    return Route("/api/board.json", results)
 
 
 def board_json(snapshot: Snapshot, query: Asked) -> dict[str, Any]:
@@ -249,38 +223,3 @@ def board_json(snapshot: Snapshot, query: Asked) -> dict[str, Any]:
             for part in other.groups
         ],
     }
-
-
-def draw(title: str, first_page: Page) -> bytes:
-    """The first lines of a page's table with their scores as bars, as PNG."""
-    from PIL import Image, ImageDraw, ImageFont
-
-    picture = Image.new("RGB", SIZE, "white")
-    canvas = ImageDraw.Draw(picture)
-
-    def write(x: float, y: float, text: str, size: int, ink: str = _INK, room: float = SIZE[0] - 2 * _EDGE) -> None:
-        font = ImageFont.load_default(size)
-        text = "".join(sign if sign.isprintable() else " " for sign in text.encode(errors="replace").decode())
-        while font.getlength(text) > room:
-            text = text.rstrip("…")[:-1] + "…"
-        canvas.text((x, y), text, ink, font, "lm")
-
-    def at(percent: float) -> float:
-        return _BARS + (SIZE[0] - _EDGE - 100 - _BARS) * percent / 100
-
-    write(_EDGE, 90, title, 46)
-    write(_EDGE, 160, first_page.heading or "No results yet", 30, _SOFT)
-    rows = [row for row in first_page.table.rows if row.bar.sort is not None][:_ROWS]
-    for place, row in enumerate(rows):
-        y = _TOP + _LINE * place
-        write(_EDGE, y, row.name, 28, room=_BARS - _EDGE - 30)
-        # The score with its interval, on the axis of the table's own dots.
-        canvas.rectangle((at(0), y - 1, at(100), y), _LINE_INK)
-        if row.bar.low is not None and row.bar.high is not None:
-            canvas.rectangle((at(row.bar.low), y - 2, at(row.bar.high), y + 1), _DOT)
-        canvas.ellipse((at(row.bar.width) - 9, y - 10, at(row.bar.width) + 9, y + 8), _DOT)
-        write(SIZE[0] - _EDGE - 70, y, row.bar.text, 32)
-    canvas.rectangle((0, SIZE[1] - 12, SIZE[0], SIZE[1]), "#1f5fd0")
-    out = io.BytesIO()
-    picture.save(out, "PNG", optimize=True)
-    return out.getvalue()

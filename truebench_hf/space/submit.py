@@ -21,7 +21,7 @@ from truebench_hf.report.table import pairs
 from truebench_hf.space import steps, visitors
 from truebench_hf.space.look import QUIET, macro
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.steps import Job, Updates
+from truebench_hf.space.steps import Updates
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn
 
@@ -39,9 +39,12 @@ def build(options: SpaceOptions, tab: Any) -> None:
         with gr.Column(min_width=320):
             gr.HTML(macro(_TEMPLATE, "opening", visitors.UPLOAD_MIB))
             file = gr.File(label="judgments.jsonl", file_types=[".jsonl"], elem_id="upload", height=140)
-            check = steps.controls("Check the file", "check", primary=True)
-            report = gr.HTML(elem_id="checked", visible=False)
-            queue = steps.controls("Queue it as a pull request", "queue")
+            check = gr.Button("Check the file", variant="primary", elem_id="check-start")
+            check_line, report = gr.HTML(elem_id="check-line"), gr.HTML(elem_id="checked", visible=False)
+            queue, queue_line = (
+                gr.Button("Queue it as a pull request", elem_id="queue-start"),
+                gr.HTML(elem_id="queue-line"),
+            )
         with gr.Column(min_width=320):
             others = Submissions(options.results)
             listed = gr.HTML(others.html(), elem_id="submissions")
@@ -58,8 +61,8 @@ def build(options: SpaceOptions, tab: Any) -> None:
         yield {}, line
         yield {listed: await asyncio.to_thread(others.renewed, now=True)}, line
 
-    steps.wire(check, [Job(check.starts[0], checked, [file], [report])], visitors.SECONDS, 2, lane="files")
-    steps.wire(queue, [Job(queue.starts[0], queued, [file], [listed])], visitors.SECONDS, 2, lane="files")
+    steps.start(check, checked, [file], [report], check_line, lane="files", at_a_time=2)
+    steps.start(queue, queued, [file], [listed], queue_line, lane="files", at_a_time=2)
     tab.select(others.renewed, None, listed, **QUIET)
 
 

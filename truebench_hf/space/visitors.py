@@ -9,7 +9,6 @@ import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, contextmanager
 from difflib import SequenceMatcher
-from math import inf
 from typing import Any, TypeVar
 
 from markupsafe import escape
@@ -39,7 +38,7 @@ UPLOAD_MIB = 64  # size of an uploaded file
 _MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)])(?:\s+|$)")
 _QUOTED = 12  # characters in common from which an error quotes a text rather than speaks the same language
 # A visitor waits: that a server is gone has to show in seconds, where a run would wait for it for minutes.
-_SOON = {"attempts": "2", "connect_timeout": "3"}
+_SOON = {"attempts": "2", "connect_timeout": "3", "patience": "inf"}
 
 
 class VisitorError(Exception):
@@ -48,12 +47,17 @@ class VisitorError(Exception):
 
 def text_within(text: str | None, limit: int, what: str) -> str:
     """A visitor's text without surrounding space. Raises VisitorError when it is empty or too long."""
-    kept = _sendable(text).strip()
+    kept = sendable(text)
     if not kept:
         raise VisitorError(f"{what} is empty.")
-    if len(kept) > limit:
-        raise VisitorError(f"{what} has {len(kept):,} characters; the limit is {limit:,}.")
+    check_length(kept, limit, what)
     return kept
+
+
+def check_length(text: str, limit: int, what: str) -> None:
+    """Raise VisitorError where a text is too long."""
+    if len(text) > limit:
+        raise VisitorError(f"{what} has {len(text):,} characters; the limit is {limit:,}. Please shorten it.")
 
 
 def lines_within(text: str | None, most: int = CRITERIA, longest: int = CRITERION) -> list[str]:
@@ -61,7 +65,7 @@ def lines_within(text: str | None, most: int = CRITERIA, longest: int = CRITERIO
 
     Raises VisitorError when there is none, or too many, or one too long.
     """
-    lines = [_MARK.sub("", line.strip()) for line in _sendable(text).splitlines()]
+    lines = [_MARK.sub("", line.strip()) for line in sendable(text).splitlines()]
     kept = [line for line in lines if line]
     if not kept:
         raise VisitorError("The checklist is empty: write one criterion per line.")
@@ -72,9 +76,10 @@ def lines_within(text: str | None, most: int = CRITERIA, longest: int = CRITERIO
     return kept
 
 
-def _sendable(text: str | None) -> str:
-    """What a visitor typed, without what no model can be sent: nulls, and halves of characters, which become `?`."""
-    return (text or "").replace("\0", "").encode("utf-8", "replace").decode()
+def sendable(text: str | None) -> str:
+    """A visitor's text without surrounding space, and without what no model can be sent: nulls, and halves of characters,
+    which become `?`."""
+    return (text or "").replace("\0", "").encode("utf-8", "replace").decode().strip()
 
 
 def told(error: BaseException) -> str:
@@ -120,7 +125,7 @@ def shown_name(spec: str) -> str:
 def opened(spec: str, arguments: tuple[str, ...], flag: str, base_url: str | None) -> ChatModel:
     """The model of a spec, whose server is not waited for. Raises UserError where the spec cannot be used."""
     options = pairs(arguments, flag)
-    return open_model(spec, _SOON | options if takes_url(spec) else options, base_url, inf)
+    return open_model(spec, _SOON | options if takes_url(spec) else options, base_url)
 
 
 class SeenModel(StreamedModel):

@@ -27,9 +27,8 @@ from truebench_hf.report import labels, sheets
 from truebench_hf.report.labels import Annotations, AnnotatorAgreement, Settled
 from truebench_hf.report.sections import Section
 from truebench_hf.report.sheets import Question, SheetAnswer
-from truebench_hf.study import providers
 from truebench_hf.study.items import sample
-from truebench_hf.study.notes import lost_calls, reading_table
+from truebench_hf.study.notes import lost_calls, provider_notes, reading_table
 from truebench_hf.study.outcome import Outcome, write
 
 T = TypeVar("T")
@@ -243,7 +242,7 @@ def with_history(folder: RunFolder, outcome: Outcome[T]) -> Outcome[T]:
     about = (folder.info["settings"], folder.info.get("served", {}))
     return replace(
         outcome,
-        notes=[*lost_calls(folder.info.get("calls_lost", 0)), *outcome.notes, *providers.notes(*about)],
+        notes=[*lost_calls(folder.info.get("calls_lost", 0)), *outcome.notes, *provider_notes(*about)],
         charts=[*outcome.charts, *reading_table(folder.info.get("reading", {}))],
     )
 

@@ -73,7 +73,7 @@ CASES = (
             edit("out/sheets/revisions_1/eva.csv", _decide),
             "label in out",
             _RUN,
-            "label out out --annotators eva --ask revisions",
+            "label out out --annotators eva",
             edit("out/sheets/revisions_2/eva.csv", lambda row: {"answer": "" if row["id"].endswith("-text") else "accept"}),
             "label in out",
             _RUN,

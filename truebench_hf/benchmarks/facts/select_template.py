@@ -13,10 +13,22 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from truebench_hf.benchmarks.facts import selection
 from truebench_hf.benchmarks.facts.answers import LabelledAnswer, load_labelled
-from truebench_hf.benchmarks.facts.selection import Fitted, SelectedTemplate
-from truebench_hf.benchmarks.facts.templates import TemplateChoice, usual_choice
+from truebench_hf.benchmarks.facts.templates import (
+    ELIGIBILITY,
+    GROUNDING,
+    SENTENCES,
+    Fitted,
+    SelectedTemplate,
+    TemplateChoice,
+    agreement_table,
+    choices_table,
+    doubts,
+    fitted,
+    select,
+    sentence_table,
+    usual_choice,
+)
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge, classifies, worst_share
@@ -30,7 +42,6 @@ from truebench_hf.judging.grounding.types import (
     template_named,
 )
 from truebench_hf.judging.judge import JUDGE_SAMPLING
-from truebench_hf.metrics.calibration import FITTERS
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report.table import Table
 from truebench_hf.study.items import Items
@@ -46,7 +57,6 @@ if TYPE_CHECKING:
 Way = tuple[str, str]  # a judge by name, and a template or variant
 _YES_NO: Mapping[bool | None, Label | None] = {True: "yes", False: "no", None: None}
 _MAJOR: Mapping[str | None, Label | None] = {"major": "yes", "minor": "no", "no_issues": "no", None: None}
-SENTENCES = "sentences"  # the third question, that no choice rests on
 _FLIP: Mapping[str | None, Label | None] = {"yes": "no", "no": "yes", None: None}
 
 
@@ -73,7 +83,6 @@ class SelectOptions(SampleOptions, ReplyOptions):
         help="What judges of eligibility see, by default both: request, full; may be repeated."
     )  # fmt: skip
     folds: int = option(5, help="Parts, by document, for the figures on answers without a say in the choice.")
-    kind: str = option("platt", help=f"Calibrator of hf-classifier: judges: {', '.join(FITTERS)}.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,8 +90,6 @@ class SelectOptions(SampleOptions, ReplyOptions):
             raise UserError("name a --judge, or several")
         if self.folds < 2:
             raise UserError("--folds is at least 2")
-        if self.kind not in FITTERS:
-            raise unknown("calibrator", self.kind, FITTERS)
         if wrong := next((name for name in self.eligibility if name not in VARIANTS), None):
             raise unknown("eligibility", wrong, VARIANTS)
         for name in self.template:
@@ -131,12 +138,12 @@ class JudgedAnswer:
         """Yield (question, judge, template, gold, label) of everything that there is a gold label for, "yes" being the
         positive class: accurate (Table 2), ineligible (Table 4), of single sentences ungrounded."""
         for (judge, template), verdict in self.grounding.items():
-            yield selection.GROUNDING.name, judge, template, self.row.accurate, _YES_NO[verdict.accurate]
+            yield GROUNDING, judge, template, self.row.accurate, _YES_NO[verdict.accurate]
             for unit in verdict.units:
                 ungrounded = None if unit.label is None else _YES_NO[unit.label in UNGROUNDED]
                 yield SENTENCES, judge, template, _FLIP[self.row.label(unit.start, unit.end)], ungrounded
         for (judge, variant), rating in self.ratings.items():
-            yield selection.ELIGIBILITY.name, judge, variant, _FLIP[self.row.eligible], _MAJOR[rating.rating]
+            yield ELIGIBILITY, judge, variant, _FLIP[self.row.eligible], _MAJOR[rating.rating]
 
 
 @dataclass(frozen=True)
@@ -152,7 +159,7 @@ class Selection:
     def tables(self) -> list[Table]:
         """The tables of both questions, as far as there are labels, and of single sentences."""
         grounding, eligibility = (
-            [selection.agreement_table(selected), selection.choices_table(selected)] if selected else []
+            [agreement_table(selected), choices_table(selected)] if selected else []
             for selected in (self.grounding, self.eligibility)
         )
         return [*grounding, *([self.sentences] if self.sentences.rows else []), *eligibility]
@@ -238,8 +245,8 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
         how: dict[str, Any] = {"folds": options.folds, "seed": options.seed}
         fits, frame = self._labels(done, how)
         grounding, eligibility = (
-            selection.select(question, frame[frame["question"] == question.name], **how) if is_asked else None
-            for question, is_asked in zip((selection.GROUNDING, selection.ELIGIBILITY), self.asks, strict=True)
+            select(question, frame[frame["question"] == question], **how) if is_asked else None
+            for question, is_asked in zip((GROUNDING, ELIGIBILITY), self.asks, strict=True)
         )
         chosen = {}
         for name, spec in options.specs.items():
@@ -249,9 +256,7 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
                 eligibility.choices[name].best if eligibility and name in eligibility.choices else plain.eligibility,
                 fits[name].cut if name in fits else None,
             )
-        value = Selection(
-            chosen, grounding, eligibility, selection.sentence_table(frame[frame["question"] == SENTENCES])
-        )
+        value = Selection(chosen, grounding, eligibility, sentence_table(frame[frame["question"] == SENTENCES]))
         written = {
             "judges": {name: choice.to_json() | {"eligibility": choice.eligibility} for name, choice in chosen.items()},
             "labelled": options.labelled, "data_sha256": self.provenance["data_sha256"],
@@ -273,22 +278,17 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
         fits = {}
         for name in self.classifiers if self.asks[0] else ():
             shares = [answer.shares.get(name) for answer in done]
-            if fit := selection.fitted(self.options.kind, shares, gold, groups, **how):
+            if fit := fitted(shares, gold, groups, **how):
                 fits[name] = fit
         rows = []
         for place, answer in enumerate(done):
-            cuts = [
-                (selection.GROUNDING.name, name, CLASSIFIER, gold[place], fit.labels[place])
-                for name, fit in fits.items()
-            ]
+            cuts = [(GROUNDING, name, CLASSIFIER, gold[place], fit.labels[place]) for name, fit in fits.items()]
             rows += [(*labels, groups[place]) for labels in (*answer.labels(), *cuts)]
         names = ["question", "judge", "template", "gold", "label", "cluster"]
         return fits, pd.DataFrame(rows, columns=names, dtype=object)
 
     def _notes(self, value: Selection) -> list[str]:
-        notes = [
-            note for question in (value.grounding, value.eligibility) if question for note in selection.doubts(question)
-        ]
+        notes = [note for question in (value.grounding, value.eligibility) if question for note in doubts(question)]
         unfit = [name for name in self.classifiers if self.asks[0] and not value.chosen[name].fitted]
         notes += [f"{name}: could not be fitted, and stays at a threshold of 0.5." for name in unfit]
         if not self.asks[1] and self.options.variants:

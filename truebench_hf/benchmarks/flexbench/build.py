@@ -9,22 +9,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from truebench_hf.benchmarks.flexbench import derivation
-from truebench_hf.benchmarks.flexbench.decomposition import BUILT_IN, instruction_of, of_source
 from truebench_hf.benchmarks.flexbench.derivation import DerivationReading
 from truebench_hf.benchmarks.flexbench.procedure import (
     FILE,
+    ROWS,
     SEVERAL,
     Procedure,
     as_yaml,
     built_in,
-    folder_name,
-    holds_set,
-    load_all,
+    instructions,
     to_check,
 )
-from truebench_hf.benchmarks.flexbench.tables import DIAGRAM, mermaid, tree
-from truebench_hf.data import row_files, sources
-from truebench_hf.data.row_formats import read_text
+from truebench_hf.benchmarks.flexbench.scores import DIAGRAM, mermaid, tree
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.asking import Problem
@@ -80,7 +76,6 @@ class Build:
 
 
 DRAFT, STAGES = "draft.yaml", "stages.jsonl"
-_ROWS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 _LEAD = "An instruction taken apart into questions on the conversations that an assistant has by it."
 
 
@@ -119,7 +114,7 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
     def items(self) -> Items[Procedure]:
         source = self.options.instruction
         procedures, self.left_out = instructions(source)
-        self.batch = source not in built_in() and (not Path(source).is_file() or Path(source).suffix.lower() in _ROWS)
+        self.batch = source not in built_in() and (not Path(source).is_file() or Path(source).suffix.lower() in ROWS)
         self.known = {"instruction_sha256": digest(canonical([asdict(procedure) for procedure in procedures]))}
         return Items(
             procedures,
@@ -266,37 +261,6 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
             charts=[tree(build.procedure) for build in done if build.procedure.dimensions],
             items={STAGES: [build.row() for build in done], **written}, lead=_LEAD, notes=notes, incomplete=len(incomplete),
         )  # fmt: skip
-
-
-def instructions(source: str) -> tuple[list[Procedure], list[str]]:
-    """The instructions of a text file, of rows, of a source, or the built-in one of that name; what was left out, in
-    words. Raises UserError."""
-    path = Path(source)
-    if path.is_file() and path.suffix.lower() in _ROWS:
-        rows = []
-        for number, record in enumerate(row_files.records(path), 1):
-            name = record.id("id") if record.row.get("id") is not None else str(number)
-            facts = [record.maybe(key) or "" for key in ("title", "language", "opening")]
-            rows.append(Procedure(folder_name(name), instruction_of(record), (), (), *facts))
-        names = [row.id for row in rows]
-        if twice := next((name for name in names if names.count(name) > 1), None):
-            raise UserError(f"{path}: instruction {twice} stands twice; remove one")
-        return rows, []
-    if path.is_file():
-        text = read_text(path).strip()
-        if not text:
-            raise UserError(f"{path}: is empty; write the instruction into it")
-        return [Procedure(folder_name(path.stem), text, ())], []
-    of_set = load_all(source) if holds_set(path) else list(built_in().values()) if source == BUILT_IN else []
-    if of_set or source in (ours := built_in()):
-        chosen = of_set or [ours[source]]
-        return [Procedure(row.id, row.instruction, (), (), row.title, row.language) for row in chosen], []
-    if sources.is_source(source):
-        decompositions, left_out = of_source(source)
-        return [Procedure(folder_name(row.id), row.instruction, ()) for row in decompositions], left_out
-    raise UserError(
-        f"{source}: no such file; give a text file, rows with instruction, SOURCE:PATH, {BUILT_IN}, or one of {', '.join(ours)}"
-    )
 
 
 def _tables(done: Sequence[Build]) -> list[Table]:

@@ -1,26 +1,32 @@
-"""Conversations about one instruction: simulated ones in their place in the folder of a benchmark, or people's logs.
+"""Conversations about one instruction: simulated ones in their place in the folder of a benchmark, people's logs, and
+what a judge said of them.
 
 DIR/procedure.yaml                                the instruction and its dimensions
 DIR/corpora/SEED/MODEL/conversations.jsonl        what `truebench flex simulate` wrote
+DIR/scores/verdicts.jsonl and judged.yaml         what `truebench flex score` wrote, and the procedure it judged by
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Strict
 
-from truebench_hf.data import row_files
-from truebench_hf.data.rows import Id, Row, named
+from truebench_hf.benchmarks.flexbench.procedure import Procedure, read_procedure
+from truebench_hf.data import jsonl, row_files
+from truebench_hf.data.rows import Id, Record, Row, named
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
-from truebench_hf.types import Message, Role
+from truebench_hf.judging.tri_valued import DimensionFacts
+from truebench_hf.types import Label, Message, Role
 
 CONVERSATIONS = "conversations.jsonl"
+VERDICTS, JUDGED = "verdicts.jsonl", "judged.yaml"  # the verdicts, and the procedure that they are on
 _Role = Literal["system", "user", "human", "customer", "assistant", "ai", "gpt", "bot", "agent", "tool", "function"]
 _ROLES: dict[str, Role] = dict.fromkeys(get_args(_Role)[4:], "assistant") | dict.fromkeys(get_args(_Role)[1:4], "user")
 _TOOLS = ("tool", "function")
@@ -122,3 +128,76 @@ def corpora(folder: Path) -> list[Talk]:
     if not talks:
         raise UserError(f"{folder}: holds no corpora; `truebench flex simulate {folder}` makes them")
     return talks
+
+
+@dataclass(frozen=True)
+class JudgedConversation:
+    """A conversation with facts and verdict per dimension. `conflicts` are pairs that exclude each other, both found."""
+
+    talk: Talk
+    facts: Mapping[str, DimensionFacts]
+    labels: Mapping[str, Label | None]
+    conflicts: tuple[tuple[str, str], ...] = ()
+
+    def row(self) -> dict[str, Any]:
+        """A line of `verdicts.jsonl`."""
+        dimensions = {name: {**asdict(facts), "label": self.labels[name]} for name, facts in self.facts.items()}
+        return as_row(self.talk) | {"dimensions": dimensions, "conflicts": [list(pair) for pair in self.conflicts]}
+
+
+class _DimensionRow(Row):
+    applies: bool | None = None
+    attempted: bool | None = None
+    correct: bool | None = None
+    reason: str = ""
+    turn: int | None = None
+    label: Label | None
+
+
+class _JudgedRow(TalkRow):
+    dimensions: dict[str, _DimensionRow]
+    conflicts: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def judged(self) -> JudgedConversation:
+        facts = {name: DimensionFacts(**part.model_dump(exclude={"label"})) for name, part in self.dimensions.items()}
+        return JudgedConversation(
+            self.talk, facts, {name: part.label for name, part in self.dimensions.items()}, self.conflicts
+        )
+
+
+def read_judged(folder: str) -> tuple[Procedure, list[JudgedConversation]]:
+    """The judged conversations of a folder, and the procedure as it was when they were judged.
+
+    The folder is a benchmark's, whose `scores` are meant, or any --out of `flex score`. Raises UserError naming what is
+    wrong.
+    """
+    place = _place(folder)
+    if place is None:
+        raise UserError(f"{folder}: holds no judged conversations; `truebench flex score {folder}` judges them")
+    file, procedure = place / VERDICTS, read_procedure(place / JUDGED)
+    conversations = [Record(where, row).read(_JudgedRow).judged for where, row in jsonl.read(file)]
+    for number, conversation in enumerate(conversations, 1):
+        if other := sorted(procedure.structure.keys() ^ conversation.labels.keys()):
+            raise UserError(
+                f"{file}, line {number}: {other[0]} stands there or in {JUDGED}, not in both; score it again"
+            )
+    return procedure, conversations
+
+
+def is_judged(folder: str) -> bool:
+    """Return True if a folder holds judged conversations and the procedure that they were judged by."""
+    place = _place(folder)
+    return place is not None and (place / JUDGED).is_file()
+
+
+def _place(folder: str) -> Path | None:
+    return next((place for place in (Path(folder) / "scores", Path(folder)) if (place / VERDICTS).is_file()), None)
+
+
+def models_of(judged: Iterable[JudgedConversation]) -> dict[str, list[JudgedConversation]]:
+    """The judged conversations of each model, in order of appearance."""
+    by_model: dict[str, list[JudgedConversation]] = {}
+    for conversation in judged:
+        by_model.setdefault(conversation.talk.model, []).append(conversation)
+    return by_model

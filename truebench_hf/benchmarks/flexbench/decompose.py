@@ -1,4 +1,4 @@
-"""`truebench flex study decompose`: our dimensions against human ones (paper 001, section 5.2 and appendix C).
+"""`truebench flex study decompose`: our dimensions against human ones (paper 001, section 5.2, Table 1 and appendix C).
 
 Every human question has the nearest of ours for a partner, by sentence cosine: 1,560 pairs over 248 instructions are
 all human questions there are. One-to-one alignment stands beside it, where no question serves twice.
@@ -8,23 +8,29 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
-from truebench_hf.benchmarks.flexbench import decomposition
-from truebench_hf.benchmarks.flexbench.decomposition import Matched, Partners, QuestionPair, Similarity
+import numpy as np
+
+from truebench_hf.benchmarks.flexbench.procedure import (
+    BUILT_IN,
+    Procedure,
+    decompositions,
+    folder_name,
+    procedures_of,
+)  # fmt: skip
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.binary import ratio
-from truebench_hf.metrics.comparison import PairedDifference, paired_difference
-from truebench_hf.metrics.preference import PositionBias, joined, position_bias, turned
-from truebench_hf.metrics.texts import spread
+from truebench_hf.metrics.comparison import paired_difference
+from truebench_hf.metrics.preference import joined, position_bias, turned
+from truebench_hf.metrics.texts import nearest, one_to_one, rouge_l, spread
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.classifier import bert_scores, check_bert_score, embed
-from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
 from truebench_hf.prompts import Prompts, fence
 from truebench_hf.report.sections import Axis, Plot, Series
@@ -42,7 +48,15 @@ CRITERIA = {
 }  # fmt: skip
 _WORDS = {"A": "win", "B": "loss", "TIE": "tie"}  # of the list shown first
 _REASON = "One list splits a demand in two that belong together, the other one leaves out the number it names. " * 14
-Labels = Mapping[str, str | None]
+_BERTSCORE = ("bertscore_p", "bertscore_r", "bertscore_f1")
+_MEASURES = {
+    "cosine": "sentence cosine", **dict(zip(_BERTSCORE, ("BERTScore P", "BERTScore R", "BERTScore F1"), strict=True)),
+    "rouge_l": "ROUGE-L",
+}  # fmt: skip
+DISSIMILAR = 0.85  # mean cosine under which the two lists of an instruction count as dissimilar (appendix C.2)
+_PRINTED = 20  # rows of a list on the terminal; the page has all
+Pair = tuple[Procedure, Procedure]  # one instruction as people took it apart, and as we do
+BertScorer = Callable[[Sequence[str], Sequence[str]], list[tuple[float, float, float]]]  # precision, recall, F1
 
 
 @dataclass(frozen=True)
@@ -52,8 +66,8 @@ class Preferences:
     None is undecided, and `reason` says why; else it is what the judge says of both lists, in either order.
     """
 
-    as_given: Labels
-    swapped: Labels
+    as_given: Mapping[str, str | None]
+    swapped: Mapping[str, str | None]
     reason: str = ""
 
     @property
@@ -63,92 +77,51 @@ class Preferences:
 
 
 @dataclass(frozen=True)
-class QuestionTally:
-    """One criterion over instructions: shares 0..1 of those decided, ours less human, and what the order does."""
-
-    win: float | None
-    tie: float | None
-    loss: float | None
-    difference: PairedDifference
-    bias: PositionBias
-
-
-async def compare(schemas: SchemaFallback, pair: QuestionPair, prompts: Prompts, sampling: Sampling) -> Preferences:
-    """Our list against the human one; an answer that leaves out a criterion, or says two things of it, is asked again."""
-    instruction = pair.human.instruction
-    ours, human = ([" ".join(text.split()) for text in side.questions] for side in (pair.ours, pair.human))
-    tag = fence(
-        instruction, *sorted([*ours, *human])
-    )  # in either order the same: what is asked differs in nothing else
-    labels = dict.fromkeys(CRITERIA, _WORDS)
-    answers = await asyncio.gather(*(
-        ask_by_prompt(
-            schemas, prompts, PROMPT, {"instruction": instruction, "first": first, "second": second, "tag": tag}, labels,
-            sampling=sampling, reason=_REASON,
-        )
-        for first, second in ((ours, human), (human, ours))
-    ))  # fmt: skip
-    first, second = (dict.fromkeys(CRITERIA) if answer.problem else answer.labels for answer in answers)
-    outcomes = list(zip(("as given", "swapped"), answers, strict=True))
-    outcomes = [(order, answer) for order, answer in outcomes if answer.problem] or outcomes
-    reasons = [f"{order}: {answer.problem or answer.reason}" for order, answer in outcomes]
-    return Preferences(first, {name: turned(label) for name, label in second.items()}, "; ".join(reasons))
-
-
-def tally(answers: Sequence[Preferences]) -> dict[str, QuestionTally]:
-    """Every criterion over the instructions."""
-    tallies = {}
-    for name in CRITERIA:
-        labels = [preferences.labels[name] for preferences in answers]
-        decided = [label for label in labels if label is not None]
-        win, tie, loss = (ratio(decided.count(label), len(decided)) for label in ("win", "tie", "loss"))
-        columns = ([None if label is None else float(label == side) for label in labels] for side in ("win", "loss"))
-        orders = ([getattr(preferences, order)[name] for preferences in answers] for order in ("as_given", "swapped"))
-        tallies[name] = QuestionTally(win, tie, loss, paired_difference(*columns), position_bias(*orders))
-    return tallies
-
-
-DISSIMILAR = 0.85  # mean cosine under which the two lists of an instruction count as dissimilar (appendix C.2)
-
-
-@dataclass(frozen=True)
 class Compared:
-    """An instruction's two decompositions, how alike they are, and which one a judge prefers, where one was asked."""
+    """An instruction's two decompositions, which questions are partners, and which list a judge prefers, where one was
+    asked. Partners are (place of the human question, place of ours), with each measure (0..1, cosine -1..1) of `likeness`."""
 
-    pair: QuestionPair
-    similarity: Similarity
+    human: Procedure
+    ours: Procedure
+    nearest: Sequence[tuple[int, int]]
+    one_to_one: Sequence[tuple[int, int]]
+    likeness: Mapping[tuple[int, int], dict[str, float]]
     preferences: Preferences | None = None
 
     @property
     def counts(self) -> tuple[int, int]:
         """How many questions people have, and how many we."""
-        return len(self.pair.human.questions), len(self.pair.ours.questions)
+        return len(self.human.dimensions), len(self.ours.dimensions)
+
+    @property
+    def cosine(self) -> float | None:
+        """The mean over the human questions."""
+        return spread([self.likeness[pair]["cosine"] for pair in self.nearest]).mean
 
     @property
     def dissimilar(self) -> bool:
-        """Whether the mean cosine of the human questions lies below `DISSIMILAR`."""
-        return self.similarity.cosine is not None and self.similarity.cosine < DISSIMILAR
+        """Whether the mean cosine lies below `DISSIMILAR`."""
+        return self.cosine is not None and self.cosine < DISSIMILAR
+
+    def partners(self, pairs: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+        """Return partners as rows: both questions, and each measure."""
+        human, ours = self.human.questions, self.ours.questions
+        return [{"human": human[h], "ours": ours[o], **self.likeness[h, o]} for h, o in pairs]
 
     def row(self) -> dict[str, Any]:
         """As it stands in comparisons.jsonl."""
-        pair = self.pair
-        human, ours = decomposition.left_over(pair, self.similarity.one_to_one)
+        human, ours = self.human.questions, self.ours.questions
+        paired, alone = ({place for _, place in pairs} for pairs in (self.nearest, self.one_to_one))
         row: dict[str, Any] = {
-            "id": pair.human.id, "our_id": pair.ours.id, "cosine": self.similarity.cosine,
-            "human": pair.human.questions, "ours": pair.ours.questions,
-            "nearest": self._partners(self.similarity.nearest), "one_to_one": self._partners(self.similarity.one_to_one),
-            "human_left_over": human, "ours_left_over": ours, "never_nearest": decomposition.left_over(pair, self.similarity.nearest)[1],
+            "id": self.human.id, "our_id": self.ours.id, "cosine": self.cosine, "human": human, "ours": ours,
+            "nearest": self.partners(self.nearest), "one_to_one": self.partners(self.one_to_one),
+            "human_left_over": [text for h, text in enumerate(human) if h not in {h for h, _ in self.one_to_one}],
+            "ours_left_over": [text for o, text in enumerate(ours) if o not in alone],
+            "never_nearest": [text for o, text in enumerate(ours) if o not in paired],
         }  # fmt: skip
         if self.preferences:
             row["preferences"] = asdict(self.preferences) | {"labels": self.preferences.labels}
         return row
-
-    def _partners(self, partners: Sequence[Partners]) -> list[dict[str, Any]]:
-        human, ours = self.pair.human.questions, self.pair.ours.questions
-        return [{"human": human[partner.human], "ours": ours[partner.ours], **partner.measures} for partner in partners]
-
-
-_PRINTED = 20  # rows of a list on the terminal; the page has all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,11 +129,12 @@ class DecomposeOptions(FolderOptions, ReplyOptions):
     """Which decompositions are compared, and how."""
 
     folders: tuple[str, ...] = option(
-        help=f"Ours: folders that `flex build` wrote, YAML files, or {decomposition.BUILT_IN}.",
-        argument=True,
-        panel="Data",
+        help=f"Ours: folders that `flex build` wrote, YAML files, or {BUILT_IN}.", argument=True, panel="Data"
     )
-    human: str = option(help=f"People's: {decomposition.HELP}", panel="Data")
+    human: str = option(
+        panel="Data", help=f"People's: {BUILT_IN}, SOURCE:PATH (infobench, structflowbench ...), rows with instruction (or "
+        "prompt) and questions (or criteria, decomposed_questions), a Hub id, or procedures in YAML."
+    )  # fmt: skip
     judge: str | None = role(
         None, help="Who says which of two lists is better; none: similarity and counts alone.",
         binds=Binds(late=True, grows=True),
@@ -168,51 +142,51 @@ class DecomposeOptions(FolderOptions, ReplyOptions):
     bertscore: bool = option(False, help="BERTScore, too (needs the package bert-score).")
 
 
-class FlexDecompose(Study[DecomposeOptions, QuestionPair, Preferences | None, list[Compared]]):
+class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compared]]):
     """Every instruction that both sides took apart."""
 
     kind, unit, prompts, boards = "flexdecompose", "instructions", (PROMPT,), False
     needs = ("rouge_score",)
     files = ("comparisons.jsonl",)
 
-    def items(self) -> Items[QuestionPair]:
+    def items(self) -> Items[Pair]:
         options = self.options
-        human, self.left_out = decomposition.read_human(options.human)
-        self.matched: Matched = decomposition.match(human, decomposition.read_ours(options.folders))
-        if not self.matched.pairs:
+        human, self.left_out = decompositions(options.human)
+        ours = procedures_of(options.folders)
+        pairs = match(human, ours)
+        if not pairs:
             raise UserError(
                 f"none of the {len(human)} instructions of --human {options.human} stands in {', '.join(options.folders)}, "
                 f"by id or text; `truebench flex build {options.human} --out FOLDER` takes them apart"
             )
+        self.alone = len(human) - len(pairs), len(ours) - len({partner.id for _, partner in pairs})
+        self.other_text = [first.id for first, second in pairs if _folded(first) != _folded(second)]
         return Items(
-            self.matched.pairs, lambda pair: pair.human.id, None, size=lambda pair: len(pair.human.instruction)
-        )
+            pairs, lambda pair: pair[0].id, lambda pair: [[side.id, side.instruction, side.questions] for side in pair],
+            size=lambda pair: len(pair[0].instruction),
+        )  # fmt: skip
 
     def check(self) -> None:
         options = self.options
         if options.bertscore:
             check_bert_score()
         if not options.estimate:  # before a judge is paid for what could not be reported
-            self.similarities = decomposition.similarities(
-                self.chosen, embed, bert_scores if options.bertscore else None
-            )
+            self.compared = with_partners(self.chosen, embed, bert_scores if options.bertscore else None)
 
     def setup(self) -> None:
         if self.options.judge is not None:
             self.schemas = SchemaFallback(self.caller("judge"), self.options.structured)
 
-    async def work(self, pair: QuestionPair) -> Preferences | None:
-        if self.options.judge is None:
-            return None
-        return await compare(self.schemas, pair, self.options.prompts, JUDGE_SAMPLING)
+    async def work(self, pair: Pair) -> Preferences | None:
+        return None if self.options.judge is None else await prefer(self.schemas, pair, self.options.prompts)
 
     def score(self, done: Sequence[Preferences | None]) -> Outcome[list[Compared]]:
-        compared = [Compared(*each) for each in zip(self.chosen, self.similarities, done, strict=True)]
-        undecided = sum(None in comparison.labels.values() for comparison in done if comparison is not None)
-        matched, notes = self.matched, list(self.left_out)
-        if alone := len(matched.human_only):
-            notes.append(f"{alone} instructions of --human are not among ours, and not compared")
-        if other := matched.other_text:
+        compared = [replace(each, preferences=said) for each, said in zip(self.compared, done, strict=True)]
+        undecided = sum(None in said.labels.values() for said in done if said is not None)
+        notes = list(self.left_out)
+        if self.alone[0]:
+            notes.append(f"{self.alone[0]} instructions of --human are not among ours, and not compared")
+        if other := self.other_text:
             notes.append(
                 f"{len(other)} instructions have the same id on both sides and another text ({', '.join(other[:5])}"
                 f"{' ...' if len(other) > 5 else ''}): are they the same?"
@@ -222,36 +196,95 @@ class FlexDecompose(Study[DecomposeOptions, QuestionPair, Preferences | None, li
                 f"on {undecided} instructions the judge is undecided; they are left out of its shares, and counted"
             )
         return Outcome(
-            compared, title="FlexBench: decompositions compared", tables=tables(compared, matched),
+            compared, title="FlexBench: decompositions compared", tables=tables(compared, self.alone),
             charts=[_distribution(compared)], items={"comparisons.jsonl": [comparison.row() for comparison in compared]},
             lead="Dimensions that were derived from instructions, held against questions that people wrote for them.",
             notes=notes, incomplete=undecided,
         )  # fmt: skip
 
 
-def tables(done: Sequence[Compared], matched: Matched) -> list[Table]:
-    """Return all tables; those on dissimilar instructions alone stand as rows of their own (appendix C.2)."""
+def match(human: Sequence[Procedure], ours: Sequence[Procedure]) -> list[Pair]:
+    """What goes together: instructions of the same id (as a folder's name holds it), else of the same text."""
+    by_id = {procedure.id: procedure for procedure in ours}
+    by_text = {_folded(procedure): procedure for procedure in reversed(ours)}
+    partners = [by_id.get(p.id) or by_id.get(folder_name(p.id)) or by_text.get(_folded(p)) for p in human]
+    return [(procedure, partner) for procedure, partner in zip(human, partners, strict=True) if partner]
+
+
+def _folded(procedure: Procedure) -> str:
+    return " ".join(procedure.instruction.split())
+
+
+def with_partners(
+    pairs: Sequence[Pair], embed: Callable[[Sequence[str]], Any], bert_scores: BertScorer | None = None
+) -> list[Compared]:
+    """Find the partners of each instruction by unit vectors; BERTScore only with a function that gives it."""
+    texts = list(dict.fromkeys(text for pair in pairs for side in pair for text in side.questions))
+    vectors = dict(zip(texts, embed(texts), strict=True))
+    compared = []
+    for human, ours in pairs:
+        rows, columns = (np.array([vectors[text] for text in side.questions]) for side in (human, ours))
+        cosines = (rows @ columns.T).clip(-1, 1)  # rounding takes that of equal texts a little above 1
+        near, alone = nearest(cosines), one_to_one(cosines)
+        likeness = {
+            (h, o): {"cosine": float(cosines[h, o]), "rouge_l": rouge_l(ours.questions[o], human.questions[h])}
+            for h, o in dict.fromkeys([*near, *alone])
+        }
+        compared.append(Compared(human, ours, near, alone, likeness))
+    if bert_scores:
+        places = [(each, h, o) for each in compared for h, o in each.likeness]
+        ours_first = (
+            [each.ours.questions[o] for each, _, o in places],
+            [each.human.questions[h] for each, h, _ in places],
+        )
+        for (each, h, o), scores in zip(places, bert_scores(*ours_first), strict=True):
+            each.likeness[h, o].update(zip(_BERTSCORE, scores, strict=True))
+    return compared
+
+
+async def prefer(schemas: SchemaFallback, pair: Pair, prompts: Prompts) -> Preferences:
+    """Our list against the human one; an answer that leaves out a criterion, or says two things of it, is asked again."""
+    instruction = pair[0].instruction
+    human, ours = ([" ".join(text.split()) for text in side.questions] for side in pair)
+    tag = fence(
+        instruction, *sorted([*ours, *human])
+    )  # in either order the same: what is asked differs in nothing else
+    labels = dict.fromkeys(CRITERIA, _WORDS)
+    answers = await asyncio.gather(*(
+        ask_by_prompt(
+            schemas, prompts, PROMPT, {"instruction": instruction, "first": first, "second": second, "tag": tag}, labels,
+            sampling=JUDGE_SAMPLING, reason=_REASON,
+        )
+        for first, second in ((ours, human), (human, ours))
+    ))  # fmt: skip
+    first, second = (dict.fromkeys(CRITERIA) if answer.problem else answer.labels for answer in answers)
+    orders = list(zip(("as given", "swapped"), answers, strict=True))
+    orders = [(order, answer) for order, answer in orders if answer.problem] or orders
+    reasons = [f"{order}: {answer.problem or answer.reason}" for order, answer in orders]
+    return Preferences(first, {name: turned(label) for name, label in second.items()}, "; ".join(reasons))
+
+
+def tables(done: Sequence[Compared], alone: tuple[int, int]) -> list[Table]:
+    """Return all tables; those on dissimilar instructions alone stand as rows of their own (appendix C.2).
+
+    `alone` are the instructions that only people have, and those that only we have.
+    """
     groups = {"all": list(done), "dissimilar": [comparison for comparison in done if comparison.dissimilar]}
     overview = {
         "instructions": len(done), "human_questions": sum(comparison.counts[0] for comparison in done),
-        "our_questions": sum(comparison.counts[1] for comparison in done), "human_only": len(matched.human_only),
-        "ours_only": len(matched.ours_only), "dissimilar": len(groups["dissimilar"]),
+        "our_questions": sum(comparison.counts[1] for comparison in done), "human_only": alone[0],
+        "ours_only": alone[1], "dissimilar": len(groups["dissimilar"]),
     }  # fmt: skip
     columns = [Column(name, name.replace("_", " "), "count") for name in overview]
     dissimilar = [
-        {"instruction": comparison.pair.human.id, "cosine": comparison.similarity.cosine,
-         "human": comparison.counts[0], "ours": comparison.counts[1]}
-        for comparison in groups["dissimilar"]
-    ]  # fmt: skip
+        dict(zip(("instruction", "cosine", "human", "ours"), (each.human.id, each.cosine, *each.counts), strict=True))
+        for each in groups["dissimilar"]
+    ]
     by_instruction = (
         Column("instruction", "instruction"), Column("cosine", "mean cosine", "number", unit="", digits=3),
         Column("human", "human", "count"), Column("ours", "ours", "count"),
     )  # fmt: skip
-    partners = [
-        {"instruction": comparison.pair.human.id, **partner}
-        for comparison in done
-        for partner in comparison.row()["nearest"]
-    ]
+    partners = [{"instruction": each.human.id, **row} for each in done for row in each.partners(each.nearest)]
     by_partner = (
         Column("instruction", "instruction"), Column("human", "human question", "prose"),
         Column("ours", "the nearest of ours", "prose"), Column("cosine", "cosine", "number", unit="", digits=3),
@@ -267,13 +300,15 @@ def tables(done: Sequence[Compared], matched: Matched) -> list[Table]:
 
 
 def _similarity(groups: Mapping[str, Sequence[Compared]]) -> Table:
-    """Mean and deviation of every measure, by alignment."""
-    rows: list[dict[str, Any]] = [
-        {"group": group, "alignment": title, "measure": decomposition.MEASURES[name], "pairs": part.n, "mean": part.mean, "deviation": part.deviation}
-        for group, done in groups.items() if done
-        for way, title in (("nearest", "nearest"), ("one_to_one", "one to one"))
-        for name, part in decomposition.summary([partner for each in done for partner in getattr(each.similarity, way)]).items()
-    ]  # fmt: skip
+    """Mean and deviation of every measure, by alignment (Table 1a)."""
+    rows: list[dict[str, Any]] = []
+    for group, done in groups.items():
+        for way in ("nearest", "one_to_one"):
+            partners = [each.likeness[pair] for each in done for pair in getattr(each, way)]
+            for name in (name for name in _MEASURES if partners and name in partners[0]):
+                part = spread([partner[name] for partner in partners])
+                about = {"group": group, "alignment": way.replace("_", " "), "measure": _MEASURES[name]}
+                rows.append(about | {"pairs": part.n, "mean": part.mean, "deviation": part.deviation})
     rows += [
         {"group": "all", "measure": row["Metric"], "pairs": 1560, "mean": row["Mean"], "deviation": row["Std"], PUBLISHED: True}
         for row in paper_rows("flexbench", "flexbench_table1a")
@@ -288,18 +323,25 @@ def _similarity(groups: Mapping[str, Sequence[Compared]]) -> Table:
     return Table("similarity", columns, rows, "Similarity of partners", note, keys=3)
 
 
+def tally(answers: Sequence[Preferences]) -> list[dict[str, Any]]:
+    """Return a row per criterion: shares (0..1) of the instructions decided, ours less human, and what the order does."""
+    rows = []
+    for name, title in CRITERIA.items():
+        labels = [preferences.labels[name] for preferences in answers]
+        decided = [label for label in labels if label is not None]
+        columns = ([None if label is None else float(label == side) for label in labels] for side in ("win", "loss"))
+        bias = position_bias([each.as_given[name] for each in answers], [each.swapped[name] for each in answers])
+        rows.append({
+            "criterion": title, **{side: ratio(decided.count(side), len(decided)) for side in ("win", "tie", "loss")},
+            "difference": paired_difference(*columns).score, "consistent": bias.consistent, "first": bias.first_rate,
+        })  # fmt: skip
+    return rows
+
+
 def _preferences(groups: Mapping[str, Sequence[Compared]]) -> Table:
-    """Shares of wins, ties and losses of our lists by criterion, and what the order does."""
-    rows: list[dict[str, Any]] = []
-    for group, done in groups.items():
-        for name, counted in tally([each.preferences for each in done if each.preferences]).items() if done else ():
-            gap = counted.difference
-            if gap.n or gap.left_out:
-                difference = Score(gap.difference, gap.n, gap.left_out, gap.interval)
-                rows.append({
-                    "group": group, "criterion": CRITERIA[name], "win": counted.win, "tie": counted.tie, "loss": counted.loss,
-                    "difference": difference, "consistent": counted.bias.consistent, "first": counted.bias.first_rate,
-                })  # fmt: skip
+    """Shares of wins, ties and losses of our lists by criterion, and what the order does (Table 1b)."""
+    asked = {group: [each.preferences for each in done if each.preferences] for group, done in groups.items()}
+    rows = [{"group": group, **row} for group, answers in asked.items() if answers for row in tally(answers)]
     rows += [
         {"group": "all", "criterion": row["Criterion"], "win": row["A win"] / 100, "loss": row["B win"] / 100,
          "difference": Score(row["Delta"] / 100, 248), PUBLISHED: True}
@@ -318,32 +360,35 @@ def _preferences(groups: Mapping[str, Sequence[Compared]]) -> Table:
 
 
 def _counts(done: Sequence[Compared]) -> Table:
-    human, ours = ([comparison.counts[side] for comparison in done] for side in (0, 1))
+    human, ours = zip(*(comparison.counts for comparison in done), strict=True)
     sides = {"human": human, "ours": ours, "ours less human": [b - a for a, b in zip(human, ours, strict=True)]}
     rows = [
         {"side": side, "mean": spread(numbers).mean, "deviation": spread(numbers).deviation, "least": min(numbers),
          "median": float(median(numbers)), "most": max(numbers)} for side, numbers in sides.items()
     ]  # fmt: skip
-    figures = ("mean", "deviation", "least", "median", "most")
-    kinds: dict[str, Kind] = {"least": "count", "most": "count"}
-    columns = [
-        Column("side", ""),
-        *(Column(name, name, kinds.get(name, "number"), unit="", digits=2) for name in figures),
-    ]
+    kinds: dict[str, Kind] = {
+        "mean": "number",
+        "deviation": "number",
+        "least": "count",
+        "median": "number",
+        "most": "count",
+    }
+    columns = [Column("side", ""), *(Column(name, name, kind, unit="", digits=2) for name, kind in kinds.items())]
     note = "The paper's Figure 10 has mostly 4 to 7 on both sides, ours a little more, and at times over 15."
     return Table("counts", columns, rows, "Questions per instruction", note)
 
 
 def _distribution(done: Sequence[Compared]) -> Plot:
     """How many instructions have how many questions, by side (figure 10b)."""
-    most = max(max(comparison.counts) for comparison in done)
-    series, top = [], 0
-    for name, numbers in zip(
-        ("human", "ours"), zip(*(comparison.counts for comparison in done), strict=True), strict=True
-    ):
-        counts = Counter(numbers)
-        points = [(float(n), float(counts[n]), 0.3, f"{counts[n]} with {n}") for n in range(1, most + 1)]
-        series.append(Series(name, tuple(points), joined=True))
-        top = max(top, *counts.values())
-    axes = Axis("questions", 0, most + 1), Axis("instructions", 0, 1.1 * top)
-    return Plot("Instructions by their number of questions", tuple(series), *axes)
+    human, ours = (Counter(comparison.counts[side] for comparison in done) for side in (0, 1))
+    most, top = max(*human, *ours), max(*human.values(), *ours.values())
+    series = [
+        Series(name, tuple((float(n), float(counts[n]), 0.3, f"{counts[n]} with {n}") for n in range(1, most + 1)), joined=True)
+        for name, counts in (("human", human), ("ours", ours))
+    ]  # fmt: skip
+    return Plot(
+        "Instructions by their number of questions",
+        tuple(series),
+        Axis("questions", 0, most + 1),
+        Axis("instructions", 0, 1.1 * top),
+    )

@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Segment
+from truebench_hf.data.rows import Record, Row
+from truebench_hf.errors import UserError
 from truebench_hf.judging import checklists
-from truebench_hf.metrics.flexeval import UNGATED, circle
+from truebench_hf.metrics.pass_rate import UNGATED, circle
 from truebench_hf.models.asking import CUT_OFF, Problem, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
@@ -19,6 +21,7 @@ from truebench_hf.prompts import Prompts
 from truebench_hf.types import Message
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Row)
 WARMER = 0.2  # by how much the temperature rises from one try to the next (appendix B.5)
 _MOST = 12  # findings told to the builder at once
 
@@ -58,6 +61,14 @@ async def ask_json(
 
     request = ChatRequest((Message("user", prompts.render(prompt, **values)),), sampling, sample, example=example)
     return await ask(caller, request, reader, again, who="the builder", warmer=WARMER)
+
+
+def read_form(value: dict[str, Any], form: type[R]) -> R | Problem:
+    """The object that a model answers with as a row of a form, else what is wrong with it."""
+    try:
+        return Record("the object", value, kind="object").read(form)
+    except UserError as error:
+        return Problem(str(error))
 
 
 def listed(value: Any, kind: type = str) -> list[Any]:
@@ -121,30 +132,24 @@ def excerpts(text: str, instruction: str) -> list[tuple[int, int]]:
 
 
 MOST = 10  # dimensions for each segment
-_ASKS = re.compile(
-    r"(?:[?\uff1f\u061f]|\u304b\u3002?|[\u5417\u5462]\u3002?)$"
-)  # Japanese and Chinese may do without the sign
+# Japanese and Chinese may do without the sign.
+_ASKS = re.compile(r"(?:[?\uff1f\u061f]|\u304b\u3002?|[\u5417\u5462]\u3002?)$")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _PARTS = {
-    "number": _NUMBER,
-    "item": re.compile(r"\[[^\[\]]{1,80}\]"),
-    "wording": re.compile(
+    "a number": _NUMBER,
+    "an item": re.compile(r"\[[^\[\]]{1,80}\]"),
+    "a wording": re.compile(
         r"[\"\u201c\u201e\u00ab\u300c]([^\"\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d]{2,300})[\"\u201d\u201c\u00bb\u300d]"
     ),
-    "call": re.compile(r"\b[a-zA-Z]\w*_\w+\b"),  # of a tool, such as find_order
-    "name": re.compile(r"(?<![.!?:\w\"\u201c(\[-])(?<=[\w,;)] )[A-Z\u00c0-\u00de][\w-]+"),  # within a sentence
+    "a call": re.compile(r"\b[a-zA-Z]\w*_\w+\b"),  # of a tool, such as find_order
 }
+_NAME = {"a name": re.compile(r"(?<![.!?:\w\"\u201c(\[-])(?<=[\w,;)] )[A-Z\u00c0-\u00de][\w-]+")}  # within a sentence
 _NOUNS = 0.15  # of words within sentences: a language that begins all nouns with a capital
 
 
 def read_dimensions(
-    value: dict[str, Any],
-    segments: Sequence[Segment],
-    instruction: str = "",
-    *,
-    keep: Iterable[str] = (),
-    count: int = 0,
-) -> DerivationReading[tuple[Dimension, ...]]:
+    value: dict[str, Any], segments: Sequence[Segment], instruction: str = "", *, keep: Iterable[str] = (), count: int = 0
+) -> DerivationReading[tuple[Dimension, ...]]:  # fmt: skip
     """The dimensions of an answer, numbered anew: those without a fault, of which every segment in `keep` has one.
 
     With `count` there are as many as before. A dimension is marked by `check` where it says what the `instruction`
@@ -152,26 +157,27 @@ def read_dimensions(
     """
     texts = {segment.id: segment.text for segment in segments}
     words = re.findall(r"(?<=[\w,;)] )\w+", " ".join(texts.values()))  # within sentences
-    nouns = bool(words) and sum(word[0].isupper() for word in words) / len(words) > _NOUNS
+    nouns = sum(word[0].isupper() for word in words) > _NOUNS * len(words)
     kept, faults, doubts = list[Dimension](), list[str](), list[str]()
     entries = listed(value.get("dimensions"), dict)
     if len(entries) > (most := MOST * max(1, len(segments))):  # each is judged in every conversation
         return DerivationReading(
             (), (f"there are {len(entries)} dimensions for {len(segments)} segments; give {most} at most",)
         )
+    if not entries:
+        faults.append("there are no dimensions")
     if count and len(entries) != count:
         faults.append(f"it has {len(entries)} dimensions, not the {count} there are")
     questions, cited = dict[str, int](), set[str]()
     for number, entry in enumerate(entries, 1):
-        question, condition, script = (
-            " ".join(entry[key].split()) if isinstance(entry.get(key), str) else ""
-            for key in ("question", "condition", "script")
-        )
+        known = {key: entry[key] for key in ("question", "condition", "script") if isinstance(entry.get(key), str)}
+        fields = {"question": ""} | {key: " ".join(text.split()) for key, text in known.items()}
         sources = tuple(dict.fromkeys(listed(entry.get("segments"))))
-        dimension = Dimension(f"d{len(kept) + 1}", question, sources, condition, script=script)
+        dimension = Dimension(f"d{len(kept) + 1}", segments=sources, **fields)
         cited |= set(sources)
-        wrong, doubtful = _checked(dimension, texts, instruction, names=not nouns)
+        question = dimension.question
         first = questions.setdefault(checklists.folded(question), number)
+        wrong, doubtful = _checked(dimension, texts, instruction, _PARTS if nouns else _PARTS | _NAME)
         if first != number:
             wrong = [f"asks the same as dimension {first}"]
         if wrong:
@@ -180,19 +186,16 @@ def read_dimensions(
         doubts += [f"{dimension.id} ({question[:80]!r}) {why}" for why in doubtful]
         kept.append(replace(dimension, check="; ".join(doubtful)))
     faults += [f"segment {name} is asked about by no dimension" for name in keep if name not in cited]
-    return DerivationReading(
-        tuple(kept), tuple(faults if entries else ["there are no dimensions", *faults]), tuple(doubts)
-    )
+    return DerivationReading(tuple(kept), tuple(faults), tuple(doubts))
 
 
 def _checked(
-    dimension: Dimension, texts: dict[str, str], instruction: str, *, names: bool
+    dimension: Dimension, texts: dict[str, str], instruction: str, parts: Mapping[str, re.Pattern[str]]
 ) -> tuple[list[str], list[str]]:
     """(what is wrong with a dimension by itself, what is in doubt).
 
-    Numbers, scripts, calls of tools, names in brackets or quotation marks and, with `names`, words that begin with a
-    capital within a sentence have to stand in the segments that it cites; where another part of the `instruction`
-    holds them that is a doubt alone.
+    Its script, and each of the `parts` of its texts, have to stand in the segments that it cites; where another part of
+    the `instruction` holds them that is a doubt alone.
     """
     if not _ASKS.search(dimension.question):
         return ["is no question"], []
@@ -201,37 +204,36 @@ def _checked(
     if not dimension.segments:
         return ["cites no segment"], []
     cited = "\n".join(texts[name] for name in dimension.segments)
-    faults, doubts = list[str](), list[str]()
-    for text, what in _lacking(dimension, cited, names=names):
-        if (text, what) in _lacking(dimension, f"{cited}\n{instruction}", names=names):
-            faults.append(f"{text}, {what} that its segments do not hold")
-        else:
-            doubts.append(f"{text}, {what} that stands in the instruction, but not in the segments that it cites")
-    return faults, doubts
+    invented = _lacking(dimension, f"{cited}\n{instruction}", parts)
+    faults = [f"{part} that its segments do not hold" for part in invented]
+    elsewhere = [part for part in _lacking(dimension, cited, parts) if part not in invented]
+    return faults, [
+        f"{part} that stands in the instruction, but not in the segments that it cites" for part in elsewhere
+    ]
 
 
-def _lacking(dimension: Dimension, cited: str, *, names: bool) -> list[tuple[str, str]]:
+def _lacking(dimension: Dimension, cited: str, parts: Mapping[str, re.Pattern[str]]) -> list[str]:
     """What a dimension says and a text does not hold, each with what it is."""
-    script, held = dimension.script, folded(cited)
-    missing = [("has a script", "a wording")] if script and not excerpts(script, cited) else []
-    text = f"{dimension.question}\n{dimension.condition}"
-    for kind, pattern in _PARTS.items():
-        for part in dict.fromkeys(pattern.findall(text)) if names or kind != "name" else ():
-            plain = folded(part)
+    held, missing = folded(cited), list[str]()
+    if dimension.script and not excerpts(dimension.script, cited):
+        missing.append("has a script, a wording")
+    for kind, pattern in parts.items():
+        for part in dict.fromkeys(pattern.findall(f"{dimension.question}\n{dimension.condition}")):
             # Numbers and names as they are, 14 not in 140 and Ann not in Annual.
-            if kind == "number":
-                stands = plain in _NUMBER.findall(held)
-            else:
-                stands = (
-                    plain in held if kind == "wording" else bool(re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", held))
-                )
+            plain = folded(part)
+            edges = "{}" if kind == "a wording" else r"(?<!\w){}(?!\w)"
+            stands = (
+                plain in _NUMBER.findall(held)
+                if kind == "a number"
+                else re.search(edges.format(re.escape(plain)), held)
+            )
             if not stands:
-                missing.append((f"says {part!r}", f"{'an' if kind == 'item' else 'a'} {kind}"))
+                missing.append(f"says {part!r}, {kind}")
     return missing
 
 
 def folded(text: str) -> str:
-    """A text by which names and wordings are compared: letter case, width of letters and blanks aside."""
+    """A text by which wordings are compared: letter case, width of letters and blanks aside."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -303,10 +305,8 @@ def read_findings(
     if faults:
         return problem(faults)
     # What is said to be missing counts in whatever form: left out, the dimensions would pass as complete.
-    missing = [
-        text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in value["missing"] if text
-    ]
-    lines = [f"missing: {text}" for text in missing if text.strip()]
+    missing = [text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in value["missing"]]
+    lines = [f"missing: {text}" for text in missing if text.strip() not in ("", "null", "[]", "{}")]
     lines += [f"{a} and {b} ask the same" for a, b in pairs]
     lines += [f"{name} demands what the instruction does not say" for name in listed(value["invented"])]
     lines += [f"{name} cannot be answered from a conversation" for name in listed(value["unverifiable"])]

@@ -9,18 +9,19 @@ from itertools import combinations
 from pathlib import Path
 from typing import ClassVar
 
-from truebench_hf.benchmarks.flexbench import tables
-from truebench_hf.benchmarks.flexbench.conversations import Talk, corpora, read_talks
-from truebench_hf.benchmarks.flexbench.procedure import as_yaml, load, to_check
-from truebench_hf.benchmarks.flexbench.realism import gap_tables
-from truebench_hf.benchmarks.flexbench.scores import (
+from truebench_hf.benchmarks.flexbench import scores as tables
+from truebench_hf.benchmarks.flexbench.conversations import (
     JUDGED,
     VERDICTS,
-    FlexModelScores,
     JudgedConversation,
+    Talk,
+    corpora,
     models_of,
-    score_models,
+    read_talks,
 )
+from truebench_hf.benchmarks.flexbench.procedure import as_yaml, load, to_check
+from truebench_hf.benchmarks.flexbench.scores import FlexModelScores, score_models
+from truebench_hf.benchmarks.flexbench.users import gap_tables
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
@@ -29,7 +30,7 @@ from truebench_hf.judging import tri_valued
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.rules.deciding import measured
 from truebench_hf.judging.tri_valued import DimensionFacts, Requirement, verdict
-from truebench_hf.metrics.flexeval import base_actions
+from truebench_hf.metrics.pass_rate import base_actions
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
 from truebench_hf.study.items import Items

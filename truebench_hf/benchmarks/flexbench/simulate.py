@@ -6,16 +6,23 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from truebench_hf.benchmarks.flexbench import profiles
 from truebench_hf.benchmarks.flexbench.conversations import CONVERSATIONS, Talk, as_row, corpus_folder
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, load, to_check
-from truebench_hf.benchmarks.flexbench.profiles import PROMPTS, Analysis, Profile
-from truebench_hf.benchmarks.flexbench.realism import users_table
+from truebench_hf.benchmarks.flexbench.users import (
+    PROMPTS,
+    Analysis,
+    Profile,
+    adjust,
+    analyse,
+    leaks,
+    read_profiles,
+    users_table,
+)
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.engine.folder import count_noted
 from truebench_hf.engine.retry import RequestFailed
@@ -94,13 +101,13 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
 
     def items(self) -> Items[int]:
         options = self.options
-        self.procedure, self.profiles = load(options.folder), profiles.read_profiles(options.profiles)
+        self.procedure, self.profiles = load(options.folder), read_profiles(options.profiles)
         self.knowledge = "" if options.knowledge is None else read_text(options.knowledge, "--knowledge ")
         self.language = (self.procedure.language or language_code(self.procedure.instruction)).lower()
         self.known = {
             "instruction_sha256": digest(self.procedure.instruction),
             "knowledge_sha256": digest(self.knowledge),
-            "profiles_sha256": digest(str([asdict(profile) for profile in self.profiles])),
+            "profiles_sha256": digest(str([profile.model_dump() for profile in self.profiles])),
         }  # fmt: skip
         return Items(range(options.conversations), str, str, drawn=False)
 
@@ -192,14 +199,14 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         """
         sampling, simulator = Sampling(max_tokens=self.options.max_tokens), self.caller("simulator")
         prompts, procedure = self.options.prompts, self.procedure
-        analysis = await profiles.analyse(simulator, prompts, procedure.instruction, sampling)
+        analysis = await analyse(simulator, prompts, procedure.instruction, sampling)
         if isinstance(analysis, Problem):
             raise UserError(
                 f"the simulator cannot tell what the instruction is about: {analysis.text}; take another one"
             )
         self.analysis = analysis
         adjusted = await asyncio.gather(
-            *(profiles.adjust(simulator, prompts, profile, analysis, sampling) for profile in self.profiles)
+            *(adjust(simulator, prompts, profile, analysis, sampling) for profile in self.profiles)
         )
         spoken = language_name(self.language) if self.language not in ("", "en") else ""
         users = []
@@ -210,7 +217,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
                 )
             about = {"profile": fitted, "analysis": analysis, "first": not procedure.opening, "language": spoken}
             prompt = prompts.render("flex_user", **about)
-            if shared := profiles.leaks(prompt, procedure.dimensions):
+            if shared := leaks(prompt, procedure.dimensions):
                 name, run = shared[0]
                 raise UserError(
                     f"the user '{profile.cooperativeness}' would be told of dimension {name} ({run!r}); "
@@ -223,8 +230,8 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         broken = sum(bool(talk.error) for talk in done)
         users = self.users.result() if self.users else []
         written = {
-            "simulator": self.options.simulator, "analysis": asdict(self.analysis) if self.analysis else None,
-            "users": [{**asdict(profile), "prompt": prompt} for profile, prompt in users],
+            "simulator": self.options.simulator, "analysis": self.analysis.model_dump() if self.analysis else None,
+            "users": [{**profile.model_dump(), "prompt": prompt} for profile, prompt in users],
         }  # fmt: skip
         notes = to_check([self.procedure])
         notes += [f"conversations that broke off: {broken}; the same command goes on there"] if broken else []

@@ -15,9 +15,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.tick.entries import DATA_HELP, answered, answerers, load_entries
 from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, grouped_table, paper_rows
-from truebench_hf.data.checklist_rows import ChecklistRow, Written
+from truebench_hf.data.checklist_rows import DATA_HELP, ChecklistRow, Written, answerers, load_entries
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import sections as case_sections
@@ -27,7 +26,7 @@ from truebench_hf.metrics.agreement import set_scores
 from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.options import Binds, option, role
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
@@ -99,7 +98,7 @@ def rate_table(done: Sequence[SortedQuestion], names: Sequence[str]) -> list[Tab
         (name, f"{response.model or 'responses'}, answered by {by}", question.entry.id, met.get(labels[question.index] or ""))
         for by in answerers(list({question.entry.id: question.entry for question in done}.values()))
         for question in done for response in question.entry.responses
-        if (labels := answered(question.entry, response, question.checklist, by))
+        if (labels := question.entry.answered(response, question.checklist, by))
         for name in (sorted(question.gold or ()) if question.named is None else question.named)
     ]  # fmt: skip
     frame = frame_of(("category", "responses", "cluster", "met"), rows, {"category": names, "responses": None})
@@ -138,10 +137,8 @@ def sorting_table(done: Sequence[SortedQuestion], model: str) -> list[Table]:
     scores = set_scores([question.gold or () for question in known], [question.named for question in known])
     names = ("f1", "precision", "recall")
     cells = {name: Score(getattr(scores, name), scores.n, scores.undecided) for name in names}
-    published = [
-        {"model": f"GPT-4o on {row['Dataset']}", **{name: Score(row[name.capitalize()], 0) for name in names}}
-        for row in paper_rows("7")
-    ]  # fmt: skip
+    printed = paper_rows("7", model="Dataset", **{name: name.capitalize() for name in names})
+    published = [{**row, "model": f"GPT-4o on {row['model']}"} for row in printed]
     columns = (
         Column("model", "Sorted by"), Column("f1", "F1", "score", parts=("value", "n", "unscored"), digits=1),
         Column("precision", "precision", "score", digits=1), Column("recall", "recall", "score", digits=1),
@@ -168,11 +165,10 @@ class CategoriesOptions(StudyOptions):
         "internal", binds=Binds("categories", lambda o: o.categories),
         help="The categories: internal or infobench (of the paper, appendix A), or a JSON file of names and definitions."
     )  # fmt: skip
-    max_tokens: int = option(1024, binds=True, help="Token limit of one answer.")
+    max_tokens: int = option(1024, least=1, binds=True, help="Token limit of one answer.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "max_tokens")
         self.categories  # noqa: B018  # read now, not when the first question is due
 
     @cached_property

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from truebench_hf.data import catalogue, instances, jsonl, row_files
-from truebench_hf.data.catalogue import located
+from truebench_hf.data import instances, jsonl, row_files
+from truebench_hf.data.checklist_rows import rows_of
 from truebench_hf.data.judged import Case, as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -89,8 +89,6 @@ class ChecklistOptions(PromptOptions):
 FILE = "checklists.jsonl"
 PROMPTS = ("generate_checklist",)  # of who writes checklists
 EDITABLE = {FILE: "checklists"}
-MINI = "checklists_mini"
-MINI_FILE = Path(__file__).with_name(f"{MINI}.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +161,6 @@ def load_records(options: InstructionOptions) -> Iterable[Record]:
     if options.data is None:
         return [Record("--instruction", {"prompt": options.instruction})]
     return map(_as_prompt, rows_of(options.data))
-
-
-def rows_of(data: str) -> Iterable[Record]:
-    """The rows of `checklists_mini`, or of what `row_files` reads."""
-    file = str(MINI_FILE) if catalogue.built(data, MINI) else located(data)
-    return row_files.one_split(file, (MINI, "truebench_mini", "truebench"))
 
 
 async def checklist_for(study: Study[Any, Any, Any, Any], item: ChecklistItem) -> ListedChecklist:

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from truebench_hf.benchmarks.tick.checklists import MINI, MINI_FILE, bare
+from truebench_hf.benchmarks.tick.checklists import bare
 from truebench_hf.data import catalogue, checklist_rows, instances, row_files, sources
+from truebench_hf.data.checklist_rows import MINI, MINI_FILE
 from truebench_hf.data.judged import Case, as_answered, cases
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown

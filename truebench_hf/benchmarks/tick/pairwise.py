@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, ListedChecklist, checklist_tables
 from truebench_hf.benchmarks.tick.pairs import RECORDED, Decided, Pair, load_pairs
 from truebench_hf.benchmarks.tick.scoring import ALL, frame_of, group_columns, grouped_table, paper_rows
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings
 from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.metrics import preference as preferences
@@ -56,18 +56,15 @@ class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
     )
     judge: tuple[str, ...] = role(
         (), help="Judge: a spec; may be repeated.",
-        binds=Binds("judges", lambda o: list(map(str, numbered(o.judge))), late=True, grows=True),
+        binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
     )  # fmt: skip
     protocol: tuple[str, ...] = option(
-        (), help=f"{', '.join(PROTOCOLS)}; may be repeated; all four if not given.",
+        (), choices=PROTOCOLS, help=f"{', '.join(PROTOCOLS)}; may be repeated; all four if not given.",
         binds=Binds("protocols", lambda o: list(o.protocols), grows=True),
     )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in self.protocol:
-            if name not in PROTOCOLS:
-                raise unknown("protocol", name, PROTOCOLS)
         if not self.judge and (self.protocol or self.generator or self.checklists):
             raise UserError("name a --judge; only preferences that the data holds can be scored without one")
 
@@ -103,7 +100,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         return [self.options.judging(spec, "rubric") for spec in self.options.judge if "tick" in self.options.protocols]
 
     def check(self) -> None:
-        self.names = numbered(list(map(str, self.options.judge)))  # models in memory may share a name
+        self.names = numbered(self.options.judge)
         self.recorded: dict[Key, dict[str, Decided]] = {}
         for pair in self.all.every:
             for name, decided in pair.recorded.items():
@@ -284,11 +281,10 @@ def pairwise_tables(rows: Sequence[Mapping[str, Any]], usage: Mapping[Key, Usage
         "A preference that changes with the order is a tie. Intervals take pairs of one instruction together. Paper rows: its "
         "table 4, on its own data; it mentions no second order."
     )
-    published = [
-        {"judge": "GPT-4o", "protocol": row["LLM-as-Judge Eval."], "accuracy": Score(row["PLD-0"], 0), "pld_1": row["PLD-1"],
-         "pld_2": row["PLD-2"], "wpld": Score(row["WPLD"], 0)}
-        for row in paper_rows("4")
-    ]  # fmt: skip
+    printed = paper_rows(
+        "4", protocol="LLM-as-Judge Eval.", accuracy="PLD-0", pld_1="PLD-1", pld_2="PLD-2", wpld="WPLD"
+    )
+    published = [{"judge": "GPT-4o", **row} for row in printed]
     worth, title = partial(_worth, usage=usage), "Agreement with people's preferences"
     tables = [grouped_table("scores", frame, keys, worth, _SCORES, published=published, title=title, note=note)]
     if any(frame["subset"].cat.categories):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.data.judged import Case, as_answered, cases, sent
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.checklists import folded
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
@@ -93,7 +93,7 @@ class SelfJudgingOptions(checklists.InstructionOptions, checklists.ChecklistOpti
         None, help="Who judges in the model's place; then it is no self-improvement.", binds=Binds(late=True)
     )
     outside: str | None = option(
-        None, binds=Binds(late=True), help="A score that the model cannot see: drfr (the criteria of the data, answered by "
+        None, choices=OUTSIDE_NAMES, binds=Binds(late=True), help="A score that the model cannot see: drfr (the criteria of the data, answered by "
         "--outside-judge), rating (1 to 10 by --outside-judge, these criteria in its prompt, times 10) or exact (the final "
         "answer is the reference of the row, letter case and signs at its ends aside)."
     )  # fmt: skip
@@ -101,8 +101,6 @@ class SelfJudgingOptions(checklists.InstructionOptions, checklists.ChecklistOpti
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.outside is not None and self.outside not in OUTSIDE_NAMES:
-            raise unknown("outside score", self.outside, OUTSIDE_NAMES)
         if self.judged_outside and not self.outside_judge:
             raise UserError(
                 f"--outside {self.outside} needs an --outside-judge: the model's own eyes are the inside score"

@@ -17,7 +17,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from math import inf
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -33,7 +32,7 @@ from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.models.asking import converse
-from truebench_hf.options import Binds, at_least_one, columns, option, role
+from truebench_hf.options import Binds, columns, option, role
 from truebench_hf.results.report import Report
 from truebench_hf.study import options as shared
 from truebench_hf.study.items import Items
@@ -53,15 +52,15 @@ class QuestionJudgeOptions(shared.JudgingOptions):
 
     judge: str = role(help="Judge: answers every question on every response.", binds=Binds(late=True))
     votes: int = option(
-        1, binds=Binds(late=True), help="Votes per question (majority, maj@k); more than one needs a judge temperature."
+        1,
+        least=1,
+        binds=Binds(late=True),
+        help="Votes per question (majority, maj@k); more than one needs a judge temperature.",
     )
-    judge_temperature: float = option(0.0, binds=Binds(late=True), help="Sampling temperature of the judge.")
+    judge_temperature: float = option(0.0, least=0, binds=Binds(late=True), help="Sampling temperature of the judge.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "votes")
-        if not 0 <= self.judge_temperature < inf:
-            raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
         if self.decides(self.judge) and (self.votes > 1 or self.judge_temperature):
             raise UserError(
                 "--votes and --judge-temperature go with --judge-level rubric: a probability does not change from vote to "
@@ -182,7 +181,7 @@ class Tick(ChecklistJudging[TickOptions]):
     def items(self) -> Items[ChecklistItem]:
         if self.options.logs:
             return self.logged_items()
-        self.models = shared.numbered(list(map(str, self.options.model)))  # models in memory may share a name
+        self.models = shared.numbered(self.options.model)
         return self.answered_items(checklists.load_items(self.options), {})
 
     async def work(self, item: ChecklistItem) -> GradedResponse:

@@ -18,12 +18,12 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.errors import unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
+from truebench_hf.models.spec import family
 from truebench_hf.prompts import Prompts, names, variants
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.folder import Results
 from truebench_hf.results.report import Report
-from truebench_hf.study.notes import rules_fact
-from truebench_hf.study.providers import identities
+from truebench_hf.study.notes import identities, rules_fact
 from truebench_hf.study.ranking import BoardColumn, Ranking
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import shortened
@@ -66,11 +66,9 @@ def ranking(reports: Mapping[str, Report]) -> Ranking:
         Column("model", "Model"), *(Column(name, name) for name in facts), Column(MAIN.name, MAIN.title, "score"),
         *groups.values(),
     ]  # fmt: skip
-    provenance = next(iter(reports.values())).provenance
-    alike = {name: provenance.get(name) for name in (*JUDGING, "protocol")}
-    return Ranking(
-        Table("ranking", columns, rows), MAIN.name, [provenance.get("data_sha256"), provenance["judge"], alike]
-    )
+    settings = next(iter(reports.values())).provenance
+    alike = {name: settings.get(name) for name in (*JUDGING, "protocol")}
+    return Ranking(Table("ranking", columns, rows), MAIN.name, [settings.get("data_sha256"), settings["judge"], alike])
 
 
 def content(judged: Sequence[Judged], judge: str) -> str:
@@ -181,6 +179,20 @@ def one_model(info: Mapping[str, Any], model: str) -> dict[str, Any]:
     )
 
 
+def provenance(info: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report says of how it was made, from `run.json`; its settings may be no more than model and judge.
+
+    Whether a judge belongs to the family of a model is told by model where there are several.
+    """
+    settings, families = info["settings"], set(map(family, judging_specs(info["settings"])))
+    own = {name: family(name) in families for name in models_of(settings)}
+    return {
+        **settings,
+        "versions": info.get("versions", {}),  # a submission has none
+        "self_judged": own if len(own) > 1 else next(iter(own.values())),
+    }
+
+
 def joined(reports: Mapping[str, Report], provenance: Mapping[str, Any]) -> Report:
     """The reports of models as one; that of a lone model as it is."""
     if len(reports) == 1:
@@ -201,20 +213,6 @@ def joined(reports: Mapping[str, Report], provenance: Mapping[str, Any]) -> Repo
     return Report(scores, open_, usage, provenance, (*shared, *own), corrected)
 
 
-def scores_of(scores: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """The scores of one model by the names that a lone model has them by, from those of several (see `joined`)."""
-    own: dict[str, Any] = {}
-    for place, cells in scores.items():
-        if not isinstance(cells, Mapping) or model not in cells:
-            continue
-        name, _, group = place.partition(":")
-        if group:
-            own.setdefault(name, {})[group] = cells[model]
-        else:
-            own[name] = cells[model]
-    return own
-
-
 def scores_in(folder: Path, line: str) -> dict[str, Score]:
     """The scores over all instances that a folder holds of the model that its board calls so; {} where there are none."""
     table = Results.open(folder).tables.get("scores")
@@ -231,9 +229,3 @@ def judging_specs(settings: Mapping[str, Any]) -> set[str]:
     # A panel's name is `a + b (majority)`.
     panels = (re.sub(r" \([^()]*\)$", "", name).split(" + ") if " + " in name else [name] for name in named)
     return {spec for specs in panels for spec in specs}
-
-
-def judging_id(settings: Mapping[str, Any]) -> str:
-    """A short hash of all that shapes verdicts: two runs that share it were judged by one judge in one way."""
-    shaping = {name: settings.get(name) for name in JUDGING}
-    return digest(canonical(shaping))[:12]

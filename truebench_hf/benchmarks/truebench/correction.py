@@ -1,40 +1,227 @@
 """What people's labels say about a run: its pass rate set right, and how far its judge can be trusted.
 
-The labels are of a sample of the run itself (`metrics/double_sampling.py`).
+The labels are of a sample of the run itself, drawn by the judge's verdicts (`metrics/double_sampling.py`).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from truebench_hf.benchmarks.truebench import labels as designs
-from truebench_hf.data.judged import Judged
-from truebench_hf.metrics.double_sampling import (
-    MAX_OPEN,
-    DoubleSampling,
-    bounded,
-    double_sampling,
-    error_rates,
-)
+from pydantic import Field, TypeAdapter
+
+from truebench_hf.benchmarks.truebench.board import models_of
+from truebench_hf.benchmarks.truebench.data import slug
+from truebench_hf.benchmarks.truebench.tables import outcome
+from truebench_hf.data.judged import Judged, sample_name
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
+from truebench_hf.metrics.double_sampling import MAX_OPEN, DoubleSampling, bounded, double_sampling, error_rates
+from truebench_hf.metrics.pass_rate import conjunction
 from truebench_hf.metrics.votes import majority
+from truebench_hf.report.labels import FILE, read_rows
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.report import Report
-from truebench_hf.types import Score
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.types import Label, Message, Score, Verdict
+
+OPTIONS = ("yes", "no")
+SAMPLE = "sample.json"
+CORRECTED = "bias_corrected.json"  # by model what human labels say, of a run that has some
+PLURAL = {"instance": "instances", "criterion": "criteria"}
+STRATA: Mapping[str, Label | None] = {"pass": "yes", "fail": "no", "undecided": None}  # and the label they are held for
+STRATIFIED, PREDICTION_POWERED = "stratified", "prediction_powered"
+Row = Mapping[str, Any]
+
+
+def results(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
+    """Return what comes of a run; the report of a model whose labels are in its folder is corrected by them."""
+    models, corrections = models_of(folder.info["settings"]), dict[str, dict[str, Any]]()
+    for model in models:
+        own = (item for item in judged if item.response.model == model)
+        if by_labels := correction(own, *read_labels(label_place(folder.path, model, models))):
+            corrections[model] = by_labels
+    result = outcome(folder, judged)
+    if not corrections:
+        return result
+    return replace(
+        result,
+        value=replace(result.value, bias_corrected=corrections if len(models) > 1 else corrections[models[0]]),
+        tables=[*result.tables, *(human_labels(own, model * (len(models) > 1)) for model, own in corrections.items())],
+        items={**result.items, CORRECTED: corrections},
+    )
+
+
+def label_place(run: Path, model: str, models: Sequence[str]) -> Path:
+    """Return the folder that holds the labels and the sample of a model: of a lone one the run's own."""
+    if len(models) == 1:
+        return run
+    return run / "labels" / f"{slug(model.rpartition('/')[2])[:40]}-{digest(model)[:8]}"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelUnit:
+    """One judged criterion of a run: what was said before, the answer, and the judge's verdict.
+
+    Its `id` holds a hash of all that a label depends on, so that a label never passes to another answer. `place` is
+    where it stands among the `criteria` of the conversation, from 1.
+    """
+
+    id: str
+    instance_id: str
+    place: int
+    criteria: int
+    history: tuple[Message, ...]
+    answer: str
+    verdict: Verdict
+    sample: int = 1
+
+    def key(self, unit: str) -> str:
+        """Return what the criterion is drawn as: the response (instance or one of its samples), or itself."""
+        return sample_name(self.instance_id, self.sample) if unit == "instance" else self.id
+
+
+def units(judged: Iterable[Judged]) -> list[LabelUnit]:
+    """Return all criteria of all instances that were answered to the last turn, in the order of the run.
+
+    Raises UserError where some have negative points: what labels correct is made of labels, not of outcomes.
+    """
+    listed = []
+    for item in judged:
+        if any(weight < 0 for turn in item.weights for weight in turn):
+            raise UserError(
+                "criteria with negative points cannot be labelled; turn them round (`does not ...`) and run again"
+            )
+        if not is_complete(item):
+            continue
+        messages, instance, sample = item.response.messages, item.instance, item.response.sample
+        answered = [i for i, message in enumerate(messages) if message.role == "assistant"]
+        place, criteria = 0, sum(map(len, item.verdicts))
+        of = instance.id if sample == 1 else f"{instance.id}-s{sample}"  # more samples later: a run keeps its labels
+        for number, (at, verdicts) in enumerate(zip(answered, item.verdicts, strict=False), 1):
+            so_far = [[message.role, message.content] for message in messages[: at + 1]]
+            for index, verdict in enumerate(verdicts, 1):
+                place += 1
+                name = f"{of}-t{number}-c{index}-{digest(canonical([so_far, verdict.criterion.text]))[:12]}"
+                answer = messages[at].content
+                listed.append(LabelUnit(name, instance.id, place, criteria, messages[:at], answer, verdict, sample))
+    return listed
+
+
+def is_complete(item: Judged) -> bool:
+    """Return whether there is an answer to every turn, and a criterion: else people cannot say whether it passes."""
+    return any(item.verdicts) and len(item.response.answers) >= len(item.verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingUnit:
+    """A response or a criterion of the run that labels speak for: the ids of its `criteria`, the stratum that the judge's
+    verdict puts it into, and the judge's P(yes)."""
+
+    id: str
+    instance_id: str
+    criteria: tuple[str, ...]
+    stratum: str
+    score: float
+
+
+def sampling_units(judged: Iterable[Judged], unit: str) -> list[SamplingUnit]:
+    """Return all responses, or criteria, that people could label. No text is held of what was judged."""
+    groups: dict[str, list[tuple[str, str, Label | None, float]]] = {}
+    for item in judged:
+        for own in units([item]):
+            cell = own.id, own.instance_id, own.verdict.label, _p_yes(own.verdict)
+            groups.setdefault(own.key(unit), []).append(cell)
+    sampling = []
+    for name, cells in groups.items():
+        ids, instances, labels, scores = zip(*cells, strict=True)
+        passes = conjunction(labels)
+        stratum = "undecided" if passes is None else "pass" if passes else "fail"
+        sampling.append(SamplingUnit(name, instances[0], ids, stratum, prod(scores)))
+    return sampling
+
+
+def _p_yes(verdict: Verdict) -> float:
+    """Return the judge's P(yes): its probability, else the share of its votes, else its label."""
+    if verdict.probability is not None:
+        return verdict.probability
+    if cast := [vote for vote in verdict.votes if vote is not None]:
+        return cast.count("yes") / len(cast)
+    return {"yes": 1.0, "no": 0.0}.get(verdict.label or "", 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What was drawn of a run: units of which kind, how the run will be corrected (fixed before any label), the size `n`
+    of each stratum with how many of it are `drawn`, and the stratum of each unit that is."""
+
+    unit: Literal["instance", "criterion"]
+    estimator: Literal["stratified", "prediction_powered"]
+    strata: Mapping[str, Mapping[str, Annotated[int, Field(ge=1)]]]
+    drawn: Mapping[str, str]
+
+    def weight(self, unit: str) -> float:
+        """Return how many units of its stratum a drawn one stands for."""
+        counts = self.strata[self.drawn[unit]]
+        return counts["n"] / counts["drawn"]
+
+
+def read_sample(place: Path) -> Sample | None:
+    """Return the sample of a run, None where none was drawn. Raises UserError where the file is none of ours."""
+    file = place / SAMPLE
+    if not file.exists():
+        return None
+    try:
+        sample = TypeAdapter(Sample).validate_json(file.read_bytes())
+        for name in sample.drawn:
+            sample.weight(name)
+        return sample
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(
+            f"{file}: cannot be read as a sample; remove it, and draw again by `truebench label out` with the same --n and "
+            "--seed"
+        ) from error
+
+
+def answers(rows: Sequence[Row | None]) -> dict[str, Label | None]:
+    """Return what each annotator says about a unit, from the rows of all its criteria: one no settles it.
+
+    What an adjudicator decided on a criterion counts for everybody. A unit that lacks the row of a criterion, or an
+    answer to it, cannot pass.
+    """
+    names = {entry["annotator"] for row in rows if row for entry in row["annotations"]}
+    by_name: dict[str, Label | None] = {}
+    for name in sorted(names) or [""]:
+        passes = conjunction([_answer(row, name) for row in rows])
+        by_name[name] = None if passes is None else "yes" if passes else "no"
+    return by_name
+
+
+def _answer(row: Row | None, annotator: str) -> Label | None:
+    if row is None:
+        return None
+    answers = [entry["label"] for entry in row["annotations"] if entry["annotator"] == annotator]
+    label: Label | None = row["label"] if row["how"] == "decided" or not annotator else next(iter(answers), None)
+    return label
+
+
+def read_labels(place: Path) -> tuple[list[dict[str, Any]], Sample | None]:
+    """Return the rows of a model's `labels.jsonl`, and the sample that they are of. Raises UserError on other files."""
+    return read_rows(place / FILE, OPTIONS), read_sample(place)
 
 
 @dataclass(frozen=True, slots=True)
 class HumanLabel:
-    """What people say about an instance or a criterion: `gold` None is open, by a tie of annotators or not."""
+    """What people say about a unit: `gold` is None where it is open, `tied` or not; `begun` where somebody answered it,
+    or a part of it."""
 
     gold: str | None
-    instance: str
-    weight: float
     tied: bool
-    begun: bool  # somebody answered it, or a part of it
+    begun: bool
 
     @property
     def open(self) -> bool:
@@ -42,79 +229,51 @@ class HumanLabel:
         return self.begun and self.gold is None
 
 
-HumanLabels = Mapping[str, HumanLabel]  # by the id of a criterion or a response
+def correction(judged: Iterable[Judged], rows: Sequence[Row], sample: Sample | None) -> dict[str, Any]:
+    """Return the pass rate by labels (shares are 0..1), or why it is withheld, and what it rests on; {} without labels.
 
-
-def corrected(report: Report, judged: Iterable[Judged], folder: Path) -> Report:
-    """The report of a run with what the `labels.jsonl` in its folder says, if there is one."""
-    rows = designs.read_labels(folder / designs.FILE)
-    return replace(report, bias_corrected=correction(judged, rows, designs.read_design(folder))) if rows else report
-
-
-def correction(judged: Iterable[Judged], rows: Sequence[designs.Row], design: designs.Design | None) -> dict[str, Any]:
-    """`Report.bias_corrected`: the pass rate by labels (shares are 0..1), or why it is withheld; {} without labels.
-
-    `rows` are those of `labels.jsonl`, of which those count that `design` drew from answers that the run still has.
+    `rows` are those of `labels.jsonl`, of which those count that were drawn from answers that the run still has.
     """
-    if not rows or design is None:
+    if not rows or sample is None:
         return {}
-    criteria: list[designs.SamplingUnit] = []
-    incomplete = 0  # responses that lack an answer
+    by_id, population, incomplete = {row["id"]: row for row in rows}, list[SamplingUnit](), 0
     for item in judged:  # each is looked at once, and none held
-        criteria += designs.population([item], "criterion")
-        incomplete += not designs.whole(item)
-    human = _human_labels(rows, criteria, design)
-    members = criteria if design.unit == "criterion" else designs.responses(criteria)
-    judged_as = {member.id: designs.LABELS[member.stratum] for member in members}
-    ties = sum(label.tied for label in human.values())
-    part = sum(label.open and not label.tied for label in human.values())
-    estimate = _estimate(design.unit, members, human, design, _too_open(human, design.unit, ties, part))
-    gold, weights, instances = (
-        [getattr(label, key) for label in human.values()] for key in ("gold", "weight", "instance")
-    )
-    judge = error_rates(gold, [judged_as[name] for name in human], weights=weights, groups=instances)
-    return {
-        "method": design.estimator,
-        "unit": design.unit,
-        **asdict(estimate.estimate),
-        "labels_alone": asdict(estimate.labels_alone),
-        "strata": [asdict(stratum) for stratum in estimate.strata],
-        "lambda": estimate.lambda_,
-        **_observed(members, incomplete),
-        "labels": estimate.labelled,
-        "drawn": len(design.drawn),
-        "ties": ties,
-        "unanswered": len(design.drawn) - ties - sum(label is not None for label in gold),
-        "partly": part,
-        "judge": asdict(judge),
-        "criteria": _of_criteria(rows, criteria, incomplete, human, design) if design.unit == "instance" else None,
-    }
-
-
-def _human_labels(
-    rows: Sequence[designs.Row], criteria: Sequence[designs.SamplingUnit], design: designs.Design
-) -> dict[str, HumanLabel]:
-    """What people say, by the row of each criterion that was drawn, or by those of all criteria of a response."""
-    names = {criterion.id: design.key(criterion) for criterion in criteria if design.holds(criterion)}
-    by_name: defaultdict[str, list[designs.Row]] = defaultdict(list)
-    for row in rows:
-        if row["id"] in names:
-            by_name[names[row["id"]]].append(row)
+        population += sampling_units([item], sample.unit)
+        incomplete += not is_complete(item)
     human = {}
-    for name, own in by_name.items():
-        if design.unit == "criterion":
-            gold, tied = own[0]["label"], own[0]["how"] == "tie"
-        else:
-            labels = [label for label in designs.answers(own).values() if label is not None]
-            gold = majority(labels).label
-            tied = bool(labels) and gold is None
-        begun = any(row["label"] is not None or any(entry["label"] for entry in row["annotations"]) for row in own)
-        human[name] = HumanLabel(gold, own[0]["instance_id"], design.drawn[name].weight, tied, begun)
-    return human
+    for own in population:
+        of_unit = [by_id.get(name) for name in own.criteria]
+        if own.id in sample.drawn and any(of_unit):
+            human[own.id] = _human_label(of_unit)
+    asked = [own for own in population if own.id in human]
+    ties, open_ = (sum(getattr(label, state) for label in human.values()) for state in ("tied", "open"))
+    estimate = _estimate(population, human, sample, _too_open(human, sample.unit, ties, open_ - ties))
+    decided = [own.stratum for own in population if own.stratum != "undecided"]
+    rates = error_rates(
+        [human[own.id].gold for own in asked], [STRATA[own.stratum] for own in asked],
+        weights=[sample.weight(own.id) for own in asked], groups=[own.instance_id for own in asked],
+    )  # fmt: skip
+    return {
+        "method": sample.estimator, "unit": sample.unit, **asdict(estimate.estimate),
+        "labels_alone": asdict(estimate.labels_alone), "strata": [asdict(stratum) for stratum in estimate.strata],
+        "lambda": estimate.lambda_, "observed": decided.count("pass") / len(decided) if decided else None,
+        "n": len(decided), "undecided": len(population) - len(decided),
+        "instances": len({own.instance_id for own in population}), "incomplete": incomplete, "labels": estimate.labelled,
+        "drawn": len(sample.drawn), "ties": ties, "partly": open_ - ties,
+        "unanswered": len(sample.drawn) - ties - sum(label.gold is not None for label in human.values()),
+        "judge": asdict(rates),
+    }  # fmt: skip
 
 
-def _too_open(human: HumanLabels, unit: str, ties: int, part: int) -> str | None:
-    """Why what is settled is no random sample, if more than a small share of what people began is open."""
+def _human_label(rows: Sequence[Row | None]) -> HumanLabel:
+    votes = [label for label in answers(rows).values() if label is not None]
+    gold = majority(votes).label
+    begun = any(row and (row["label"] or any(entry["label"] for entry in row["annotations"])) for row in rows)
+    return HumanLabel(gold, bool(votes) and gold is None, bool(begun))
+
+
+def _too_open(human: Mapping[str, HumanLabel], unit: str, ties: int, part: int) -> str | None:
+    """Return why what is settled is no random sample, if more than a small share of what people began is open."""
     begun = sum(label.begun for label in human.values())
     if ties + part <= MAX_OPEN * begun:
         return None
@@ -122,33 +281,32 @@ def _too_open(human: HumanLabels, unit: str, ties: int, part: int) -> str | None
     remedies = ["ask for the rest by `truebench label out --unlabelled --out FOLDER`"] * bool(part)
     remedies += ["have an adjudicator settle ties (`truebench label in --decisions`)"] * bool(ties)
     return (
-        f"{ties + part} of {begun} labelled {designs.PLURAL[unit]} are open ({', '.join(kinds)}), so that those settled are no "
-        f"random sample; {' and '.join(remedies)}"
+        f"{ties + part} of {begun} labelled {PLURAL[unit]} are open ({', '.join(kinds)}), so that those settled are no random "
+        f"sample; {' and '.join(remedies)}"
     )
 
 
 def _estimate(
-    unit: str, members: Sequence[designs.SamplingUnit], human: HumanLabels, design: designs.Design, why: str | None
+    population: Sequence[SamplingUnit], human: Mapping[str, HumanLabel], sample: Sample, why: str | None
 ) -> DoubleSampling:
-    """The estimate, bounded by what the open ones may turn out to be; `why` they are too many for a figure."""
-    labels, instances = [human.get(member.id) for member in members], [member.instance_id for member in members]
-    clustered = unit == "criterion" or len(set(instances)) < len(instances)
-    scored = design.estimator == designs.PREDICTION_POWERED
+    """Return the estimate, bounded by what the open ones may turn out to be; `why` they are too many for a figure."""
+    labels, instances = [human.get(own.id) for own in population], [own.instance_id for own in population]
+    clustered = sample.unit == "criterion" or len(set(instances)) < len(instances)
 
-    def sampled(gold: str | None) -> DoubleSampling:  # which the open ones are taken to have
+    def with_open_as(gold: str | None) -> DoubleSampling:
         return double_sampling(
-            [member.stratum for member in members],
+            [own.stratum for own in population],
             [None if label is None else gold if label.open else label.gold for label in labels],
-            weights=[label.weight if label else 1.0 for label in labels],
-            scores=[member.score for member in members] if scored else None,
+            weights=[sample.weight(own.id) if own.id in human else 1.0 for own in population],
+            scores=[own.score for own in population] if sample.estimator == PREDICTION_POWERED else None,
             groups=instances if clustered else None,
-            order=designs.STRATA,
+            order=tuple(STRATA),
         )
 
-    estimate = sampled(None)
-    if not any(label.open for label in human.values()):
+    estimate = with_open_as(None)
+    if not any(label and label.open for label in labels):
         return estimate
-    failed, passed = sampled("no"), sampled("yes")
+    failed, passed = with_open_as("no"), with_open_as("yes")
     return replace(
         estimate,
         estimate=bounded(estimate.estimate, failed.estimate, passed.estimate, why),
@@ -156,65 +314,10 @@ def _estimate(
     )
 
 
-def _of_criteria(
-    rows: Sequence[designs.Row],
-    members: Sequence[designs.SamplingUnit],
-    incomplete: int,
-    human: HumanLabels,
-    design: designs.Design,
-) -> dict[str, Any]:
-    """The share of criteria that are met, by all criteria of the instances that people labelled.
-
-    Once somebody began an instance, every criterion of it counts, answered or not: after the first no the rest stay
-    blank, so that those answered are the failed ones more often than not.
-    """
-    by_id = {row["id"]: (row["label"], row["how"] == "tie") for row in rows}
-    criteria = {}
-    for member in members:
-        if (response := human.get(member.response)) and response.begun:
-            gold, tied = by_id.get(member.id, (None, False))
-            criteria[member.id] = HumanLabel(gold, member.instance_id, response.weight, tied, begun=True)
-    open_, ties = sum(label.open for label in criteria.values()), sum(label.tied for label in criteria.values())
-    why = None
-    if open_ > MAX_OPEN * len(criteria):
-        why = (
-            f"{open_} of {len(criteria)} criteria of labelled instances are open ({open_ - ties} left blank, as one no "
-            f"settles the pass rate, {ties} on which annotators disagree); answer all for this"
-        )
-    estimate = _estimate("criterion", members, criteria, design, why)
-    return {
-        **asdict(estimate.estimate),
-        "labels_alone": asdict(estimate.labels_alone),
-        "labels": estimate.labelled,
-        **_observed(members, incomplete),
-    }
-
-
-def _observed(members: Sequence[designs.SamplingUnit], incomplete: int) -> dict[str, Any]:
-    """The judge's own share over the `n` units it decided; `incomplete` instances lack an answer of the model.
-
-    Of a run with several samples the units are these, of so many `instances`.
-    """
-    decided = [member.stratum for member in members if member.stratum != "undecided"]
-    instances = len({member.instance_id for member in members})
-    repeated = {"instances": instances} if len({member.response for member in members}) > instances else {}
-    return repeated | {
-        "observed": decided.count("pass") / len(decided) if decided else None,
-        "n": len(decided),
-        "undecided": len(members) - len(decided),
-        "incomplete": incomplete,
-    }
-
-
-_TIES = (
-    "they are the difficult ones, so what is left flatters the judge and is no random sample: have an adjudicator settle "
-    "them (`truebench label in --decisions`)"
-)
 _METHODS = {
     "stratified": "stratified by verdict (double sampling)",
     "prediction_powered": "stratified by verdict, with the judge's probabilities or votes (PPI++)",
 }
-_TITLES = {"instance": "Instances that truly pass", "criterion": "Criteria truly met"}
 _VERDICTS = {"pass": "judged to pass", "fail": "judged to fail", "undecided": "undecided"}
 _HUMAN = (
     Column("what", ""), Column("share", "%", "score", parts=("value", "interval", "n"), drawn=True), Column("how", "", "prose"),
@@ -222,76 +325,54 @@ _HUMAN = (
 
 
 def human_labels(correction: Mapping[str, Any], model: str = "") -> Table:
-    """What the labels say of a run: a report's `bias_corrected`, estimate or why it is withheld, and its grounds."""
-    samples = "instances" in correction  # which have several samples
-    units, title = designs.PLURAL[correction["unit"]], _TITLES[correction["unit"]]
-    if samples:
-        title, units = title.replace("Instances", "Samples"), units.replace("instances", "samples")
-    judge, alone = correction["judge"], correction["labels_alone"]
+    """Return what the labels say of a run: a report's `bias_corrected`, estimate or why it is withheld, and its grounds."""
+    judge, alone, n = correction["judge"], correction["labels_alone"], correction["n"]
+    samples = correction["unit"] == "instance" and n + correction["undecided"] > correction["instances"]
+    title = "Samples that truly pass" if samples else "Instances that truly pass"
     if correction["withheld"] is not None and alone["withheld"] == correction["withheld"]:
         alone = alone | {"withheld": "for the same reason"}
+    labels, weight, worth = correction["labels"], correction["lambda"], correction["effective_labels"]
+    how = _METHODS[correction["method"]]
+    how += "" if weight is None else f", these weighted by lambda {weight:.2f} (0 = ignored)"
+    how += "; chosen before a label was read"
+    how += "" if worth is None else f"; as good as {worth:.0f} labels on a simple random sample of the run"
     rows = [
-        _estimate_row(title, correction, correction["labels"], _method(correction)),
-        _estimate_row("Labels alone", alone, correction["labels"], "weighted, without verdicts on the rest"),
-        _judged_share("As judged", correction),
-    ]
-    if criteria := correction["criteria"]:
-        rows += [
-            _estimate_row(_TITLES["criterion"], criteria, criteria["labels"]),
-            _judged_share("Criteria as judged", criteria),
-        ]
+        _estimate_row(title if correction["unit"] == "instance" else "Criteria truly met", correction, labels, how),
+        _estimate_row("Labels alone", alone, labels, "weighted, without verdicts on the rest"),
+        {"what": "As judged", "share": Score(correction["observed"], n, correction["undecided"]),
+         "how": f"of {correction['instances']} instances" if samples else ""},
+    ]  # fmt: skip
     rows += [
         {"what": f"Truly pass, {_VERDICTS[stratum['name']]}", "share": Score(stratum["share"], stratum["labelled"]),
          "how": f"{stratum['labelled']} of {stratum['n']} labelled"}
         for stratum in correction["strata"]
     ]  # fmt: skip
+    j = "" if judge["youden_j"] is None else f"; Youden's J {judge['youden_j']:.2f}, at least {judge['j_lower']:.2f}"
     rows += [
-        {"what": "Sensitivity of the judge", "share": Score(judge["sensitivity"], judge["n1"]), "how": "of those that truly pass"},
+        {"what": "Sensitivity of the judge", "share": Score(judge["sensitivity"], judge["n1"]), "how": f"of those that truly pass{j}"},
         {"what": "Specificity of the judge", "share": Score(judge["specificity"], judge["n0"]), "how": "of those that truly fail"},
-        {"what": "Youden's J of the judge", "how": _youden(correction)},
     ]  # fmt: skip
-    rows += _left_out(correction, units)
+    if left := _left_out(correction):
+        rows.append({"what": "Left out", "how": "; ".join(left)})
     note = "The interval is for runs like this one, and carries the uncertainty of the run and that of the labels."
     return Table("", _HUMAN, rows, f"What human labels say{model and f': {model}'}", note)
 
 
-def _estimate_row(title: str, estimate: Mapping[str, Any], labels: int, how: str = "") -> dict[str, Any]:
+def _estimate_row(title: str, estimate: Mapping[str, Any], labels: int, how: str) -> dict[str, Any]:
     bounds = estimate["bounds"] or estimate["ci95"]
     share = Score(None if estimate["withheld"] else estimate["estimate"], labels, 0, bounds and (bounds[0], bounds[1]))
-    why = [f"withheld: {estimate['withheld']}"] if estimate["withheld"] is not None else [how] * bool(how)
+    why = [how if estimate["withheld"] is None else f"withheld: {estimate['withheld']}"]
     why += ["the interval holds whatever the open ones are"] if estimate["bounds"] else []
     return {"what": title, "share": share, "how": "; ".join(why)}
 
 
-def _method(correction: Mapping[str, Any]) -> str:
-    weight = correction["lambda"]
-    scored = "" if weight is None else f", these weighted by lambda {weight:.2f} (0 = ignored)"
-    worth = correction["effective_labels"]
-    as_good = "" if worth is None else f"; as good as {worth:.0f} labels on a simple random sample of the run"
-    return f"{_METHODS[correction['method']]}{scored}; chosen before a label was read{as_good}"
-
-
-def _judged_share(title: str, figures: Mapping[str, Any]) -> dict[str, Any]:
-    how = f"of {figures['instances']} instances" if "instances" in figures else ""
-    return {"what": title, "share": Score(figures["observed"], figures["n"], figures["undecided"]), "how": how}
-
-
-def _youden(correction: Mapping[str, Any]) -> str:
-    judge = correction["judge"]
-    without = f"; {judge['unusable']} without label or verdict" if judge["unusable"] else ""
-    settled = "; over settled ones only" if correction["ties"] + correction["partly"] else ""
-    if judge["youden_j"] is None:
-        return f"none: no label of one of the two kinds{without}{settled}"
-    return f"{judge['youden_j']:.2f}, at least {judge['j_lower']:.2f} (1 = knows all, 0 = guesses){without}{settled}"
-
-
-def _left_out(correction: Mapping[str, Any], units: str) -> list[dict[str, Any]]:
+def _left_out(correction: Mapping[str, Any]) -> list[str]:
     parts = []
     if ties := correction["ties"]:
-        parts.append(f"{ties} on which annotators disagree; {_TIES}")
+        parts.append(f"{ties} on which annotators disagree, the difficult ones (`truebench label in --decisions`)")
     if unanswered := correction["unanswered"]:
         partly = f", {correction['partly']} of them in part" if correction["partly"] else ""
-        parts.append(f"{unanswered} of {correction['drawn']} {units} drawn are not labelled to the end{partly}")
+        parts.append(f"{unanswered} of {correction['drawn']} drawn are not labelled to the end{partly}")
     if missing := correction["incomplete"]:
         parts.append(f"{missing} instances to which the model gave no complete answer")
-    return [{"what": "Left out", "how": "; ".join(parts)}] if parts else []
+    return parts

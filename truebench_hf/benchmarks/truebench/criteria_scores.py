@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -82,15 +82,14 @@ def _kappas(
     import pandas as pd
 
     words = {True: "yes", False: "no", None: None}
-    clusters, gold = [row.instance.id for row in rows], [people.passed[row.id] for row in rows]
+    clusters, gold = [row.instance.id for row in rows], [words[people.passed[row.id]] for row in rows]
     half = first_half([cluster for cluster, label in zip(clusters, gold, strict=True) if label is not None], seed)
     sides = ["first" if cluster in half else "second" for cluster in clusters]
-    columns = {"cluster": clusters, "gold": [words[label] for label in gold], "half": sides}
+    columns = {"cluster": clusters, "gold": gold, "half": sides}
     lines, reasons = [], []
     for name in types:
         values = [row.rated[name].value for row in rows]
-        passed = [words[label] for label in by_threshold(values, 1)]
-        frame = pd.DataFrame(columns | {"label": passed}, dtype=object)
+        frame = pd.DataFrame(columns | {"label": by_threshold(values, 1)}, dtype=object)
         (counts,) = agreement(frame, measures=("kappa",)).to_dict("records")
         if name == BINARY:
             halves = agreement(frame, ["half"], measures=("kappa",)).to_dict("records")
@@ -98,8 +97,8 @@ def _kappas(
         else:
             halved, cells = halved_kappa(values, gold, clusters, half, seed=seed), {}
             kappa = Score(halved.mean, counts["n"], counts["undecided"], halved.interval)
-            for side, direction in zip(("first", "second"), halved.directions, strict=True):
-                cells[side] = Score(direction.kappa.value, direction.kappa.n, 0, direction.interval)
+            for side, direction in (("first", halved.first), ("second", halved.second)):
+                cells[side] = replace(direction.kappa, unscored=0)
                 cells |= {f"{side}_threshold": direction.threshold, f"{side}_chosen_at": direction.chosen_at}
                 reasons += [f"{name}, {side} half: {direction.reason}"] if direction.reason else []
         band = None if kappa.value is None else verbal_band(kappa.value)

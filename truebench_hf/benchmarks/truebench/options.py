@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 from truebench_hf.benchmarks.truebench import data as instances
 from truebench_hf.data.logs import TURNS
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.calibrated import read_calibration
-from truebench_hf.judging.judge import BY_PROBABILITY, JUDGE_SAMPLING, JudgeSettings
+from truebench_hf.judging.judge import BY_PROBABILITY, JUDGE_SAMPLING, JudgeSettings, read_calibration
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import NOBODY, Binds, at_least_one, flag, option, role
 from truebench_hf.study.options import (

@@ -25,7 +25,6 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import CriteriaJudge
 from truebench_hf.judging.ratings import Ratings, ask_ratings
-from truebench_hf.metrics.kappa import Reliability
 from truebench_hf.metrics.votes import majority
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
@@ -33,7 +32,7 @@ from truebench_hf.prompts import Prompts
 from truebench_hf.report.labels import Annotations, agreement
 from truebench_hf.report.sheets import Question, material
 from truebench_hf.report.table import paper_rows
-from truebench_hf.types import Instance, Response
+from truebench_hf.types import Instance, Response, Score
 
 FINAL = "final_score"
 
@@ -188,7 +187,7 @@ class People:
     raters: tuple[str, ...]
     passed: Mapping[str, bool | None]
     open: Mapping[str, str]
-    pairs: Mapping[tuple[str, str], Reliability]
+    pairs: Mapping[tuple[str, str], Score]
     strangers: tuple[str, ...]
     most: int  # raters of the response that has most
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
-from truebench_hf.benchmarks.truebench.labels import FILE, SAMPLE, label_place, read_labels
+from truebench_hf.benchmarks.truebench.correction import CORRECTED, SAMPLE, label_place, read_labels, results
 from truebench_hf.benchmarks.truebench.options import (
     OF_DATA,
     GenerateOptions,
@@ -28,12 +28,12 @@ from truebench_hf.benchmarks.truebench.options import (
     JudgeOptions,
     RunOptions,
 )
-from truebench_hf.benchmarks.truebench.results import FILES, read_responses, results
+from truebench_hf.benchmarks.truebench.results import read_responses
 from truebench_hf.data.answer_files import given_responses
 from truebench_hf.data.instances import criteria_file
 from truebench_hf.data.judged import Judged, cases, judgment
 from truebench_hf.data.logs import read_logs
-from truebench_hf.data.records import RESPONSES, response_lines
+from truebench_hf.data.records import JUDGMENTS, RESPONSES, response_lines
 from truebench_hf.data.row_files import unusable
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
@@ -50,6 +50,7 @@ from truebench_hf.study.study import D, O, Study, T, V
 from truebench_hf.text.terminal import how_many, shortened
 from truebench_hf.types import Instance, Response, Verdict
 
+FILES = (JUDGMENTS, "scores_category.csv", "scores_language.csv", CORRECTED)
 _SHOWN = 60  # characters of a text in what is told before anything is asked
 BENCHMARK = "truebench"  # what judge prompts know the conventions of its criteria by; other data has none of them
 Answered = tuple[Instance, Response]
@@ -98,13 +99,10 @@ class Judging(JudgingStudy[O, T, list[Judged], Report]):
 
     def check(self) -> None:
         out = Path(self.options.out)
-        for place in {label_place(out, model, self.models) for model in self.models}:
-            read_labels(place / FILE)  # now, not when all is paid for
-        if len(self.models) > 1 and (labels := [name for name in (FILE, SAMPLE) if (out / name).exists()]):
-            raise UserError(
-                f"--out {out} holds the labels of one model ({', '.join(labels)}), which those of several would not be; run "
-                "them into a folder of their own"
-            )
+        for model in self.models:
+            read_labels(label_place(out, model, self.models))  # now, not when all is paid for
+        if len(self.models) > 1 and (out / SAMPLE).exists():
+            raise UserError(f"--out {out} holds labels of one model; run several into a folder of their own")
         super().check()
 
     def setup(self) -> None:
@@ -226,40 +224,42 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
 
     def items(self) -> Items[Samples]:
         """The answers by instance; those in the folder bind by what `generate` drew, others with all their texts."""
-        options = self.options
-        left_out: tuple[str, ...] = ()
-        if options.responses:
-            file = options.responses
-            file = file.value if isinstance(file, InMemory) else file
-            chosen = selection(options)
-            left_out = chosen.left_out
-            self.answers = given_responses(chosen.every, file, options.model_name)
-        elif options.logs:
-            separator = options.criteria_separator
-            criteria = criteria_file(options.criteria, separator) if options.criteria else ()
-            logs = read_logs(Path(options.logs), criteria, options.turns, options.model_name, separator)
-            self.summary, left_out = logs.summary, logs.left_out
-            wanted = data.select([instance for instance, _ in logs.answered], options.language, options.category)
-            kept = {instance.id for instance in wanted}
-            self.answers = [pair for pair in logs.answered if pair[0].id in kept]
-        if self.answers is not None and (options.responses or options.logs):
-            self.known = {"model": self.answers[0][1].model}
-        answers = read_responses(Path(options.out)) if self.answers is None else self.answers
-        in_folder = self.answers is None
+        in_folder = self.answers is None and not (self.options.responses or self.options.logs)
         if in_folder:
             self.unasked = {*OF_DATA, "responses", "logs", "turns", "model_name"}
+        answers, left_out = self._answers()
         by_id: dict[str, list[Answered]] = {}
         for pair in answers:
             by_id.setdefault(pair[0].id, []).append(pair)
         pairs = [(samples[0][0], tuple(response for _, response in samples)) for samples in by_id.values()]
         self.models = list(dict.fromkeys(response.model for _, response in answers))
-        options.check_samples(max((response.sample for _, response in answers), default=1))
+        self.options.check_samples(max((response.sample for _, response in answers), default=1))
         return Items(
             pairs, lambda pair: pair[0].id,
             lambda pair: pair[0] if in_folder else [pair[0], *pair[1]],
             lambda pair: (pair[0].language, pair[0].category), size=lambda pair: len(pair[0].turns), drawn=not in_folder,
             asked=lambda pair: pair[0], left_out=left_out,
         )  # fmt: skip
+
+    def _answers(self) -> tuple[Sequence[Answered], tuple[str, ...]]:
+        """Return the answers, and what was left out of the data or the logs."""
+        options = self.options
+        if options.responses:
+            chosen, file = selection(options), options.responses
+            own = given_responses(chosen.every, file.value if isinstance(file, InMemory) else file, options.model_name)
+            left_out = chosen.left_out
+        elif options.logs:
+            separator = options.criteria_separator
+            criteria = criteria_file(options.criteria, separator) if options.criteria else ()
+            logs = read_logs(Path(options.logs), criteria, options.turns, options.model_name, separator)
+            wanted = data.select([instance for instance, _ in logs.answered], options.language, options.category)
+            kept = {instance.id for instance in wanted}
+            own, left_out = [pair for pair in logs.answered if pair[0].id in kept], logs.left_out
+            self.summary = logs.summary
+        else:
+            return read_responses(Path(options.out)) if self.answers is None else self.answers, ()
+        self.known = {"model": own[0][1].model}
+        return own, left_out
 
     def understood(self) -> list[str]:
         read = understood([instance for instance, _ in self.chosen])

@@ -1,24 +1,44 @@
-"""What the report of a run shows: the pass rate, the criteria missed most, scores by group, human labels, instances."""
+"""What comes of a run: its scores, the criteria missed most, scores by group, and its instances to look through."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate, islice
-from typing import Any, cast
+from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import REPEATED, models_of, scores_of
-from truebench_hf.benchmarks.truebench.correction import human_labels
+from truebench_hf.benchmarks.truebench.board import (
+    REPEATED,
+    content,
+    joined,
+    models_of,
+    one_model,
+    provenance,
+    ranking,
+)
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.scores import as_frames, by_category_and_language, passes, rule
+from truebench_hf.benchmarks.truebench.results import pass_rate_table
+from truebench_hf.benchmarks.truebench.scores import (
+    as_frames,
+    by_category_and_language,
+    passes,
+    rule,
+    score,
+    unfinished,
+)
 from truebench_hf.data.judged import Judged
+from truebench_hf.data.records import JUDGMENTS, judgment_lines
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.options import NOBODY
 from truebench_hf.report import sections
 from truebench_hf.report.page import page_bytes
-from truebench_hf.report.sections import Matrix, Section, as_counted, conversation
+from truebench_hf.report.sections import Matrix, Section, as_counted, conversation, csv_text
 from truebench_hf.report.table import ABOUT, Column, Table, pairs, repeated
-from truebench_hf.results.report import Report
+from truebench_hf.results.report import Report, score_tables
 from truebench_hf.results.verdicts import VerdictFrames, ordered
+from truebench_hf.study.outcome import Outcome
 from truebench_hf.text.terminal import how_many, shortened
 from truebench_hf.types import Score, Verdict
 
@@ -45,67 +65,98 @@ _FRAME = 900  # bytes of a conversation beside its texts, and of a verdict a qua
 _PARTS: Any = ("value", "interval", "n", "unscored")
 
 
-def run_tables(report: Report, judged: Sequence[Judged] = ()) -> list[Table]:
-    """Return the tables of a report, in order; those that need the answers only where some are `judged`."""
-    models = models_of(report.provenance) if report.provenance else []
-    groups = {name: group for name, group in report.scores.items() if isinstance(group, Mapping) and group}
-    if len(models) > 1:
-        tables = [_models(report), *(human_labels(own, model) for model, own in report.bias_corrected.items())]
+Reports = Mapping[str, Report]  # by model
+
+
+def outcome(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
+    """Return what comes of a run."""
+    info, models = folder.info, models_of(folder.info["settings"])
+    origin = provenance(info)
+    by_model = {name: [item for item in judged if item.response.model == name] for name in models}
+    frames = {name: as_frames(items) for name, items in by_model.items()}
+    reports = {
+        name: score(of_model, folder.usage(), provenance(one_model(info, name))) for name, of_model in frames.items()
+    }
+    report = replace(joined(reports, origin), judged=tuple(judged))
+    contents = [content(items, str(origin["judge"])) for items in by_model.values()]
+    files: dict[str, Any] = {JUDGMENTS: judgment_lines(judged, str(origin["judge"]))}
+    for field in ("category", "language"):
+        if any(f"by_{field}" in of_model.scores for of_model in reports.values()):
+            table = pass_rate_table(list(frames.items()), field, rule(origin) == "official")
+            files[f"scores_{field}.csv"] = csv_text(table)
+    what = "TRUEBench" if all(item.instance.category in CATEGORIES for item in judged) else "Instructions followed"
+    return Outcome(
+        report, title=f"{what}: {models[0] if len(models) == 1 else f'{len(models)} models'}", lead=lead(origin),
+        tables=[*score_tables(reports), *run_tables(reports, judged)], charts=run_charts(reports, frames, judged),
+        conversations=conversations(origin, judged, str(folder.path)), items=files, notes=report.notes, facts=facts(origin),
+        ranking=ranking(reports), known={"self_judged": origin["self_judged"], "content": contents[0] if len(models) == 1 else contents},
+        incomplete=sum(map(unfinished, frames.values())),
+    )  # fmt: skip
+
+
+def run_tables(reports: Reports, judged: Sequence[Judged] = ()) -> list[Table]:
+    """Return the tables of a run, in order; that of the criteria missed most only where some are `judged`."""
+    first, *others = reports.values()
+    if others:
+        tables = [_models(reports)]
     else:
         failed = missed_most(judged)
-        tables = [_headline(report), *([failed] if failed.rows else [])]
-        for name, group in groups.items():
-            if name == REPEATED:
+        tables = [_headline(first), *([failed] if failed.rows else [])]
+        for name, group in first.scores.items():
+            if isinstance(group, Score) or not group or name == REPEATED:
                 continue
             title = name.removeprefix("by_")
-            rows = [{title: key, "value": score} for key, score in list(group.items())[:_MOST_GROUPS]]
-            more = f"And {len(group) - len(rows):,} more, in scores.json." if len(group) > len(rows) else ""
+            rows = [{title: key, "value": cell} for key, cell in list(group.items())[:_MOST_GROUPS]]
             columns = _columns(title.capitalize(), title)
-            tables.append(Table("", columns, rows, note=more, printed=name != "by_task"))
-        tables += [human_labels(report.bias_corrected)] if report.bias_corrected else []
-    samples = any(name.partition(":")[0] == REPEATED for name in groups)
-    return [*tables, *([unscored(report, samples)] if report.unscored else [])]
+            tables.append(Table("", columns, rows, note=_more(len(group) - len(rows)), printed=name != "by_task"))
+    left = unscored(reports)
+    return [*tables, *([left] if left.rows else [])]
 
 
-def run_charts(report: Report, judged: Sequence[Judged] = (), frames: VerdictFrames | None = None) -> list[Section]:
-    """Return what is drawn beside them; `frames` are what is judged without its texts."""
-    models = models_of(report.provenance) if report.provenance else []
-    scores = cast("Mapping[str, Mapping[str, Score]]", report.scores)
-    if len(models) <= 1:
-        charts: list[Section] = [repeated(scores[REPEATED])] if scores.get(REPEATED) else []
-        cells = by_category_and_language(frames or as_frames(judged), report.provenance)
+def run_charts(reports: Reports, frames: Mapping[str, VerdictFrames], judged: Sequence[Judged] = ()) -> list[Section]:
+    """Return what is drawn beside them; `frames` are what is judged without its texts, by model."""
+    charts: list[Section] = [requirements(judged)] if judged and len(reports) > 1 else []
+    for model, report in reports.items():
+        if samples := _group(report, REPEATED):
+            charts.append(repeated(samples, f"Repeated samples: {model}" if len(reports) > 1 else "Repeated samples"))
+    if len(reports) == 1:
+        ((model, report),) = reports.items()
+        cells = by_category_and_language(frames[model], report.provenance)
         categories, languages = (
             ordered({pair[i] for pair in cells}, first) for i, first in ((0, CATEGORIES), (1, LANGUAGES))
         )
-        if not cells or max(len(categories), len(languages)) > _MOST_GROUPS:
-            return charts
-        rows = tuple((name, tuple(cells.get((name, language)) for language in languages)) for name in categories)
-        return [*charts, Matrix("Category by language", "Pass rate in %", tuple(languages), rows)]
-    charts = [requirements(judged)] if judged else []
-    samples = {model: group for model in models if (group := scores_of(scores, model).get(REPEATED))}
-    charts += [repeated(group, f"Repeated samples: {model}") for model, group in samples.items()]
+        if cells and max(len(categories), len(languages)) <= _MOST_GROUPS:
+            rows = tuple((name, tuple(cells.get((name, language)) for language in languages)) for name in categories)
+            charts.append(Matrix("Category by language", "Pass rate in %", tuple(languages), rows))
+        return charts
     for by in ("category", "language", "task"):  # none where the data tells no groups
-        groups = {name.partition(":")[2]: cells for name, cells in scores.items() if name.startswith(f"by_{by}:")}
-        rows = tuple((group, tuple(own.get(model) for model in models)) for group, own in groups.items())
-        more = f"And {len(rows) - _MOST_GROUPS:,} more, in scores.json." if len(rows) > _MOST_GROUPS else ""
+        groups = [_group(report, f"by_{by}") for report in reports.values()]
+        names = list(dict.fromkeys(name for group in groups for name in group))
+        rows = tuple((name, tuple(group.get(name) for group in groups)) for name in names[:_MOST_GROUPS])
         if rows:
-            charts.append(Matrix(by.capitalize(), "Pass rate in %", tuple(models), rows[:_MOST_GROUPS], more))
+            more = _more(len(names) - len(rows))
+            charts.append(Matrix(by.capitalize(), "Pass rate in %", tuple(reports), rows, more))
     return charts
 
 
-def lead(report: Report) -> str:
-    """Who was judged by whom, in a line; "" where nobody knows."""
-    provenance = report.provenance
-    by = f" judged by {provenance['judge']}" if provenance.get("judge") else ""
-    if provenance.get("judge") == NOBODY:
-        by = ", no judge: what can be counted is decided"
-    level = f", level {provenance['judging']['level']}" if provenance.get("judging", {}).get("level") else ""
-    return f"{' · '.join(models_of(provenance))}{by}{level}" if provenance else ""
+def _group(report: Report, name: str) -> Mapping[str, Score]:
+    group = report.scores.get(name, {})
+    return {} if isinstance(group, Score) else group
 
 
-def facts(report: Report) -> dict[str, object]:
-    """What was run."""
-    provenance = report.provenance
+def _more(count: int) -> str:
+    return f"And {count:,} more, in scores.json." if count else ""
+
+
+def lead(provenance: Mapping[str, Any]) -> str:
+    """Return who was judged by whom, in a line; "" where nobody knows."""
+    judge, level = provenance.get("judge"), provenance.get("judging", {}).get("level")
+    by = ", no judge: what can be counted is decided" if judge == NOBODY else f" judged by {judge}" if judge else ""
+    return f"{' · '.join(models_of(provenance))}{by}{f', level {level}' if level else ''}" if provenance else ""
+
+
+def facts(provenance: Mapping[str, Any]) -> dict[str, object]:
+    """Return what was run."""
     judging = provenance.get("judging", {})
     return {
         "Model": " · ".join(models_of(provenance)),
@@ -118,14 +169,10 @@ def facts(report: Report) -> dict[str, object]:
 
 
 def _headline(report: Report) -> Table:
-    """The pass rate, and folded below it every other score."""
-    scores = {name: score for name, score in report.scores.items() if isinstance(score, Score)}
-    alone = [name for name in _TURNS if name in scores and not scores[name].n + scores[name].unscored]
-    left_out = {*(_TURNS if alone else ()), *meaningless(report)}  # data of one sort
+    """Return the pass rate, and folded below it every other score."""
     rows = [
-        {"score": title, ABOUT: about, "value": scores[name]}
-        for name, (title, about) in HEADLINES.items()
-        if name in scores and name not in left_out
+        {"score": HEADLINES[name][0], ABOUT: HEADLINES[name][1], "value": report.scores[name]}
+        for name in _meaningful([report])
     ]
     note = (
         "95 % intervals: Wilson for rates over instances; for shares of criteria Wilson with instances as clusters, and "
@@ -134,67 +181,71 @@ def _headline(report: Report) -> Table:
     return Table("", _columns("Score"), rows, note=note, headline=True)
 
 
+def _models(reports: Reports) -> Table:
+    """Return a row for each model: the pass rate with its interval, and what stands beside it."""
+    _, *beside = _meaningful(list(reports.values()))
+    (title, about), *_ = HEADLINES.values()
+    columns = [
+        Column("model", "Model"), Column("overall", title, "score", about, parts=_PARTS, drawn=True),
+        *(Column(name, HEADLINES[name][0], "score", HEADLINES[name][1], minor=1) for name in beside),
+    ]  # fmt: skip
+    rows = [{"model": model, **report.scores} for model, report in reports.items()]
+    return Table("", columns, rows, "Models", f"In %; intervals by Wilson. {_open(next(iter(reports.values())))}")
+
+
+def _meaningful(reports: Sequence[Report]) -> list[str]:
+    """Return the names of the scores that say something of some report.
+
+    Rates by number of turns do not where data is of one sort; the official rule does not where nobody was asked, since
+    it takes for met what nobody was asked about.
+    """
+    provenance = reports[0].provenance
+    held = [{name: cell for name, cell in report.scores.items() if isinstance(cell, Score)} for report in reports]
+    names = [name for name in HEADLINES if any(name in cells for cells in held)]
+    empty = {name for name in names if not any(cells[name].n + cells[name].unscored for cells in held if name in cells)}
+    left = {*_TURNS} if empty & {*_TURNS} else set()
+    left |= empty - {"overall"} if len(reports) > 1 else set()
+    left |= {"official"} if provenance.get("judge") == NOBODY and rule(provenance) != "official" else set()
+    return [name for name in names if name not in left]
+
+
 def _open(report: Report) -> str:
     if rule(report.provenance) == "official":
         return "Undecided instances count by the labels given, as the official rule has it."
     return "Unscored instances are left out of the pass rate and counted beside it."
 
 
-def meaningless(report: Report) -> set[str]:
-    """The figures that say nothing: the official rule leaves out what nobody was asked about, as if it were met."""
-    return {"official"} if report.provenance.get("judge") == NOBODY and rule(report.provenance) != "official" else set()
-
-
 def _columns(title: str, key: str = "score") -> list[Column]:
     return [Column(key, title), Column("value", "%", "score", parts=_PARTS, drawn=True)]
 
 
-def _models(report: Report) -> Table:
-    """One row a model: the pass rate with its interval, and what stands beside it."""
-    scores = cast("Mapping[str, Mapping[str, Score]]", report.scores)
-    known = {name for name in HEADLINES if any(score.n + score.unscored for score in scores.get(name, {}).values())}
-    known -= meaningless(report)
-    if not known.issuperset(_TURNS):  # data of one sort
-        known -= set(_TURNS)
-    beside = [name for name in HEADLINES if name in known and name != "overall"]
-    (title, about), *_ = HEADLINES.values()
-    columns = [
-        Column("model", "Model"),
-        Column("overall", title, "score", about, parts=_PARTS, drawn=True),
-        *(Column(name, HEADLINES[name][0], "score", HEADLINES[name][1], minor=1) for name in beside),
-    ]
+def unscored(reports: Reports) -> Table:
+    """Return what has no score, of several samples each by itself, and the first reasons."""
+    first, *others = reports.values()
     rows = [
-        {"model": model, **{name: scores[name].get(model) for name in ("overall", *beside)}}
-        for model in scores["overall"]
+        (f"{name} ({model})" if others else name, reason[:160])
+        for model, report in reports.items()
+        for name, reason in report.unscored.items()
     ]
-    return Table("", columns, rows, "Models", f"In %; intervals by Wilson. {_open(report)}")
-
-
-def unscored(report: Report, samples: bool) -> Table:
-    """What has no score, of several `samples` each by itself, and the first reasons."""
-    count = how_many(len(report.unscored), "sample" if samples else "instance")
+    samples = any(REPEATED in report.scores for report in reports.values())
+    count = how_many(len(rows), "sample" if samples else "instance")
     title = f"Unscored: {count}, left out of the {'mean of their instance' if samples else 'pass rate'}"
-    if rule(report.provenance) == "official":
+    if rule(first.provenance) == "official":
         title = f"Undecided: {count}; the official rule counts them by the labels given"
-    rows = [(name, reason[:160]) for name, reason in list(report.unscored.items())[:_REASONS]]
-    more = len(report.unscored) - len(rows)
-    return pairs(title, rows, f"And {more} more, in scores.json." if more else "")
+    return pairs(title, rows[:_REASONS], _more(max(0, len(rows) - _REASONS)))
 
 
-def conversations(report: Report, judged: Sequence[Judged], folder: str = "") -> sections.Conversations:
-    """The instances, failed ones first, by the run's own rule, as many as a page holds.
+def conversations(provenance: Mapping[str, Any], judged: Sequence[Judged], folder: str = "") -> sections.Conversations:
+    """Return the instances, failed ones first, by the run's own rule, as many as a page holds.
 
     `folder` is where all of them are. Those of several models are named with whose answer it is.
     """
-    provenance = report.provenance
-    named = len(models_of(provenance)) > 1 if provenance else False
-    samples = any(item.response.sample > 1 for item in judged)
-    order = sorted(judged, key=lambda item: {False: 0, None: 1, True: 2}[passes(item, provenance)])
+    named, samples = len(models_of(provenance)) > 1, any(item.response.sample > 1 for item in judged)
     rows: list[sections.Conversation] = []
     held = 0
-    for item in order:
-        texts = [message.content for message in item.response.messages] + list(item.response.reasoning)
+    for item in sorted(judged, key=lambda item: {False: 0, None: 1, True: 2}[passes(item, provenance)]):
         verdicts = [verdict for turn in item.verdicts for verdict in turn]
+        texts = [message.content for message in item.response.messages] + list(item.response.reasoning)
         texts += [text for verdict in verdicts for text in (verdict.criterion.text, verdict.reason)]
         size = page_bytes(texts) + _FRAME * (1 + len(verdicts) // 3)  # about, of a page
         if size > _PAGE // 4:  # a few giants would leave no room for others
@@ -207,7 +258,6 @@ def conversations(report: Report, judged: Sequence[Judged], folder: str = "") ->
     return sections.Conversations("Samples" if samples else "Instances", tuple(rows), note)
 
 
-RULES = "rules"  # who judges what a program counts
 _ROWS, _TABLE_PAGE = 200, 800_000  # of a page
 _MEASURED = "measured: "
 _EXAMPLE = 60  # characters of an answer, or of a reason
@@ -219,31 +269,23 @@ _MISSED = (
     Column("example", "for example", "prose", "How one of the answers that fail begins."),
     Column("why", "why", "prose", "What was counted in it, or the judge's reason."),
 )
-Cell = tuple[Verdict, str]  # a verdict and the answer it is on
+Cell = tuple[Verdict, str]  # a verdict as it counts, and the answer it is on
 
 
 def requirements(judged: Sequence[Judged]) -> sections.Requirements:
     """Return every requirement with its outcome for each model; of many those that are missed most."""
     models = list(dict.fromkeys(item.response.model for item in judged))
-    cells = _by_requirement(judged)
-    rows = []
-    for (_, prompt, text), by_model in cells.items():
-        outcomes = []
-        for model in models:
-            if not (own := by_model.get(model)):
-                outcomes.append(sections.Met(""))
-                continue
-            labels = [verdict.label for verdict, _ in own]
-            state: sections.Outcome = "no" if "no" in labels else "yes" if set(labels) == {"yes"} else "open"
-            # Of several answers one that misses it is shown.
-            verdict, answer = next((cell for cell in own if cell[0].label == "no"), own[0])
-            figure = measured(verdict) if len(own) == 1 else f"{labels.count('yes')} of {len(labels)}"
-            outcomes.append(sections.Met(state, figure, answer, verdict.reason))
-        rows.append(sections.Outcomes(text, prompt, tuple(outcomes)))
+    by_place: dict[tuple[str, str, str], dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    for place, prompt, model, cell in _cells(judged):
+        by_place[place, prompt, cell[0].criterion.text][model].append(cell)
+    rows = [
+        sections.Outcomes(text, prompt, tuple(_met(by_model.get(model, [])) for model in models))
+        for (_, prompt, text), by_model in by_place.items()
+    ]
     rows.sort(key=lambda row: -sum(cell.outcome == "no" for cell in row.cells))
     sizes = (page_bytes(text for cell in row.cells for text in (cell.answer, cell.reason)) for row in rows)
     rows = rows[: sum(size <= _TABLE_PAGE for size in accumulate(islice(sizes, _ROWS)))]
-    more = len(cells) - len(rows)
+    more = len(by_place) - len(rows)
     note = (
         "What was counted stands beside its sign. ▸ opens the prompt, with the answers and why they meet it or do not."
     )
@@ -252,47 +294,50 @@ def requirements(judged: Sequence[Judged]) -> sections.Requirements:
     return sections.Requirements("Requirements", tuple(models), tuple(rows), note)
 
 
+def _met(cells: Sequence[Cell]) -> sections.Met:
+    """Return what became of a requirement in a model's answers; of several one that misses it is shown."""
+    if not cells:
+        return sections.Met("")
+    labels = [verdict.label for verdict, _ in cells]
+    state: sections.Outcome = "no" if "no" in labels else "yes" if set(labels) == {"yes"} else "open"
+    verdict, answer = next((cell for cell in cells if cell[0].label == "no"), cells[0])
+    figure = measured(verdict) if len(cells) == 1 else f"{labels.count('yes')} of {len(labels)}"
+    return sections.Met(state, figure, answer, verdict.reason)
+
+
 def missed_most(judged: Iterable[Judged], rows: int = 20) -> Table:
     """Return the criteria that answers fail most: how often, the start of one answer, and why that one fails.
 
     Those that fail most often come first, of equals those that fail the larger share of the times they are decided.
     """
-    by_text: dict[str, list[Cell]] = defaultdict(list)
-    for by_model in _by_requirement(judged).values():
-        for cells in by_model.values():
-            for verdict, answer in cells:
-                by_text[verdict.criterion.text].append((verdict, answer))
-    failed = {text: [cell for cell in cells if cell[0].label == "no"] for text, cells in by_text.items()}
-    decided = {text: sum(verdict.label in ("yes", "no") for verdict, _ in cells) for text, cells in by_text.items()}
+    decided: dict[str, list[Cell]] = defaultdict(list)
+    for _, _, _, (verdict, answer) in _cells(judged):
+        if verdict.label in ("yes", "no"):
+            decided[verdict.criterion.text].append((verdict, answer))
+    failed = {text: [cell for cell in cells if cell[0].label == "no"] for text, cells in decided.items()}
     ranked = sorted(
-        filter(failed.get, failed), key=lambda text: (-len(failed[text]), -len(failed[text]) / decided[text], text)
+        filter(failed.get, failed), key=lambda text: (-len(failed[text]), -len(failed[text]) / len(decided[text]), text)
     )
     table = []
     for text in ranked[:rows]:
         verdict, answer = failed[text][0]
-        example = f'"{shortened(answer, _EXAMPLE)}"'
-        why = measured(verdict) or shortened(verdict.reason, _EXAMPLE)
-        counts = {"failed": len(failed[text]), "decided": decided[text]}
-        table.append({"criterion": text, **counts, "example": example, "why": why})
+        table.append({
+            "criterion": text, "failed": len(failed[text]), "decided": len(decided[text]),
+            "example": f'"{shortened(answer, _EXAMPLE)}"', "why": measured(verdict) or shortened(verdict.reason, _EXAMPLE),
+        })  # fmt: skip
     return Table("", _MISSED, table, "Criteria failed most", printed=False)
 
 
 def measured(verdict: Verdict) -> str:
     """Return what a program counted for a verdict; "" for the verdict of a judge."""
-    return verdict.reason.removeprefix(_MEASURED) if verdict.judge == RULES else ""
+    return verdict.reason.removeprefix(_MEASURED) if verdict.judge == JUDGE else ""
 
 
-def _by_requirement(judged: Iterable[Judged]) -> dict[tuple[str, str, str], dict[str, list[Cell]]]:
-    """Return the verdicts as they count, each with its answer, by (place, prompt, requirement), then by model.
-
-    Several samples make a list.
-    """
-    cells: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
+def _cells(judged: Iterable[Judged]) -> Iterator[tuple[str, str, str, Cell]]:
+    """Yield (place of the criterion, prompt, model, cell) of every verdict."""
     for item in judged:
-        answers = [message.content for message in item.response.messages if message.role == "assistant"]
+        answers = item.response.answers
         for number, (turn, verdicts) in enumerate(zip(item.instance.turns, item.verdicts, strict=False)):
             answer = answers[number] if number < len(answers) else ""
             for place, verdict in enumerate(map(as_counted, verdicts)):
-                key = (f"{item.instance.id} {number} {place}", turn.prompt, verdict.criterion.text)
-                cells.setdefault(key, {}).setdefault(item.response.model, []).append((verdict, answer))
-    return cells
+                yield f"{item.instance.id} {number} {place}", turn.prompt, item.response.model, (verdict, answer)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Literal
 
 from truebench_hf.data.rows import HALF
@@ -23,27 +24,17 @@ from truebench_hf.types import Instance, Turn
 
 SAMPLING = Sampling(max_tokens=8192)
 _ANALYSIS = "The instruction asks for several things, and each criterion is held against them in turn. " * 8
-
-
 Kind = Literal["E1", "E2", "E3", "composite", "domain", "task", "clarity"]
-
 Label = Literal["PASS", "FAIL"]
-
 # The aspects of paper 000, section 3.4, with the kind of defect that each looks for (Listing 1).
 ASPECTS: Mapping[str, Kind] = {"correctness": "E1", "minimality": "E2", "sufficiency": "E3"}
-
 # What reviewers of instructions look at, before there are criteria (appendix F).
 PROMPT_KINDS: tuple[Kind, ...] = ("domain", "task", "clarity")
-
 MEANING: Mapping[Kind, str] = {
-    "E1": "error within criteria",
-    "E2": "over-criticism",
-    "E3": "insufficient criteria",
-    "composite": "several conditions in one criterion",
-    "domain": "not of the productivity domain",
-    "task": "does not match its task",
-    "clarity": "unclear",
-}
+    "E1": "error within criteria", "E2": "over-criticism", "E3": "insufficient criteria",
+    "composite": "several conditions in one criterion", "domain": "not of the productivity domain",
+    "task": "does not match its task", "clarity": "unclear",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,63 +87,53 @@ def kinds(aspects: Sequence[str]) -> tuple[Kind, ...]:
 
 async def validate_instance(
     schemas: SchemaFallback, instance: Instance, prompts: Prompts, aspects: Sequence[str] = tuple(ASPECTS),
-    *, sampling: Sampling = SAMPLING,
+    *, stage: str = "criteria", sampling: Sampling = SAMPLING,
 ) -> Validation:  # fmt: skip
-    """What a validator says of the criteria of an instance, all turns together; responses are not looked at.
+    """Return what a validator says of the criteria of an instance, all turns together; responses are not looked at.
 
-    `aspects` are those of `ASPECTS` that it is told about; with none it still says PASS or FAIL. The analysis is
-    written in English, proposals in the language of the criteria. An answer that cannot be read is asked again;
-    then the label is None, with the `problem`. Raises what `Caller.complete` raises, but for a request that failed.
+    `aspects` are those of `ASPECTS` that it is told about; with none it still says PASS or FAIL. At the `stage` prompt it
+    looks at the instructions: productivity domain, fit to category and task, clarity (appendix F). The analysis is
+    written in English, proposals in the language of the criteria. An answer that cannot be read is asked again; then the
+    label is None, with the `problem`. Raises what `Caller.complete` raises, but for a request that failed.
     """
-    values = {"aspects": list(aspects)}
-    return await _ask(schemas, "validate_criteria", instance, prompts, kinds(aspects), values, sampling)
-
-
-async def validate_prompt(
-    schemas: SchemaFallback, instance: Instance, prompts: Prompts, *, sampling: Sampling = SAMPLING
-) -> Validation:
-    """The same of its instructions: productivity domain, fit to category and task, clarity (appendix F)."""
-    values = {"category": instance.category, "task": instance.task}
-    return await _ask(schemas, "validate_prompt", instance, prompts, PROMPT_KINDS, values, sampling)
-
-
-async def _ask(
-    schemas: SchemaFallback, name: str, instance: Instance, prompts: Prompts, looked: tuple[Kind, ...],
-    more: Mapping[str, Any], sampling: Sampling,
-) -> Validation:  # fmt: skip
-    def list_of(**properties: Any) -> dict[str, Any]:
-        item = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-        return {"type": "array", "items": item}
-
-    text, number = {"type": "string"}, {"type": "integer"}
-    forms = dict.fromkeys(looked, list_of(criterion=number, why=text, instead={"type": "array", "items": text}))
-    forms |= {"E3": list_of(turn=number, why=text, add=text)}
-    forms |= dict.fromkeys(PROMPT_KINDS, list_of(turn=number, why=text, instead=text))
-    entries: Entries = {LISTS[kind]: (forms[kind], []) for kind in looked}
+    looked = PROMPT_KINDS if stage == "prompt" else kinds(aspects)
+    values = {
+        "aspects": list(aspects),
+        "category": instance.category,
+        "task": instance.task,
+        **instance_values(instance),
+    }
+    entries: Entries = {LISTS[kind]: (_form(kind), []) for kind in looked}
     labels = {**dict.fromkeys(entries, ListOf()), "verdict": VERDICTS}
     answer = await ask_by_prompt(
-        schemas, prompts, name, {**instance_values(instance), **more}, labels, sampling=sampling, reason=_ANALYSIS,
-        entries=entries, long=True, check=lambda answer: problem_of(read_validation(answer, instance.turns, looked)),
+        schemas, prompts, f"validate_{stage}", values, labels, sampling=sampling, reason=_ANALYSIS, entries=entries,
+        long=True, check=lambda answer: problem_of(read_validation(answer, instance.turns, looked)),
     )  # fmt: skip
-    if answer.problem:
-        return Validation(None, looked, problem=answer.problem)
-    validation = read_validation(answer, instance.turns, looked)
-    assert isinstance(validation, Validation)
-    return validation
+    problem = Problem(answer.problem) if answer.problem else read_validation(answer, instance.turns, looked)
+    return Validation(None, looked, problem=problem.text) if isinstance(problem, Problem) else problem
+
+
+def _form(kind: Kind) -> dict[str, Any]:
+    """Return the JSON schema of a list of defects."""
+    text: dict[str, Any] = {"type": "string"}
+    number = {"type": "integer"}
+    properties = {"criterion": number, "why": text, "instead": {"type": "array", "items": text}}
+    if kind == "E3" or kind in PROMPT_KINDS:
+        properties = {"turn": number, "why": text, "add" if kind == "E3" else "instead": text}
+    item = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {"type": "array", "items": item}
 
 
 def instance_values(instance: Instance) -> dict[str, Any]:
-    """An instance as prompts on it show it: its turns with their criteria, numbered through, behind tags of its own."""
-    numbers = {place: number for number, place in enumerate(numbered(instance.turns), 1)}
-    turns: list[dict[str, Any]] = []
-    for turn_number, turn in enumerate(instance.turns, 1):
-        texts = enumerate(map(one_line, turn.criteria), 1)
-        criteria = [{"number": numbers[turn_number, place], "text": text} for place, text in texts]
-        turns.append({"prompt": turn.prompt, "criteria": criteria})
+    """Return an instance as prompts on it show it: its turns with criteria, numbered through, behind tags of its own."""
+    numbers = count(1)
+    turns: list[dict[str, Any]] = [
+        {"prompt": turn.prompt, "criteria": [{"number": next(numbers), "text": one_line(c)} for c in turn.criteria]}
+        for turn in instance.turns
+    ]
     system, context = instance.system or "", instance.context or ""
-    texts_around = [system, context, *(message.content for message in instance.history)]
-    texts_around += [turn.prompt for turn in instance.turns]
-    tag = fence(*texts_around, beside=[criterion["text"] for turn in turns for criterion in turn["criteria"]])
+    texts = [system, context, *(message.content for message in instance.history), *(turn["prompt"] for turn in turns)]
+    tag = fence(*texts, beside=[criterion["text"] for turn in turns for criterion in turn["criteria"]])
     history = [f"[{message.role}_{tag}]\n{message.content}" for message in instance.history]
     return {"turns": turns, "system": system, "context": context, "history": history, "tag": tag}
 
@@ -163,12 +144,8 @@ LISTS |= {kind: kind for kind in PROMPT_KINDS}
 VERDICTS: dict[str, Label] = {"PASS": "PASS", "FAIL": "FAIL"}
 
 
-class _UnusableError(Exception):
-    """An entry that cannot be used; the text goes on behind the name of its list."""
-
-
 def read_validation(answer: SignedAnswer[Any], turns: Sequence[Turn], looked: Sequence[Kind]) -> Validation | Problem:
-    """What an answer states; a Problem where an entry cannot be used, or the verdict does not follow from the lists.
+    """Return what an answer states; a Problem where an entry cannot be used, or the verdict does not follow from the lists.
 
     The verdict is FAIL exactly where a list names a defect. Where the only list is that of composite criteria, which
     make no FAIL, it stands for itself.
@@ -176,15 +153,12 @@ def read_validation(answer: SignedAnswer[Any], turns: Sequence[Turn], looked: Se
     verdict: Label = answer.labels["verdict"]
     findings: list[Finding] = []
     for kind in looked:
-        entries = answer.labels[LISTS[kind]]
         try:
-            if not all(isinstance(entry, dict) for entry in entries):
-                raise _UnusableError("is no list of objects")
-            of_kind = [_finding(entry, kind, turns) for entry in entries]
+            of_kind = [_finding(entry, kind, turns) for entry in answer.labels[LISTS[kind]]]
             places = {(f.turn, f.criterion, folded(f.proposal[0]) if kind == "E3" else "") for f in of_kind}
             if len(places) < len(of_kind):
-                raise _UnusableError("names the same twice")
-        except _UnusableError as error:
+                raise ValueError("names the same twice")
+        except ValueError as error:
             return Problem(f"`{LISTS[kind]}` {error}")
         findings += of_kind
     defects = any(finding.kind != "composite" for finding in findings)
@@ -193,55 +167,45 @@ def read_validation(answer: SignedAnswer[Any], turns: Sequence[Turn], looked: Se
     return Validation(verdict, tuple(looked), tuple(findings), answer.reason.strip())
 
 
-def _finding(entry: dict[str, Any], kind: Kind, turns: Sequence[Turn]) -> Finding:
-    """One entry of a list: of a criterion that should be there, of an instruction, or of a criterion that is there."""
-    if not _is_text(why := entry.get("why")):
-        raise _UnusableError("has an entry without a text `why`")
-    reason = " ".join(str(why).split())
-    if kind == "E3":
-        judged = sorted({turn for turn, _ in numbered(turns)})
-        turn, add = _number(entry.get("turn", judged[0] if len(judged) == 1 else None)), entry.get("add")
-        if turn not in judged:
-            raise _UnusableError(f"has an entry whose `turn` is none that has criteria ({', '.join(map(str, judged))})")
-        if not _is_text(add):
-            raise _UnusableError("has an entry without a text `add`")
-        if folded(str(add)) in {folded(criterion.text) for criterion in turns[turn - 1].criteria}:
-            raise _UnusableError("adds a criterion that is there")
-        return Finding(kind, turn, None, reason, (" ".join(str(add).split()),))
-    instead = entry.get("instead")
-    if kind in PROMPT_KINDS:
-        turn = _number(entry.get("turn", 1 if len(turns) == 1 else None))
-        if not 1 <= turn <= len(turns):
-            raise _UnusableError(f"has an entry whose `turn` is no number from 1 to {len(turns)}")
-        if not _is_text(instead):
-            raise _UnusableError(f"gives no text for `instead` of turn {turn}")
-        if str(instead).split() == turns[turn - 1].prompt.split():
-            raise _UnusableError(f"gives turn {turn} as it is for `instead`")
-        return Finding(kind, turn, None, reason, (str(instead),))
-    places, number = dict(enumerate(numbered(turns), 1)), _number(entry.get("criterion"))
+def _finding(entry: Any, kind: Kind, turns: Sequence[Turn]) -> Finding:
+    """Return the defect that an entry of a list names. Raises ValueError where it cannot be used."""
+    why: Any = entry.get("why") if isinstance(entry, dict) else None
+    if not _is_text(why):
+        raise ValueError("has an entry without a text `why`")
+    criteria = dict(enumerate(numbered(turns), 1))
+    judged = sorted({turn for turn, _ in criteria.values()})
+    about, key = ("turn", "add") if kind == "E3" else ("turn" if kind in PROMPT_KINDS else "criterion", "instead")
+    places = judged if kind == "E3" else list(range(1, len(turns) + 1) if about == "turn" else criteria)
+    number = _number(entry.get(about, places[0] if len(places) == 1 else None))
     if number not in places:
-        raise _UnusableError(f"has an entry whose `criterion` is no number from 1 to {len(places)}")
-    (turn, place), texts = places[number], [instead] if isinstance(instead, str) else instead
-    if not isinstance(texts, list) or not all(map(_is_text, texts)):
-        raise _UnusableError(f"gives no list of texts for `instead` of criterion {number}")
-    criterion = turns[turn - 1].criteria[place - 1]
-    note = one_line(criterion).removeprefix(" ".join(criterion.text.split())).strip()  # what comes instead keeps it
-    texts = [" ".join(text.split()).removesuffix(note).strip() or text for text in texts]
-    if any(folded(text) == folded(criterion.text) for text in texts):
-        raise _UnusableError(f"gives criterion {number} as it is for `instead`")
+        raise ValueError(f"has an entry whose `{about}` is none of {', '.join(map(str, places))}")
+    turn, place = criteria[number] if about == "criterion" else (number, None)
+    new: Any = entry.get(key)
+    texts: list[Any] = new if isinstance(new, list) and place else [new]
+    if not all(map(_is_text, texts)):
+        raise ValueError(f"gives no text for `{key}` of {about} {number}")
+    if kind not in PROMPT_KINDS:
+        texts = [" ".join(text.split()) for text in texts]
+    standing = [turns[turn - 1].prompt] if kind in PROMPT_KINDS else [c.text for c in turns[turn - 1].criteria]
+    if place:
+        criterion = turns[turn - 1].criteria[place - 1]
+        note = one_line(criterion).removeprefix(" ".join(criterion.text.split())).strip()  # what comes instead keeps it
+        texts, standing = [text.removesuffix(note).strip() or text for text in texts], [criterion.text]
+    if {folded(text) for text in texts} & {folded(text) for text in standing}:
+        raise ValueError(f"gives what stands there already for `{key}` of {about} {number}")
     if kind == "composite" and len(texts) < 2:
-        raise _UnusableError(f"does not split criterion {number}")
-    return Finding(kind, turn, place, reason, tuple(texts))
+        raise ValueError(f"does not split criterion {number}")
+    return Finding(kind, turn, place, " ".join(why.split()), tuple(texts))
 
 
 def numbered(turns: Sequence[Turn]) -> Iterator[tuple[int, int]]:
-    """Turn and place of every criterion, in the order of their numbers, which run on from turn to turn."""
+    """Yield turn and place of every criterion, in the order of their numbers, which run on from turn to turn."""
     for number, turn in enumerate(turns, 1):
         yield from ((number, place) for place in range(1, len(turn.criteria) + 1))
 
 
 def _number(value: Any) -> int:
-    """A whole number, also as text ("2", "criterion 2"); 0 for all else."""
+    """Return a whole number, also from text ("2", "criterion 2"); 0 for all else."""
     if isinstance(value, str):
         named = re.fullmatch(r"[^\d\n]{0,40}?0*(\d{1,6})\W*", value)
         return int(named[1]) if named else 0

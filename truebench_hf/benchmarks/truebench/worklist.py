@@ -1,40 +1,133 @@
-"""The work list of validation and refinement: what is wrong with criteria and prompts, for people to decide about.
+"""The work list of validation and refinement: what is wrong with criteria and prompts, and what people make of them.
 
 Somebody whose verdict differs from the judge's picks why (paper 000, appendix F): a criterion that is unclear or missing
-lets a bad response pass, one that is too strict fails a good one. And what a validator finds is no more than a proposal
-until people accept it (section 3.4). What they decide are new versions of criteria and prompts (`revisions`); what can
-be read in two ways is refused.
+lets a bad response pass, one that is too strict fails a good one. What a validator finds is no more than a proposal until
+people accept it (section 3.4). What they decide are new versions of criteria and prompts; what can be read in two ways is
+refused. A criterion keeps its number for life: those of the data are numbered through all turns of an instance from 1, one
+that is added gets the next number, and none is used again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import count, islice
 from pathlib import Path
+from typing import Any
 
-from truebench_hf.benchmarks.truebench.history import CriterionVersion, State, revised
-from truebench_hf.benchmarks.truebench.validator import MEANING, PROMPT_KINDS, Finding, Kind, Validation
+from truebench_hf.benchmarks.truebench.validator import MEANING, PROMPT_KINDS, Finding, Validation
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import NOTES, Judged, stated
+from truebench_hf.data.rows import Record, Row
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import one_line
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sheets import Question
+from truebench_hf.types import Criterion, Instance, Message
 
 FILE = "worklist.jsonl"
 UNCLEAR, MISSING, STRICT, ERROR, COMPOSITE = "unclear", "missing", "too strict", "error", "composite"
-PROMPT, KEEP, ACCEPT = "prompt", "keep", "accept"
+PROMPT, KEEP, ACCEPT, REMOVE = "prompt", "keep", "accept", "remove"  # the last in place of a new text
 PASSED, FAILED = "people FAIL, the judge passes", "people PASS, the judge fails"
 UNREAD = "validator: nothing could be read"
-_CHANGE_BY_KIND: Mapping[Kind, str] = {
+_CHANGE_BY_KIND: Mapping[str, str] = {
     "E1": ERROR, "E2": STRICT, "E3": MISSING, "composite": COMPOSITE, **dict.fromkeys(PROMPT_KINDS, PROMPT),
 }  # fmt: skip
 
 
+class CriterionVersion(Row):
+    """One version of a criterion, or of the prompt of a turn (`criterion` None). `text` None: it was removed.
+
+    `change` is original, revised, removed, added, or kept: then somebody looked at `row` of a work list and left all
+    as it is. `of` is the number of the criterion that it was split off, and whose kind, condition and points it has.
+    """
+
+    keeps_blanks = ("text",)
+
+    instance: str
+    turn: int
+    criterion: int | None = None
+    version: int = 1
+    text: str | None = None
+    change: str = "original"
+    kind: str = ""
+    why: str = ""
+    who: str = ""
+    round: int = 0
+    row: str = ""
+    of: int | None = None
+
+    @property
+    def id(self) -> str:
+        """What all versions of one criterion, or prompt, share."""
+        return f"{self.instance}#{f'prompt {self.turn}' if self.criterion is None else self.criterion}"
+
+
 @dataclass(frozen=True, slots=True)
-class WorkRow:
+class State:
+    """An instance as it stands after some rounds, and the numbers of its criteria, per turn."""
+
+    instance: Instance
+    numbers: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def first(cls, instance: Instance) -> State:
+        """Return an instance as it stands in the data."""
+        numbers = count(1)
+        return cls(instance, tuple(tuple(islice(numbers, len(turn.criteria))) for turn in instance.turns))
+
+    @property
+    def criteria(self) -> list[tuple[int, int, Criterion]]:
+        """Turn (from 1), number and criterion, of all turns."""
+        turns = enumerate(zip(self.instance.turns, self.numbers, strict=True), 1)
+        return [(place, *pair) for place, (turn, own) in turns for pair in zip(own, turn.criteria, strict=True)]
+
+    def text(self, turn: int, number: int | None) -> str:
+        """Return the text of a criterion, or of the prompt of a turn."""
+        texts = {other: criterion.text for _, other, criterion in self.criteria}
+        return self.instance.turns[turn - 1].prompt if number is None else texts[number]
+
+    def originals(self) -> list[CriterionVersion]:
+        """Return the first versions of prompts and criteria, where this is how the instance stands in the data."""
+        name, turns = self.instance.id, enumerate(self.instance.turns, 1)
+        prompts = [CriterionVersion(instance=name, turn=place, text=turn.prompt) for place, turn in turns]
+        return prompts + [
+            CriterionVersion(instance=name, turn=turn, criterion=number, text=criterion.text)
+            for turn, number, criterion in self.criteria
+        ]
+
+    def revised(self, versions: Iterable[CriterionVersion]) -> State:
+        """Return the state after these versions, in their order. A revised criterion keeps its kind, condition and points.
+
+        Raises KeyError or IndexError where they do not follow from this state.
+        """
+        prompts = [turn.prompt for turn in self.instance.turns]
+        held: list[dict[int, Criterion]] = [{} for _ in prompts]
+        for turn, number, criterion in self.criteria:
+            held[turn - 1][number] = criterion
+        for version in versions:
+            criteria = held[version.turn - 1]
+            if version.change == "kept":
+                continue
+            if version.criterion is None:
+                prompts[version.turn - 1] = version.text or ""
+            elif version.text is None:
+                del criteria[version.criterion]
+            else:
+                earlier = criteria[version.of] if version.of else criteria.get(version.criterion, Criterion(""))
+                criteria[version.criterion] = replace(
+                    earlier, text=version.text, rule=None
+                )  # that was of the text before
+        turns = [
+            replace(turn, prompt=prompt, criteria=tuple(criteria.values()))
+            for turn, prompt, criteria in zip(self.instance.turns, prompts, held, strict=True)
+        ]
+        return State(replace(self.instance, turns=tuple(turns)), tuple(map(tuple, held)))
+
+
+class WorkRow(Row):
     """One matter to decide. `id` names it in every round; `choices` are the answers to what is to be done about it.
 
     A row on a finding has its `kind`, `turn` and `criterion`, the text as it is `now`, and the `proposal` with what that
@@ -43,13 +136,13 @@ class WorkRow:
 
     id: str
     instance: str
-    model: str
     what: str
     conversation: str
     criteria: str
-    reason: str
     choices: tuple[str, ...]
-    kind: Kind | str = ""
+    model: str = ""
+    reason: str = ""
+    kind: str = ""
     turn: int = 1
     criterion: int | None = None
     now: str = ""
@@ -63,55 +156,57 @@ Labelled = tuple[Judged, str, bool | None]
 
 def rows(state: State, responses: Sequence[Labelled], validation: Validation | None) -> Iterator[WorkRow]:
     """Yield what is open about one instance: where people and judge differ, then what the validator says."""
-    instance = state.instance
-    by_id: dict[str, WorkRow] = {}
+    prompts, listed = _of_turns(state, PROMPT), set[str]()
     for judged, name, human in responses:
-        if human is None or judged.passed is None or judged.passed == human:
-            continue
-        row, model = _id("response", instance.id, name, human), judged.response.model
-        if row in by_id:  # of a model that gave the same answer
-            if model not in by_id[row].model.split(", "):
-                by_id[row] = replace(by_id[row], model=f"{by_id[row].model}, {model}")
-            continue
+        if human is None or judged.passed is None or judged.passed == human or name in listed:
+            continue  # listed: another model gave the same answer
+        listed.add(name)
+        kind = STRICT if human else UNCLEAR
+        changes = [f"criterion {number}: {kind}" for _, number, _ in state.criteria]
+        verdicts = [
+            pair for turn in zip(judged.verdicts, judged.outcomes, strict=True) for pair in zip(*turn, strict=True)
+        ]
         reasons = [
             f"{number}. {verdict.reason}"
-            for numbers, verdicts, outcomes in zip(state.numbers, judged.verdicts, judged.outcomes, strict=True)
-            for number, verdict, outcome in zip(numbers, verdicts, outcomes, strict=True)
+            for (_, number, _), (verdict, outcome) in zip(state.criteria, verdicts, strict=True)
             if verdict.reason and (human is False or outcome != "yes")
         ]
-        kind = STRICT if human else UNCLEAR
-        changes = [f"criterion {number}: {kind}" for numbers in state.numbers for number in numbers]
-        changes += [] if human else _of_turns(state, MISSING)
-        by_id[row] = WorkRow(
-            row, instance.id, model, FAILED if human else PASSED, _conversation(state, judged),
-            _criteria(state, judged), "\n".join(reasons), (*changes, *_of_turns(state, PROMPT), KEEP),
+        yield _row(
+            state, ("response", state.instance.id, name, human), judged, model=judged.response.model,
+            what=FAILED if human else PASSED, reason="\n".join(reasons),
+            choices=(*changes, *([] if human else _of_turns(state, MISSING)), *prompts, KEEP),
         )  # fmt: skip
-    yield from by_id.values()
     for finding in validation.findings if validation else ():
         yield finding_row(state, finding)
     if validation and validation.label is None:
-        yield WorkRow(
-            _id("unread", canonical(asdict(instance))), instance.id, "", UNREAD, _conversation(state), _criteria(state),
-            validation.problem, (*_of_turns(state, PROMPT), KEEP),
-        )  # fmt: skip
+        about = ("unread", canonical(asdict(state.instance)))
+        yield _row(state, about, what=UNREAD, reason=validation.problem, choices=(*prompts, KEEP))
 
 
 def finding_row(state: State, finding: Finding, *, only_accept: bool = False) -> WorkRow:
     """Return the row for a finding; with `only_accept` there is no choice beside taking the proposal or leaving it."""
-    numbers = state.numbers[finding.turn - 1]
-    number = None if finding.criterion is None else numbers[finding.criterion - 1]
+    turn = finding.turn
+    number = None if finding.criterion is None else state.numbers[turn - 1][finding.criterion - 1]
     change = _CHANGE_BY_KIND[finding.kind]
-    now = state.instance.turns[finding.turn - 1].prompt if change == PROMPT else ""
-    now = now if number is None else state.criterion(number).text
-    other = f"turn {finding.turn}: {MISSING}" if number is None else f"criterion {number}: {change}"
-    choices = (ACCEPT, KEEP) if only_accept else (ACCEPT, other, f"turn {finding.turn}: {PROMPT}", KEEP)
-    about: tuple[object, ...] = (finding.kind, finding.turn, number, finding.proposal if number is None else (now,))
+    now = "" if change == MISSING else state.text(turn, number)
+    other = f"turn {turn}: {change}" if number is None else f"criterion {number}: {change}"
+    choices = (ACCEPT, KEEP) if only_accept else (ACCEPT, other, f"turn {turn}: {PROMPT}", KEEP)
+    proposal = finding.proposal if number is None else (now,)
+    about: tuple[object, ...] = ("finding", state.instance.id, finding.kind, turn, number, proposal)
     if only_accept:  # an answer to another proposal, or about other texts, is none to this one
         about = (*about, asdict(finding), asdict(state.instance))
+    return _row(
+        state, about, what=f"validator: {MEANING[finding.kind]}", choices=choices, reason=finding.reason, turn=turn,
+        kind=finding.kind, criterion=number, now=now, change=finding.change, proposal=finding.proposal,
+    )  # fmt: skip
+
+
+def _row(state: State, about: object, judged: Judged | None = None, **fields: Any) -> WorkRow:
+    """Return a row, whose id follows from what it is about: with a letter, so that no spreadsheet program takes it for a number."""
+    messages = judged.response.messages if judged else [Message("user", turn.prompt) for turn in state.instance.turns]
     return WorkRow(
-        _id("finding", state.instance.id, *about), state.instance.id, "", f"validator: {MEANING[finding.kind]}",
-        _conversation(state), _criteria(state), finding.reason, choices, finding.kind, finding.turn, number, now,
-        finding.change, finding.proposal,
+        id=f"r{digest(canonical(about))[:10]}", instance=state.instance.id, criteria=_criteria(state, judged),
+        conversation="\n\n".join(f"[{message.role}]\n{message.content}" for message in messages), **fields,
     )  # fmt: skip
 
 
@@ -119,27 +214,15 @@ def _of_turns(state: State, kind: str) -> list[str]:
     return [f"turn {turn}: {kind}" for turn in range(1, len(state.numbers) + 1)]
 
 
-def _id(*parts: object) -> str:
-    """An id with a letter, so that no spreadsheet program takes 12e34567 for a number."""
-    return f"r{digest(canonical(parts))[:10]}"
-
-
-def _conversation(state: State, judged: Judged | None = None) -> str:
-    if judged is None:
-        return "\n\n".join(f"[user]\n{turn.prompt}" for turn in state.instance.turns)
-    return "\n\n".join(f"[{message.role}]\n{message.content}" for message in judged.response.messages)
-
-
-def _criteria(state: State, judged: Judged | None = None) -> str:
-    """The criteria by their numbers, as the judge reads them, with its verdict on each."""
+def _criteria(state: State, judged: Judged | None) -> str:
+    """Return the criteria by their numbers, as the judge reads them, with its verdict on each."""
+    verdicts = [verdict for turn in judged.verdicts for verdict in turn] if judged else [None] * len(state.criteria)
     lines: list[str] = []
-    for place, (turn, numbers) in enumerate(zip(state.instance.turns, state.numbers, strict=True)):
-        lines += [f"Turn {place + 1}"] if len(state.numbers) > 1 else []
-        verdicts = judged.verdicts[place] if judged else [None] * len(numbers)
-        for number, criterion, verdict in zip(numbers, turn.criteria, verdicts, strict=True):
-            marks: list[str] = [verdict.label or "not judged"] if verdict else []
-            marks += [] if criterion.weight == 1 else [f"{criterion.weight:g} points"]
-            lines.append(f"{number}. {stated(criterion)}" + (f" [{', '.join(marks)}]" if marks else ""))
+    for (turn, number, criterion), verdict in zip(state.criteria, verdicts, strict=True):
+        lines += [f"Turn {turn}"] if len(state.numbers) > 1 and f"Turn {turn}" not in lines else []
+        marks = [str(verdict.label or "not judged")] if verdict else []
+        marks += [] if criterion.weight == 1 else [f"{criterion.weight:g} points"]
+        lines.append(f"{number}. {stated(criterion)}" + (f" [{', '.join(marks)}]" if marks else ""))
     return "\n".join(lines)
 
 
@@ -178,114 +261,71 @@ def questions(listed: Sequence[WorkRow], round: int | None = None) -> list[Quest
 
 def read(folder: Path) -> list[WorkRow]:
     """Return the work list of a folder. Raises UserError where none was written yet, and on a line that is no row."""
-    again = "repeat the command of the study"
     if not (folder / FILE).is_file():
-        raise UserError(f"{folder}: is not finished; {again} first")
-    listed = []
-    for where, row in jsonl.read(folder / FILE):
-        try:
-            listed.append(WorkRow(**{**row, "choices": tuple(row["choices"]), "proposal": tuple(row["proposal"])}))
-        except (TypeError, KeyError) as error:
-            raise UserError(f"{where}: no row of a work list ({error}); {again}") from error
-    return listed
-
-
-REMOVE = "remove"  # in place of a new text
-
-
-@dataclass(frozen=True, slots=True)
-class WorkDecision:
-    """What one annotator decides about a row of the work list: one of its choices, and the new text."""
-
-    row: WorkRow
-    who: str
-    choice: str
-    text: str
-    why: str
-
-    def wrong(self, problem: str) -> UserError:
-        """Return an error about this decision."""
-        return UserError(f"{self}: {problem}")
-
-    def __str__(self) -> str:
-        return f"{self.who} on row {self.row.id} of instance {self.row.instance}"
-
-
-def decisions(work: Sequence[Question], answers: Annotations) -> list[WorkDecision]:
-    """Return what annotators decided, from their answers to the questions of a work list."""
-    decided = []
-    for do, text in zip(work[::2], work[1::2], strict=True):
-        for who in answers.annotators:
-            choice, new = (answers.labels.get(question.id, {}).get(who) or "" for question in (do, text))
-            why = answers.notes.get((do.id, who)) or answers.notes.get((text.id, who), "")
-            if choice or new:
-                decided.append(WorkDecision(do.blind, who, choice, new.replace("\r\n", "\n").strip(), why))
-    return decided
-
-
-def source(decided: Sequence[WorkDecision]) -> str:
-    """Return a hash of decisions, by which those that were taken in already are known."""
-    return digest(canonical([[d.row.id, d.who, d.choice, d.text, d.why] for d in decided]))[:16]
+        raise UserError(f"{folder}: is not finished; repeat the command of the study first")
+    return [Record(where, row).read(WorkRow) for where, row in jsonl.read(folder / FILE)]
 
 
 def revisions(
-    decided: Sequence[WorkDecision], states: Mapping[str, State], before: Sequence[CriterionVersion], round: int
-) -> list[CriterionVersion]:
-    """Return the versions that decisions ask for. Raises UserError on one that says too little, or contradicts another.
+    work: Sequence[Question], answers: Annotations, states: Mapping[str, State], before: Sequence[CriterionVersion], round: int
+) -> list[CriterionVersion]:  # fmt: skip
+    """Return the versions that the answers to a work list ask for; what is decided twice alike counts once.
 
-    `states` are the instances as they stand, `before` all their versions so far. What is decided twice alike counts once.
+    `states` are the instances as they stand, `before` all their versions so far. Raises UserError on an answer that says
+    too little, or contradicts another.
     """
-    new: list[CriterionVersion] = []
-    origin = source(decided)
-    texts: dict[tuple[object, ...], tuple[str | None, WorkDecision]] = {}
-    keepers: dict[str, tuple[bool, WorkDecision]] = {}  # by row: whether it is kept, and who says so
-    changes = ((decision, c) for decision in decided for c in _changes(decision, states[decision.row.instance]))
-    for decision, (turn, number, text, change, kind) in changes:
-        row, of, added = decision.row, None, change == "added"
-        kept, other = keepers.setdefault(row.id, (change == "kept", decision))
-        if kept != (change == "kept"):
-            raise decision.wrong(f"is answered otherwise by {other.who}; keep, or change something")
-        if added:
-            number, of = None, number
-        about = (row.instance, turn, number, *([text] if added else [row.id] if kept else []))
-        earlier, other = texts.setdefault(about, (text, decision))
-        if earlier != text:
-            what = f"the prompt of turn {turn}" if number is None else f"criterion {number}"
-            raise decision.wrong(f"{what} is changed otherwise by {other}")
-        if other is not decision:
+    claims: dict[object, tuple[object, CriterionVersion]] = {}
+    versions = list(before)
+    for draft in _drafts(work, answers, states):
+        kept, added = draft.change == "kept", draft.change == "added"
+        about = (draft.instance, draft.turn, draft.criterion, added and draft.text, kept and draft.row)
+        for key, claim in ((draft.row, kept), (about, draft.text)):
+            earlier, other = claims.setdefault(key, (claim, draft))
+            if earlier != claim:
+                raise UserError(f"{_place(draft)}: is answered otherwise by {_place(other)}; agree on one answer")
+        if other is not draft:
             continue
-        versions = [version for version in (*before, *new) if version.instance == row.instance]
-        if added:
-            number = 1 + max((version.criterion or 0 for version in versions), default=0)
-        name = CriterionVersion(row.instance, turn, number, 0, None).id
-        count = sum(version.id == name and version.change != "kept" for version in versions) + (not kept)
-        new.append(CriterionVersion(
-            row.instance, turn, number, count, text, change, kind, decision.why, decision.who, round, row.id, origin, of
-        ))  # fmt: skip
-    _check_left(states, new)
-    return new
-
-
-def _check_left(states: Mapping[str, State], new: Sequence[CriterionVersion]) -> None:
-    """Raise UserError where new versions leave an instance without any criterion, or make two criteria of a turn one."""
-    for name in dict.fromkeys(version.instance for version in new):
-        own = [version for version in new if version.instance == name]
-        now = revised(states[name], own)
-        if not any(now.numbers):
+        own = [version for version in versions if version.instance == draft.instance]
+        number = 1 + max((version.criterion or 0 for version in own), default=0) if added else draft.criterion
+        new = draft.model_copy(update={"criterion": number, "round": round})
+        changes = sum(version.id == new.id and version.change != "kept" for version in own) + (not kept)
+        versions.append(new.model_copy(update={"version": changes}))
+    new_versions = versions[len(before) :]
+    for name in dict.fromkeys(version.instance for version in new_versions):
+        now = states[name].revised(version for version in new_versions if version.instance == name)
+        if not now.criteria:
             raise UserError(f"nothing is left of the criteria of instance {name}; keep or add one")
-        changed = {version.criterion for version in own if version.change in ("added", "revised")}
-        for numbers in now.numbers:
-            texts = {number: one_line(now.criterion(number)) for number in numbers}
-            for number in [number for number in numbers if number in changed]:
-                if same := [other for other in numbers if other != number and texts[other] == texts[number]]:
-                    raise UserError(
-                        f"{texts[number]!r:.60} would stand twice in instance {name}, as in its criterion {same[0]}; "
-                        "remove one of the two"
-                    )
+        if _doubles(now) > _doubles(states[name]):
+            raise UserError(f"a criterion would stand twice in instance {name}; remove one of the two")
+    return new_versions
 
 
-# Turn, criterion (or the one it is split off), text, what becomes of it (as `Version.change`), and why (`Version.kind`).
-Change = tuple[int, int | None, str | None, str, str]
+def _place(draft: CriterionVersion) -> str:
+    return f"{draft.who} on row {draft.row} of instance {draft.instance}"
+
+
+def _doubles(state: State) -> int:
+    """Return how many criteria stand in their turn already, as a judge reads them."""
+    return len(state.criteria) - len({(turn, one_line(criterion)) for turn, _, criterion in state.criteria})
+
+
+def _drafts(work: Sequence[Question], answers: Annotations, states: Mapping[str, State]) -> Iterator[CriterionVersion]:
+    """Yield a version for each change that annotators decide, without its number where the criterion is added."""
+    for do, text in zip(work[::2], work[1::2], strict=True):
+        row: WorkRow = do.blind
+        for who in answers.annotators:
+            choice, new = (answers.labels.get(question.id, {}).get(who) or "" for question in (do, text))
+            if not (choice or new):
+                continue
+            why = answers.notes.get((do.id, who)) or answers.notes.get((text.id, who), "")
+            draft = CriterionVersion(instance=row.instance, turn=row.turn, why=why, who=who, row=row.id)
+            try:
+                changes = _changes(row, choice, new.replace("\r\n", "\n").strip(), states[row.instance])
+            except ValueError as error:
+                raise UserError(f"{_place(draft)}: {error}") from error
+            yield from (draft.model_copy(update=change) for change in changes)
+
+
 # What stands around a criterion in the list that people copy it from: its number, notes on it, label and points.
 _COPIED = re.compile(
     r"^[0-9]+\. | \[(?:yes|no|unknown|not judged)?(?:, )?(?:[-+.e0-9]+ points)?\]$|" + "|".join(map(re.escape, NOTES)),
@@ -293,53 +333,38 @@ _COPIED = re.compile(
 )
 
 
-def _changes(decision: WorkDecision, now: State) -> list[Change]:
-    """Return what a decision changes: a criterion is revised, split or removed, one is added, or a prompt is revised."""
-    row, text = decision.row, decision.text
-    if not decision.choice:
-        raise decision.wrong("a new text, and no answer to what is to be done")
-    if decision.choice in (KEEP, ACCEPT):
-        if text:
-            raise decision.wrong(f"a new text, and the answer is {decision.choice}; leave out one")
-        if decision.choice == ACCEPT:
-            accepted = _CHANGE_BY_KIND[row.kind]  # type: ignore[index]
-            return list(_of_criterion(decision, accepted, row.turn, row.criterion, row.proposal, now))
-        number = row.criterion
-        as_it_is = now.instance.turns[row.turn - 1].prompt if number is None else now.criterion(number).text
-        return [(row.turn, row.criterion, as_it_is, "kept", KEEP)]
-    place, _, kind = decision.choice.partition(": ")
-    what, number = place.split()[0], int(place.split()[1])
-    turn = number if what == "turn" else now.turn_of(number) or 0
-    if not text:
-        raise decision.wrong(
-            f"{decision.choice}, and no new text" + ("" if what == "turn" else f" (or the word {REMOVE})")
-        )
-    if kind == PROMPT:
-        if text == now.instance.turns[turn - 1].prompt.strip():
-            raise decision.wrong("the new text is the prompt as it is")
-        return [(turn, None, text, "revised", kind)]
-    own = [criterion.text for of_turn in now.instance.turns for criterion in of_turn.criteria]
-    if (copied := _COPIED.search(text)) and not any(
-        map(_COPIED.search, own)
-    ):  # criteria may have the like of their own
-        raise decision.wrong(f"the new text holds {copied[0].strip()!r} of the list of criteria; leave that out")
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    texts = [] if text.casefold() == REMOVE else lines if kind == COMPOSITE else [text]
-    return list(_of_criterion(decision, kind, turn, None if what == "turn" else number, texts, now))
+def _changes(row: WorkRow, choice: str, text: str, now: State) -> list[dict[str, Any]]:
+    """Return the changes that an answer asks for, as fields of versions. Raises ValueError where it says too little."""
+    if not choice:
+        raise ValueError("a new text, and no answer to what is to be done")
+    if choice in (KEEP, ACCEPT) and text:
+        raise ValueError(f"a new text, and the answer is {choice}; leave out one")
+    number, turn = row.criterion, row.turn
+    if choice == KEEP:
+        return [{"criterion": number, "text": now.text(turn, number), "change": "kept", "kind": KEEP}]
+    if choice == ACCEPT:
+        kind, texts = _CHANGE_BY_KIND[row.kind], row.proposal
+    else:
+        place, _, kind = choice.partition(": ")
+        what, named = place.split()[0], int(place.split()[1])
+        number = named if what == "criterion" else None
+        turn = next((place for place, other, _ in now.criteria if other == number), named)
+        texts = _new_texts(choice, kind, number, text, now)
+    about = {"turn": turn, "kind": kind}
+    if number is None and kind != PROMPT:
+        return [about | {"text": new, "change": "added"} for new in texts]
+    first = about | {"criterion": number, "text": next(iter(texts), None), "change": "revised" if texts else "removed"}
+    return [first] + [about | {"text": new, "change": "added", "of": number} for new in texts[1:]]
 
 
-def _of_criterion(
-    decision: WorkDecision, kind: str, turn: int, number: int | None, texts: Sequence[str], now: State
-) -> Iterator[Change]:
-    if kind == MISSING or number is None:
-        if not texts:
-            raise decision.wrong("adds nothing")
-        yield from ((turn, None, text, "added", kind) for text in texts)
-        return
-    if not texts:
-        yield turn, number, None, "removed", kind
-        return
-    if len(texts) == 1 and texts[0] in (now.criterion(number).text.strip(), stated(now.criterion(number)).strip()):
-        raise decision.wrong(f"the new text is criterion {number} as it is")
-    yield turn, number, texts[0], "revised", kind
-    yield from ((turn, number, text, "added", kind) for text in texts[1:])
+def _new_texts(choice: str, kind: str, number: int | None, text: str, now: State) -> tuple[str, ...]:
+    """Return what comes in the place of a criterion or prompt: of a composite a text a line, () where it is removed."""
+    removes = text.casefold() == REMOVE
+    if not text or (removes and number is None):
+        raise ValueError(f"{choice}, and no new text" + ("" if number is None else f" (or the word {REMOVE})"))
+    own = [criterion.text for _, _, criterion in now.criteria]  # criteria may have the like of their own
+    if kind != PROMPT and (copied := _COPIED.search(text)) and not any(map(_COPIED.search, own)):
+        raise ValueError(f"the new text holds {copied[0].strip()!r} of the list of criteria; leave that out")
+    if kind != COMPOSITE or removes:
+        return () if removes else (text,)
+    return tuple(line.strip() for line in text.splitlines() if line.strip())

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from truebench_hf.report.page import fragment
-from truebench_hf.report.sections import Conversation, Exchange, Outcome, conversation, exchanges
+from truebench_hf.report.sections import Conversation, Exchange, Outcome, conversation, exchanges, percent
 from truebench_hf.space.board import words
 from truebench_hf.space.board.items import UNANSWERED, Check, ExplorerItem
 from truebench_hf.text.differences import Pieces, differing
@@ -175,7 +175,7 @@ def _alike(shares: Sequence[float], markdown: bool) -> str:
     share = sum(shares) / len(shares)
     if share == 1:
         return "The answers have the same words."
-    alike = f"The answers share {100 * share:.0f} % of their words"
+    alike = f"The answers share {percent(share, 0)} % of their words"
     if min(shares) < _ALIKE:
         return f"{alike}: where they share less than a quarter, differences are not marked."
     return f"{alike}; what only one has is marked{' in the plain view' if markdown else ''}."

@@ -10,6 +10,7 @@ from math import ceil, floor, log10
 from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.comparing.table import COVERED, MISPRINT, SIZE, UNKNOWN, Kind, coverage, size
+from truebench_hf.report.sections import percent, points
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import Asked
 from truebench_hf.space.board.boards import BoardGroup, OneBoard
@@ -148,7 +149,7 @@ def _facts(snapshot: Snapshot, board: OneBoard, group: BoardGroup) -> Iterator[F
         on = f"on {words.counted(score.n, 'rubric')} of {trust.where}" if score.n else f"of {trust.where}"
         way = (f", asked by {trust.how}" if trust.how else "") + ("" if trust.same_way else ", another way than here")
         chance = ": no better than guessing, which gets 50" if trust.is_chance else "; guessing gets 50"
-        figure = f"{100 * (score.value or 0):.1f} %"
+        figure = f"{percent(score.value, 1)} %"
         yield Fact(figure, "judge: balanced accuracy", f"{interval} {on}{way}{chance}", True, trust.is_chance)
     elif "Judge" in group.entries[0].facts:
         yield Fact(before="how far the judge can be trusted was not measured here", trust=True)
@@ -224,7 +225,7 @@ def _cell(kind: Kind, entry: BoardEntry, head: ColumnHead, spread: tuple[float, 
     parts += [f"95 %: {ends_text(score.ci95, 100 if percent else 1)}"] if score.ci95 else []
     parts += [f"{score.unscored:,} left open"] if score.unscored else []
     parts += ["as printed: the paper contradicts itself here"] if mark else []
-    parts += [f"{100 * (score.value - spread[0]):+.1f} points against the mean of the column"] if spread else []
+    parts += [f"{points(score.value - spread[0])} points against the mean of the column"] if spread else []
     tint = round(100 * (score.value - spread[0]) / spread[1]) if spread else None
     text = f"{value:.0f}{mark}" if percent else f"{value:.1f}{mark}"
     return Cell(text, round(value, 3), ", ".join(parts), tint, 0 < score.n < FEW)
@@ -239,7 +240,7 @@ def _rank(group: BoardGroup, entry: BoardEntry) -> tuple[str, str]:
     if entry.overall.value is None:
         return "–", "not ranked: nothing was decided"
     if coverage(entry.overall) < COVERED:
-        return "–", f"not ranked: {100 - 100 * coverage(entry.overall):.0f} % of it was left open"
+        return "–", f"not ranked: {percent(1 - coverage(entry.overall), 0)} % of it was left open"
     return "–", "not ranked: there is no interval"
 
 

@@ -22,7 +22,7 @@ from truebench_hf.text.differences import difference
 from truebench_hf.types import Verdict
 
 State = Literal["good", "fail", "open"]
-_TEMPLATE = "playground/shown.html.jinja"
+_TEMPLATE = "playground.html.jinja"
 
 
 @dataclass(frozen=True)

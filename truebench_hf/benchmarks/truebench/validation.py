@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench import ablation, worklist
-from truebench_hf.benchmarks.truebench.ablation import RELEASE, SUBSETS, Edited, Validated, subset_scores
-from truebench_hf.benchmarks.truebench.history import first_state
+from truebench_hf.benchmarks.truebench.ablation import RELEASE, SUBSETS, Edit, Edited, Validated
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.benchmarks.truebench.validator import (
     ASPECTS,
@@ -27,9 +26,8 @@ from truebench_hf.benchmarks.truebench.validator import (
     Kind,
     kinds,
     validate_instance,
-    validate_prompt,
 )
-from truebench_hf.benchmarks.truebench.worklist import ACCEPT, KEEP, WorkRow, finding_row
+from truebench_hf.benchmarks.truebench.worklist import ACCEPT, KEEP, State, WorkRow, finding_row
 from truebench_hf.data.row_files import unusable
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.pass_rate import pass_rate
@@ -47,7 +45,7 @@ from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PromptOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Criterion, Label, Message, Verdict
+from truebench_hf.types import Criterion, Message, Verdict
 
 STAGES = ("criteria", "prompt")
 KIND = "criteria-validation"
@@ -80,11 +78,6 @@ class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
             raise UserError("--ablation is about criteria; leave out --stage prompt")
 
     @property
-    def subsets(self) -> tuple[tuple[str, ...], ...]:
-        """The sets of aspects that the validator is asked under; of instructions there is one, without any."""
-        return SUBSETS if self.ablation else ((),) if self.stage == "prompt" else (tuple(ASPECTS),)
-
-    @property
     def looked(self) -> tuple[Kind, ...]:
         """The kinds of defects in the report."""
         return PROMPT_KINDS if self.stage == "prompt" else kinds(tuple(ASPECTS))
@@ -104,14 +97,14 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         """The instances of the languages and categories asked for; for the ablation those that have an edit."""
         options = self.options
         chosen = options.chosen(judged=options.stage == "criteria")
-        rows = [Edited(instance, "unedited") for instance in chosen]
+        rows = [Edited(instance, Edit(id=instance.id, edit="unedited")) for instance in chosen]
         if options.ablation:
             rows = ablation.edited_rows(chosen, ablation.read_edits(options.ablation))
             if not rows:
                 raise UserError(f"--data {options.data}: has none of the rows of --ablation {options.ablation}")
         return Items(
-            rows, lambda row: row.instance.id, None,
-            lambda row: (*([row.edit] if options.ablation else []), row.instance.language, row.instance.category),
+            rows, lambda row: row.instance.id, lambda row: [row.instance, row.edit.model_dump()],
+            lambda row: (*([row.edit.edit] if options.ablation else []), row.instance.language, row.instance.category),
             size=lambda row: len(row.instance.turns), left_out=unusable(chosen),
         )  # fmt: skip
 
@@ -120,26 +113,26 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
 
     async def work(self, row: Edited) -> Validated:
         options, sampling = self.options, Sampling(max_tokens=self.options.max_tokens)
-        about = (self.schemas, row.instance, options.prompts)
+        subsets = SUBSETS if options.ablation else ((),) if options.stage == "prompt" else (tuple(ASPECTS),)
         validations = await asyncio.gather(*(
-            validate_prompt(*about, sampling=sampling) if options.stage == "prompt"
-            else validate_instance(*about, aspects, sampling=sampling)
-            for aspects in options.subsets
+            validate_instance(self.schemas, row.instance, options.prompts, aspects, stage=options.stage, sampling=sampling)
+            for aspects in subsets
         ))  # fmt: skip
-        return Validated(row, dict(zip(options.subsets, validations, strict=True)))
+        return Validated(row, dict(zip(subsets, validations, strict=True)))
 
     def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Table]]:
-        options, rows = self.options, [row.edited for row in done]
-        tables, place = validation_tables(done, options.looked), None
+        options = self.options
+        work = [
+            finding_row(State.first(row.edited.instance), finding, only_accept=True)
+            for row in done
+            for finding in row.validation.findings
+        ]
+        tables, place = validation_tables(done, options.looked, work), None
         if options.ablation:
-            subsets = [subset_scores(some, [(row.edited, row.by_aspects[some]) for row in done]) for some in SUBSETS]
-            tables = [*ablation.ablation_tables(subsets, rows), *tables]
-            place = ablation.ranking(subsets[-1], self.provenance)
-        notes = weak_judges([options.validator])
-        if any(row.validation.findings for row in done):
-            notes.append(
-                f"`truebench label out {options.out}` (or `label open`) asks people which changes are to be made."
-            )
+            frame = ablation.ablation_frame(done)
+            tables = [*ablation.ablation_tables(frame, options.ablation == RELEASE), *tables]
+            place = ablation.ranking(frame, self.provenance)
+        asks = f"`truebench label out {options.out}` (or `label open`) asks people which changes are to be made."
         return Outcome(
             {table.name: table for table in tables if table.name},
             title=f"TRUEBench: {'criteria' if options.stage == 'criteria' else 'instructions'} validated",
@@ -147,9 +140,10 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             conversations=Conversations("Instances and their criteria", tuple(map(_conversation, done))),
             items={
                 "validations.jsonl": lines(done, bool(options.ablation)),
-                worklist.FILE: [asdict(row) for row in _work_rows(done)],
+                worklist.FILE: [row.model_dump() for row in work],
             },
-            notes=notes, facts={"Validator": options.validator, "Stage": options.stage}, ranking=place,
+            notes=[*weak_judges([options.validator]), *([asks] if work else [])],
+            facts={"Validator": options.validator, "Stage": options.stage}, ranking=place,
             incomplete=sum(validation.label is None for row in done for validation in row.by_aspects.values()),
         )  # fmt: skip
 
@@ -159,29 +153,35 @@ def validate(options: ValidateCriteriaOptions) -> dict[str, Table]:
     return ValidateCriteria(options).run().value
 
 
-def _work_rows(done: Sequence[Validated]) -> Iterator[WorkRow]:
-    for row in done:
-        state = first_state(row.edited.instance)
-        yield from (finding_row(state, finding, only_accept=True) for finding in row.validation.findings)
-
-
-def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list[Table]:
-    """The tables of validated instances; `looked` are the kinds of defects that were looked for."""
-    counts = Counter((row.edited.instance.category, row.validation.label) for row in done)
-    names = [name for name, _ in counts] if any(name for name, _ in counts) else []
+def validation_tables(done: Sequence[Validated], looked: Sequence[Kind], work: Sequence[WorkRow]) -> list[Table]:
+    """The tables of validated instances; `looked` are the kinds of defects that were looked for, `work` is about each."""
+    labels_of = ("FAIL", "PASS", "undecided")
+    counts = Counter[tuple[str, str]](
+        (row.edited.instance.category, row.validation.label or "undecided") for row in done
+    )
     categories = [
-        {
-            "category": name or "(none)",
-            **{label or "undecided": counts[name, label] for label in ("FAIL", "PASS", None)},
-        }
-        for name in dict.fromkeys(names)
+        {"category": name or "(none)"} | {label: counts[name, label] for label in labels_of}
+        for name in dict.fromkeys(name for name, _ in counts)
+        if any(name for name, _ in counts)
     ]
-    columns = (Column("category", ""), *(Column(name, name, "count") for name in ("FAIL", "PASS", "undecided")))
-    unread = [(row.edited.instance.id, row.validation.problem) for row in done if row.validation.label is None]
+    columns = (Column("category", ""), *(Column(name, name, "count") for name in labels_of))
+    unread = [
+        {"id": row.edited.instance.id, "problem": row.validation.problem} for row in done if not row.validation.label
+    ]
+    findings = [
+        row.model_dump() | {"now": row.now[:500], "proposal": f"({row.change}) {' / '.join(row.proposal)}"[:500]}
+        for row in work[:_LISTED]
+    ]
+    finding_columns = (
+        Column("instance", "id"), Column("turn", "turn", "count"), Column("criterion", "criterion", "count"),
+        Column("kind", "defect"), Column("reason", "why", "prose"), Column("now", "now", "prose"),
+        Column("proposal", "proposal", "prose"),
+    )  # fmt: skip
+    more = f"And {len(work) - _LISTED:,} more, in {worklist.FILE}." if len(work) > _LISTED else ""
     tables = [
-        _counts(done, looked), Table("categories", columns, categories, "By category"), _findings(done),
-        Table("undecided", (Column("id", "id"), Column("problem", "why", "prose")),
-              [{"id": name, "problem": problem} for name, problem in unread], f"Undecided: {len(unread)}",
+        _counts(done, looked), Table("categories", columns, categories, "By category"),
+        Table("", finding_columns, findings, "Findings", more, printed=False),
+        Table("undecided", (Column("id", "id"), Column("problem", "why", "prose")), unread, f"Undecided: {len(unread)}",
               printed=len(unread) <= _PRINTED),
     ]  # fmt: skip
     return [table for table in tables if table.rows]
@@ -195,8 +195,8 @@ def _counts(done: Sequence[Validated], looked: Sequence[Kind]) -> Table:
         {"what": "undecided", "instances": by_label[None], "meaning": "nothing could be read; neither PASS nor FAIL"},
     ]
     for kind in looked:
-        findings = [len(row.validation.of(kind)) for row in done]
-        counts = {"instances": sum(map(bool, findings)), "findings": sum(findings)}
+        per_instance = [sum(finding.kind == kind for finding in row.validation.findings) for row in done]
+        counts = {"instances": sum(map(bool, per_instance)), "findings": sum(per_instance)}
         rows.append({"what": kind, "meaning": MEANING[kind], **counts})
     columns = (
         Column("what", ""), Column("instances", "instances", "count"), Column("findings", "findings", "count"),
@@ -208,43 +208,26 @@ def _counts(done: Sequence[Validated], looked: Sequence[Kind]) -> Table:
     return Table("instances", columns, rows, "Instances", note)
 
 
-def _findings(done: Sequence[Validated]) -> Table:
-    findings = list(_work_rows(done))
-    rows = [
-        {
-            "id": row.instance, "turn": row.turn, "criterion": row.criterion, "kind": row.kind, "reason": row.reason,
-            "now": row.now[:500], "proposal": f"({row.change}) " + " / ".join(row.proposal)[:500],
-        }
-        for row in findings[:_LISTED]
-    ]  # fmt: skip
-    columns = (
-        Column("id", "id"), Column("turn", "turn", "count"), Column("criterion", "criterion", "count"), Column("kind", "defect"),
-        Column("reason", "why", "prose"), Column("now", "now", "prose"), Column("proposal", "proposal", "prose"),
-    )  # fmt: skip
-    more = len(findings) - len(rows)
-    note = f"And {more:,} more, in {worklist.FILE}." if more else ""
-    return Table("", columns, rows, "Findings", note, printed=False)
-
-
 def _conversation(row: Validated) -> Conversation:
     """An instance with what was found at each criterion, and what is missing."""
     instance, validation = row.edited.instance, row.validation
-    outcomes: dict[str | None, Any] = {"PASS": "yes", "FAIL": "no", None: "open"}
     exchanges = []
     for number, turn in enumerate(instance.turns, 1):
         here = [finding for finding in validation.findings if finding.turn == number]
-        verdicts: list[Verdict | Criterion] = list(turn.criteria)  # bare where nobody could tell
-        if validation.label is not None and {"E1", "E2"} & set(validation.looked):
-            for place, criterion in enumerate(turn.criteria):
-                own = [finding for finding in here if finding.criterion == place + 1]
-                defect = any(finding.kind != "composite" for finding in own)
-                label: Label = "no" if defect else "unknown" if own else "yes"  # open where a composite is all
-                reasons = (f"{_title(finding)}: {_reason(finding)}" for finding in own)
-                verdicts[place] = Verdict(criterion, label, " ".join(reasons))
+        verdicts: list[Verdict | Criterion] = []
+        for place, criterion in enumerate(turn.criteria, 1):
+            own = [finding for finding in here if finding.criterion == place]
+            reason = " ".join(f"{_title(finding)}: {_reason(finding)}" for finding in own)
+            defect = any(finding.kind != "composite" for finding in own)
+            clean = (
+                criterion if validation.found("E1") is None else Verdict(criterion, "yes")
+            )  # bare where nobody looked
+            verdicts.append(Verdict(criterion, "no" if defect else "unknown", reason) if own else clean)
         absent = [finding for finding in here if finding.criterion is None]
         verdicts += [Verdict(Criterion(f"({_title(finding)})"), "no", _reason(finding)) for finding in absent]
         exchanges.append(Exchange((Message("user", turn.prompt),), tuple(verdicts)))
     name = " · ".join(filter(None, (instance.id, instance.language, instance.category, instance.task)))
+    outcomes: dict[str | None, Any] = {"PASS": "yes", "FAIL": "no", None: "open"}
     return Conversation(
         name, tuple(exchanges), outcomes[validation.label], validation.problem, language=instance.language,
         context=instance.context or "",
@@ -263,15 +246,14 @@ def _reason(finding: Finding) -> str:
 def lines(done: Sequence[Validated], known: bool) -> Iterator[dict[str, Any]]:
     """The lines of `validations.jsonl`: one per instance and set of aspects. `known`: the edits are told, too."""
     for row in done:
-        instance, edited = row.edited.instance, asdict(row.edited)
-        del edited["instance"]
-        facts = {name: getattr(instance, name) for name in ("id", "language", "category", "task")}
+        instance = row.edited.instance
+        facts: dict[str, Any] = {name: getattr(instance, name) for name in ("id", "language", "category", "task")}
+        edit = {"edit": row.edited.edit.model_dump(exclude_defaults=True, exclude={"id"})} if known else {}
         for aspects, validation in row.by_aspects.items():
-            findings = [asdict(f) | {"change": f.change, "proposal": list(f.proposal)} for f in validation.findings]
-            yield facts | {"aspects": list(aspects)} | ({"edit": edited} if known else {}) | {
-                "label": validation.label,
-                "found": {kind: validation.found(kind) for kind in validation.looked},
-                "findings": findings, "analysis": validation.analysis, "problem": validation.problem or None,
+            yield facts | {"aspects": list(aspects)} | edit | {
+                "label": validation.label, "found": {kind: validation.found(kind) for kind in validation.looked},
+                "findings": [asdict(finding) | {"change": finding.change} for finding in validation.findings],
+                "analysis": validation.analysis, "problem": validation.problem or None,
             }  # fmt: skip
 
 
@@ -297,9 +279,10 @@ class ValidationLabels(Labelling):
         columns = (
             Column("kind", "Defect"), Column("accepted", "%", "score", parts=("value", "interval", "n", "unscored")),
         )  # fmt: skip
-        lines = [{"kind": f"{kind}, {MEANING[kind]}", "accepted": share} for kind, share in shares.items()]  # type: ignore[index]
-        table = Table("accepted", columns, lines, "Changes that people accept")
-        among = labels.agreement(settled.annotations)
-        return Taken(
-            shares, among, [labels.agreement_table(among, "changes"), table], notes=open_notes(settled), files=[file]
+        cells = [{"kind": f"{kind}, {MEANING[kind]}", "accepted": share} for kind, share in shares.items()]  # type: ignore[index]
+        among, table = (
+            labels.agreement(settled.annotations),
+            Table("accepted", columns, cells, "Changes that people accept"),
         )
+        sections = [labels.agreement_table(among, "changes"), table]
+        return Taken(shares, among, sections, notes=open_notes(settled), files=[file])

@@ -1,0 +1,391 @@
+"""Simulated users: kinds of them by how cooperative they are, fitted to an instruction (appendices D.1 and D.2), drawn up
+from conversations with people, and what simulated ones lack of real ones: length, turns, and what they talk about."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
+
+from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
+from truebench_hf.benchmarks.flexbench.derivation import ask_json, listed, read_form
+from truebench_hf.benchmarks.flexbench.procedure import Dimension
+from truebench_hf.data.row_formats import read_text
+from truebench_hf.data.rows import Record, Row, Text, user_error
+from truebench_hf.errors import UserError
+from truebench_hf.hashing import canonical, digest
+from truebench_hf.judging.signed_asking import ask_by_prompt
+from truebench_hf.metrics.intervals import MIN_CLUSTERS, drawn_ratios, percentiles
+from truebench_hf.models.asking import Problem, SchemaFallback
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import Sampling
+from truebench_hf.options import at_least_one, option, role
+from truebench_hf.prompts import Prompts, fence
+from truebench_hf.report.table import Column, Table
+from truebench_hf.study.items import Items
+from truebench_hf.study.options import FolderOptions, PromptOptions
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.study import Study
+from truebench_hf.types import Score
+
+PROMPTS = ("flex_analysis", "flex_adjust", "flex_user", "flex_end")
+NAMES = {1: "none", 2: "poor", 3: "general", 4: "good", 5: "full"}  # how cooperative
+FILE, GRADES = "profiles.json", "grades.jsonl"
+Listed = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(filter(str.strip, listed(value))))]
+Grade = tuple[int | None, str]
+
+
+class Profile(Row):
+    """One kind of user (figure 11). `score` is how cooperative, 1 to 5."""
+
+    cooperativeness: str
+    score: int
+    summary: Text
+    communication_style: Text
+    information_disclosure: Text
+    problem_solving: Text
+    goals: Listed = ()
+    catchphrases: Listed = ()
+    traits: Listed = ()
+
+
+class _OwnProfile(Profile, extra="forbid"):
+    """One of a file of the user's."""
+
+
+class Analysis(Row):
+    """What an instruction is about, as its users would see it (appendix D.2)."""
+
+    context: Text
+    topics: Listed = ()
+    concerns: Listed = ()
+    terms: Listed = ()
+    questions: Listed = ()
+    goals: Listed = ()
+
+
+def _one_or_two(phrases: tuple[str, ...]) -> tuple[str, ...]:
+    if not 1 <= len(phrases) <= 2:
+        raise ValueError(f"has {len(phrases)} catchphrases, not one or two")
+    return phrases
+
+
+class _Behaviour(Row):
+    """What an instruction may change of a profile."""
+
+    communication_style: Text
+    information_disclosure: Text
+    problem_solving: Text
+    catchphrases: Annotated[Listed, AfterValidator(_one_or_two)]
+
+
+def read_profiles(path: str | None = None) -> tuple[Profile, ...]:
+    """The five kinds of users of ours, or those of a JSON file in the same form. Raises UserError with the place."""
+    ours = files("truebench_hf.benchmarks.flexbench") / FILE
+    text = read_text(path, "--profiles ") if path else ours.read_text(encoding="utf-8")
+    try:
+        rows = TypeAdapter(tuple[_OwnProfile, ...]).validate_json(text)
+    except ValidationError as error:
+        raise user_error(error, Record(f"--profiles {path}", {})) from error
+    if not rows:
+        raise UserError(f"--profiles {path}: holds none")
+    return rows
+
+
+async def analyse(caller: Caller, prompts: Prompts, instruction: str, sampling: Sampling) -> Analysis | Problem:
+    """What an instruction is about, by its text alone: of the dimensions nothing is told."""
+    values = {"instruction": instruction, "tag": fence(instruction)}
+    example = '{"context": "' + "a talk on the telephone " * 4 + '", "topics": ["a", "b", "c"], "questions": ["d?"]}'
+    return await ask_json(
+        caller, prompts, "flex_analysis", values, lambda value: read_form(value, Analysis), sampling=sampling, example=example
+    )  # fmt: skip
+
+
+async def adjust(
+    caller: Caller, prompts: Prompts, profile: Profile, analysis: Analysis, sampling: Sampling
+) -> Profile | Problem:
+    """The profile with its behaviour in this setting and one or two catchphrases more; goals and traits stay."""
+    texts = [*profile.model_dump().values(), *analysis.model_dump().values()]
+    values = {"profile": profile, "analysis": analysis, "tag": fence(*map(str, texts))}
+    kept = profile.model_dump(include={*_Behaviour.model_fields}) | {"catchphrases": ["How long does it take?"]}
+    behaviour = await ask_json(
+        caller, prompts, "flex_adjust", values, lambda value: read_form(value, _Behaviour), sampling=sampling,
+        example=json.dumps(kept),
+    )  # fmt: skip
+    if isinstance(behaviour, Problem):
+        return behaviour
+    phrases = (*profile.catchphrases, *behaviour.catchphrases)
+    return profile.model_copy(update=behaviour.model_dump() | {"catchphrases": phrases})
+
+
+WORDS, CHARACTERS = 8, 16  # the shortest run that is a leak; characters where no blanks are written
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_ITEM = re.compile(r"\[[^\[\]]*\]|[\"\u201c\u201e\u00ab\u300c][^\"\u201d\u00bb\u300d]*[\"\u201d\u00bb\u300d]")
+_INNER_NAME = re.compile(r"(?<=[\w,;)] )(?:[A-Z\u00c0-\u00de][\w-]+)(?: [A-Z\u00c0-\u00de][\w-]+)*")
+
+
+def leaks(prompt: str, dimensions: Iterable[Dimension]) -> list[tuple[str, str]]:
+    """(dimension, the run of words) of dimensions that a prompt shares such a run with, outside names and scripts.
+
+    A question shorter than the run leaks when it stands there whole.
+    """
+    held = f" {_plain(prompt)} "
+    leaked = []
+    for dimension in dimensions:
+        texts = (dimension.question, dimension.condition)
+        if dimension.script:
+            texts = texts[0].replace(dimension.script, "\0"), texts[1].replace(dimension.script, "\0")
+        if run := _shared(texts[0], held) or _shared(texts[1], held):
+            leaked.append((dimension.id, run))
+    return leaked
+
+
+def _shared(text: str, held: str) -> str:
+    """The first run of a text that a prompt holds, in plain words; "" where there is none."""
+    for part in re.split(r"\0+", _INNER_NAME.sub("\0", _ITEM.sub("\0", text))):
+        plain = _plain(part)
+        unspaced = _UNSPACED.search(plain) is not None
+        units: Sequence[str] = plain.replace(" ", "") if unspaced else plain.split()
+        least = CHARACTERS if unspaced else WORDS
+        if len(units) < least and (len(units) < least // 2 or part != text):
+            continue
+        for start in range(max(1, len(units) - least + 1)):
+            run = units[start : start + least]
+            if (run in held.replace(" ", "")) if isinstance(run, str) else (f" {' '.join(run)} " in held):
+                return run if isinstance(run, str) else " ".join(run)
+    return ""
+
+
+def _plain(text: str) -> str:
+    """Words in lower case with one blank between; signs aside."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(re.sub(r"[^\w\s]", " ", folded).split())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileOptions(FolderOptions, PromptOptions):
+    """Which conversations kinds of users are drawn from, and by whom."""
+
+    dialogues: str = option(help="Conversations with people: rows with messages (user and assistant).", panel="Data")
+    model: str = role(help="Model that grades the users and draws up the profiles.")
+    most: int = option(12, binds=True, help="Conversations of one grade that a profile is drawn up from, at most.")
+    max_tokens: int = option(2048, binds=True, help="Token limit of one answer.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one(self, "most", "max_tokens")
+
+
+class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]):
+    """All conversations are one item: a profile is made of many of them."""
+
+    kind, unit, prompts, boards = "flexprofiles", "conversations", ("flex_grade", "flex_profile"), False
+    files = (FILE, GRADES)
+
+    def items(self) -> Items[list[Talk]]:
+        self.talks = [talk for talk in read_talks(Path(self.options.dialogues)) if talk.messages]
+        self.known = {"dialogues_sha256": digest(canonical([asdict(talk) for talk in self.talks]))}
+        return Items([self.talks], lambda talks: "all", lambda talks: [asdict(talk) for talk in talks], drawn=False)
+
+    def bars(self) -> dict[str, int]:
+        return {"conversations": len(self.talks)}
+
+    async def work(self, talks: list[Talk]) -> list[Grade]:
+        grades = await asyncio.gather(*map(self._graded, talks))
+        held = {grade: [t for t, (g, _) in zip(talks, grades, strict=True) if g == grade] for grade in NAMES}
+        known = {grade: some for grade, some in held.items() if some}
+        answers = await asyncio.gather(*(self._profile(grade, some) for grade, some in known.items()))
+        self.profiles = [profile for profile in answers if isinstance(profile, Profile)]
+        self.failed = [
+            f"no profile of the users graded {grade}: {profile.text}"
+            for grade, profile in zip(known, answers, strict=True)
+            if isinstance(profile, Problem)
+        ]
+        return list(grades)
+
+    async def _graded(self, talk: Talk) -> Grade:
+        """How cooperative the user is, 1 to 5; None with the reason where nobody can tell."""
+        texts, tag = shown_talks([talk])
+        answer = await ask_by_prompt(
+            SchemaFallback(self.caller("model"), "off"), self.options.prompts, "flex_grade",
+            {"conversation": texts[0], "tag": tag}, {"cooperativeness": {str(grade): grade for grade in NAMES}},
+            sampling=Sampling(max_tokens=self.options.max_tokens), reason="The user answers what is asked, and no more.",
+        )  # fmt: skip
+        self.step("conversations")
+        return answer.labels.get("cooperativeness"), answer.problem or answer.reason
+
+    async def _profile(self, grade: int, talks: Sequence[Talk]) -> Profile | Problem:
+        conversations, tag = shown_talks(talks[: self.options.most])
+        values = {"conversations": conversations, "level": grade, "tag": tag}
+        example = dict.fromkeys(list(Profile.model_fields)[2:], "How such a user is, in a sentence or two.")
+        kind = {"cooperativeness": NAMES[grade], "score": grade}
+        return await ask_json(
+            self.caller("model"), self.options.prompts, "flex_profile", values,
+            lambda value: read_form(value | kind, Profile),
+            sampling=Sampling(max_tokens=self.options.max_tokens), example=json.dumps(example),
+        )  # fmt: skip
+
+    def score(self, done: Sequence[list[Grade]]) -> Outcome[list[Profile]]:
+        grades = done[0]
+        ungraded = sum(grade is None for grade, _ in grades)
+        if not self.profiles:
+            raise UserError(
+                f"no profile came of {len(grades)} conversations, {ungraded} of them not graded; take another --model"
+            )
+        rows = [
+            {"id": talk.id, "cooperativeness": grade, "reason": reason}
+            for talk, (grade, reason) in zip(self.talks, grades, strict=True)
+        ]
+        columns = (
+            Column("user", "user"), Column("grade", "grade", "count"),
+            Column("conversations", "conversations", "count"), Column("summary", "summary", "prose"),
+        )  # fmt: skip
+        table = [
+            {"user": profile.cooperativeness, "grade": profile.score, "summary": profile.summary,
+             "conversations": sum(grade == profile.score for grade, _ in grades)}
+            for profile in self.profiles
+        ]  # fmt: skip
+        notes = [f"conversations not graded: {ungraded}"] if ungraded else []
+        return Outcome(
+            self.profiles, title="FlexBench: kinds of users", tables=[Table("users", columns, table, "Kinds of users")],
+            items={FILE: [profile.model_dump() for profile in self.profiles], GRADES: rows}, notes=[*notes, *self.failed],
+            incomplete=ungraded + len(self.failed),
+        )  # fmt: skip
+
+
+def shown_talks(talks: Sequence[Talk]) -> tuple[list[str], str]:
+    """The conversations as prompts show them, and the tag of all."""
+    tag = fence(*(message.content for talk in talks for message in talk.messages))
+    return ["\n\n".join(f"[{m.role}_{tag}]\n{m.content}" for m in talk.messages) for talk in talks], tag
+
+
+MEASURES = {
+    "turns": ("turns a conversation", "How often users write in a conversation."),
+    "words": ("words a turn", "Words of a user's message; in Chinese and Japanese every two characters are a word."),
+    "disclosure": (
+        "new words a turn", "Words of four letters and more, and numbers, that nobody has used before in the conversation."
+    ),
+    "questions": ("turns with a question %", "Messages of users that ask something."),
+}  # fmt: skip
+_QUESTION = re.compile(r"[?\uff1f\u061f]")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_TOPICS = 20  # words that are listed at most
+_LEAST = 3  # real conversations that a word stands in before it counts as a topic
+Ratio = tuple[list[float], list[float]]  # a top and a bottom per conversation
+
+
+@dataclass(frozen=True)
+class _User:
+    """The user's side of one conversation: how many turns, words, new words and turns with a question there are, and the
+    content words that the user brings up."""
+
+    sums: dict[str, float]
+    vocabulary: set[str]
+
+    @classmethod
+    def of(cls, talk: Talk) -> _User:
+        user, used = cls(dict.fromkeys(MEASURES, 0.0), set()), set[str]()
+        for message in talk.messages:
+            words = []
+            for word in re.findall(r"\w+", message.content.casefold()):
+                words += [word[i : i + 2] for i in range(0, len(word), 2)] if _CJK.search(word) else [word]
+            if message.role == "user":
+                content = {word for word in words if len(word) > 3 or _CJK.search(word) or word.isdigit()}
+                user.sums["turns"] += 1
+                user.sums["words"] += len(words)
+                user.sums["disclosure"] += len(content - used)
+                user.sums["questions"] += 100.0 * bool(_QUESTION.search(message.content))
+                user.vocabulary.update(content)
+            used |= set(words)
+        return user
+
+
+def measures(talks: Sequence[Talk]) -> dict[str, Score]:
+    """Return the means over users' turns (of `turns` over conversations), with intervals by conversations."""
+    ratios = _ratios(list(map(_User.of, talks)))
+    return {name: _score(ratio, None) for name, ratio in ratios.items()}
+
+
+def users_table(talks: Sequence[Talk]) -> Table:
+    """Return what the users of some conversations are like."""
+    columns = [Column("users", "")]
+    columns += [Column(name, title, "score", about, unit="", digits=1) for name, (title, about) in MEASURES.items()]
+    return Table("users", columns, [{"users": "all users", **measures(talks)}], "What the users are like")
+
+
+def gap_tables(simulated: Sequence[Talk], real: Sequence[Talk]) -> list[Table]:
+    """Return what simulated users lack of real ones: a measure a row, and the words that real users alone bring up."""
+    first, second = (list(map(_User.of, talks)) for talks in (simulated, real))
+    mine, theirs = _ratios(first), _ratios(second)
+    known = set().union(*(user.vocabulary for user in first))
+    covered: Ratio = (
+        [100.0 * len(user.vocabulary & known) for user in second], [float(len(user.vocabulary)) for user in second],
+    )  # fmt: skip
+    rows: list[dict[str, Any]] = [
+        {"measure": title, "about": about, "simulated": _score(mine[name], None), "real": _score(theirs[name], None),
+         "lacking": _score(theirs[name], mine[name])}
+        for name, (title, about) in MEASURES.items()
+    ]  # fmt: skip
+    topics = "Of the content words of a real user, those that any simulated user brings up, too."
+    rows.append({"measure": "topics covered %", "about": topics, "simulated": _score(covered, None)})
+    columns = (
+        Column("measure", ""), _column("simulated", f"simulated ({len(first)})"), _column("real", f"real ({len(second)})"),
+        _column("lacking", "real less simulated", "Where the interval holds 0 the two may be alike."),
+    )  # fmt: skip
+    note = f"Intervals by a bootstrap over conversations, from {MIN_CLUSTERS} on."
+    return [
+        Table("simulation", columns, rows, "What the simulation lacks of real conversations", note),
+        *_topics(first, second),
+    ]
+
+
+def _topics(simulated: Sequence[_User], real: Sequence[_User]) -> list[Table]:
+    """The words that real users bring up more often than simulated ones, those with the greatest difference first."""
+    often = Counter(word for user in real for word in user.vocabulary)
+    rows: list[dict[str, Any]] = []
+    for word, count in often.items():
+        mine, theirs = ([float(word in user.vocabulary) for user in users] for users in (simulated, real))
+        gap = _score((theirs, [1.0] * len(theirs)), (mine, [1.0] * len(mine))) if count >= _LEAST else None
+        if gap and gap.value and gap.value > 0 and (gap.ci95 is None or gap.ci95[0] > 0):
+            rows.append({"word": word, "real": count / len(real), "simulated": sum(mine) / len(mine), "gap": gap})
+    rows.sort(key=lambda row: -(row["gap"].value or 0.0))
+    columns = (
+        Column("word", "word"), Column("real", "in real conversations %", "number", digits=0),
+        Column("simulated", "in simulated ones %", "number", digits=0),
+        Column("gap", "difference", "score", "By how much more often real users bring it up.", "points", digits=1,
+               parts=("value", "interval")),
+    )  # fmt: skip
+    title = "Words that real users bring up and simulated ones hardly do"
+    return [Table("topics", columns, rows[:_TOPICS], title)] if rows else []
+
+
+def _column(name: str, title: str, about: str = "") -> Column:
+    return Column(name, title, "score", about, unit="", digits=1, parts=("value", "interval"))
+
+
+def _ratios(users: Sequence[_User]) -> dict[str, Ratio]:
+    turns = [user.sums["turns"] for user in users]
+    tops = {name: [user.sums[name] for user in users] for name in MEASURES}
+    return {name: (top, [1.0] * len(users) if name == "turns" else turns) for name, top in tops.items()}
+
+
+def _score(ratio: Ratio, less: Ratio | None) -> Score:
+    """The ratio, or by how much it is greater than another one over other conversations, with its interval."""
+    ratios = [ratio, *([less] if less else [])]
+    if not all(sum(bottom) for _, bottom in ratios):
+        return Score(None, 0)
+    first, *second = (sum(top) / sum(bottom) for top, bottom in ratios)
+    n = len(ratio[0])
+    if any(sum(map(bool, bottom)) < MIN_CLUSTERS for _, bottom in ratios):
+        return Score(first - sum(second), n)
+    drawn, *others = (drawn_ratios([each], seed)[0] for seed, each in enumerate(ratios))
+    return Score(first - sum(second), n, 0, percentiles(drawn - others[0] if others else drawn))

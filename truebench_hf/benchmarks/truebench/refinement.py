@@ -1,0 +1,396 @@
+"""`truebench study refine-criteria`: criteria are refined until judge and people agree, and a validator finds no defect.
+
+Abstract: responses of several models are judged by the criteria, people say of each whether it passes, and where the two
+differ people change criteria or prompts; what changed is judged anew and validated, round by round (paper 000, section
+3.4, appendix F). All between two rounds is a work list that people fill in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from truebench_hf.benchmarks.truebench import rating, worklist
+from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
+from truebench_hf.benchmarks.truebench.options import InstanceOptions, JudgeOptions
+from truebench_hf.benchmarks.truebench.study import JudgingStudy, answer
+from truebench_hf.benchmarks.truebench.validator import Validation, validate_instance
+from truebench_hf.benchmarks.truebench.worklist import CriterionVersion, State, WorkRow
+from truebench_hf.data import instances, jsonl
+from truebench_hf.data.judged import Judged
+from truebench_hf.data.records import JUDGMENTS, judgment_lines
+from truebench_hf.data.rows import Record
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.agreement import agreement
+from truebench_hf.metrics.kappa import verbal_band
+from truebench_hf.models.asking import SchemaFallback
+from truebench_hf.options import role
+from truebench_hf.report import labels
+from truebench_hf.report.labels import Annotations
+from truebench_hf.report.sheets import Question
+from truebench_hf.report.table import Column, Table
+from truebench_hf.results.folder import Results
+from truebench_hf.study.items import Items
+from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
+from truebench_hf.study.notes import cut_off, weak_judges
+from truebench_hf.study.outcome import Outcome
+from truebench_hf.text.whole_files import write_whole
+from truebench_hf.types import Instance
+
+KIND, HISTORY, DATA, ROUND, NUMBERS = "criteria-refinement", "criteria_history.jsonl", "data.jsonl", "round", "numbers"
+_AGAIN = "Repeat `truebench study refine-criteria` with the same options"
+_OTHER_PROMPT = "its prompt was revised, and this response answers the earlier one"
+_PRINTED = 20  # rows of the work list that terminal and page list; its file has all
+_BEFORE, _SAME = "before", "before, on what the last round has"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
+    """Which responses are judged by which criteria, and how the criteria are to change."""
+
+    validator: str = role(help="Who validates what was changed: a model spec.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.nobody:
+            raise UserError("--judge none: criteria are refined until judge and people agree; name a judge")
+
+
+@dataclass(frozen=True, slots=True)
+class RefinementRound:
+    """An instance after some round: its responses judged, and, where it was changed, what the validator says."""
+
+    state: State
+    judged: tuple[Judged, ...]
+    validation: Validation | None
+
+
+Rounds = tuple[RefinementRound, ...]  # an instance before any round, and after each
+Labels = Mapping[str, bool | None]  # by response id: whether people pass it
+
+
+class RefineCriteria(JudgingStudy[RefineCriteriaOptions, ModelResponses, Rounds, dict[str, Table]]):
+    """Every instance as it stood before any round and after each; `value` are the tables by name."""
+
+    kind, unit = KIND, "instances"
+    files = (HISTORY, DATA, JUDGMENTS, worklist.FILE)
+    editable = {DATA: ""}  # noqa: RUF012
+    prompts = ("validate_criteria",)
+    unforeseen = "How many rounds people need is not known: this is what the next one takes."
+
+    def items(self) -> Items[ModelResponses]:
+        """The instances; of one that is sampled all responses are."""
+        return answered(self.options, self.options.chosen())[0]
+
+    def check(self) -> None:
+        """Everything that people filled in is read before anything is paid for."""
+        super().check()
+        folder = Path(self.options.out)
+        self.people = {row["id"]: row["label"] for row in labels.read_rows(folder / labels.FILE, rating.OPTIONS)}
+        self.versions = [version for version in read_history(folder / HISTORY) if version.round]
+        self.round = max((version.round for version in self.versions), default=0)
+        self.states = {item.instance.id: [State.first(item.instance)] for item in self.chosen}
+        for version in self.versions:
+            if version.instance not in self.states:
+                raise UserError(
+                    f"{folder / HISTORY}: holds instance {version.instance} too, which would be dropped; take the data and "
+                    "--limit as before"
+                )
+        for name, states in self.states.items():
+            for number in range(1, self.round + 1):
+                own = [v for v in self.versions if (v.instance, v.round) == (name, number)]
+                try:
+                    states.append(states[-1].revised(own))
+                except (KeyError, IndexError) as error:
+                    raise UserError(
+                        f"{folder / HISTORY}: the versions of instance {name} do not follow from each other; put the file "
+                        "back as it was written"
+                    ) from error
+
+    def setup(self) -> None:
+        super().setup()
+        self.schemas = SchemaFallback(self.caller("validator"), self.options.structured)
+
+    async def work(self, item: ModelResponses) -> Rounds:
+        """The instance in all its states, of which only those that differ from what there was ask for something."""
+        rounds: dict[Instance, RefinementRound] = {}
+        for state in self.states[item.instance.id]:
+            instance = state.instance
+            if instance in rounds:
+                continue
+            numbers = range(1, len(self.options.model) + 1)
+            new = await asyncio.gather(*(answer(self, instance, number) for number in numbers))
+            same = [turn.prompt for turn in item.instance.turns] == [turn.prompt for turn in instance.turns]
+            old = [r if same else replace(r, messages=(), reasoning=(), error=_OTHER_PROMPT) for r in item.responses]
+            judging = asyncio.gather(*(self.judged(instance, response) for response in (*old, *new)))
+            validation = None
+            if instance != item.instance:
+                validating = validate_instance(self.schemas, instance, self.options.prompts)
+                _, validation = await asyncio.gather(judging, validating)
+            rounds[instance] = RefinementRound(state, tuple(await judging), validation)
+        return tuple(replace(rounds[state.instance], state=state) for state in self.states[item.instance.id])
+
+    def score(self, done: Sequence[Rounds]) -> Outcome[dict[str, Table]]:
+        options = self.options
+        known = {response_name(judged) for rounds in done for round in rounds for judged in round.judged}
+        passed = {
+            key: None if label is None else label == rating.OPTIONS[0]
+            for key, label in self.people.items()
+            if key in known
+        }
+        listed = open_rows(done, passed, self.versions) if self.people else []
+        tables = refinement_tables(done, passed, self.versions, listed)
+        last = [judged for rounds in done for judged in rounds[-1].judged]
+        unjudged = [j for j in last if j.passed is None and j.response.error != _OTHER_PROMPT]
+        order = {rounds[0].state.instance.id: place for place, rounds in enumerate(done)}
+        versions = [version for rounds in done for version in rounds[0].state.originals()] + self.versions
+        versions.sort(key=lambda version: (order[version.instance], version.turn, version.criterion or 0))
+        return Outcome(
+            {table.name: table for table in tables if table.name}, title="TRUEBench: criteria refined", tables=tables,
+            items={
+                HISTORY: [history_line(version) for version in versions],
+                DATA: [
+                    instances.as_row(rounds[-1].state.instance) | {NUMBERS: rounds[-1].state.numbers} for rounds in done
+                ],
+                JUDGMENTS: judgment_lines(last, options.judge_name),
+                worklist.FILE: [row.model_dump() for row in listed],
+            },
+            lead=f"judged by {options.judge_name}, validated by {options.validator}",
+            notes=[
+                *cut_off(sum(bool(judged.response.truncated) for judged in last)),
+                *(f"Responses not judged: {len(unjudged)} of {len(last)} (the first: {j.name}, {j.response.model}: {j.undecided})."
+                  for j in unjudged[:1]),
+                *weak_judges([*options.judge, options.validator]), *self._notes(last, passed, listed),
+            ],
+            facts={"Judge": options.judge_name, "Validator": options.validator}, known={ROUND: self.round},
+            incomplete=len(unjudged) + sum(row.what == worklist.UNREAD for row in listed),
+        )  # fmt: skip
+
+    def _notes(self, last: Sequence[Judged], passed: Labels, listed: Sequence[WorkRow]) -> list[str]:
+        """Say what people are to do next."""
+        out, names = self.options.out, list(filter(None, map(response_name, last)))
+        if not self.people:
+            return [
+                f"Nobody has judged these responses yet: `truebench label out {out}` asks people, who see no criteria; once "
+                f"`truebench label in {out}` has read what they say, this command makes the work list."
+            ]
+        notes = []
+        if strange := [key for key in self.people if key not in passed]:
+            notes.append(f"Labels of other responses, left out: {len(strange)} (the first: {strange[0]}).")
+        if blank := sum(passed.get(name) is None for name in names):
+            notes.append(
+                f"Responses without a label (annotators are tied, gave no answer, or were not asked), left out: {blank}. "
+                f"`truebench label out {out} --unlabelled` asks about them."
+            )
+        if not any(label is not None for label in passed.values()):
+            return [*notes, "No response is labelled yet: there is nothing to hold the judge against."]
+        if not listed:
+            return [*notes, f"Nothing is open. The data as it stands: truebench run --data {out}/{DATA}."]
+        return [
+            *notes,
+            f"Open rows of the work list: {len(listed)}. `truebench label out {out}` (or `label open`) asks what is to be "
+            f"done, and once `truebench label in {out}` has read the answers this command goes on.",
+        ]
+
+
+def read_history(file: Path) -> list[CriterionVersion]:
+    """Return all versions in a history, by round; [] before the first run. Raises UserError on a line that is none."""
+    lines = jsonl.read(file) if file.is_file() else ()
+    return sorted(
+        (Record(where, row).read(CriterionVersion) for where, row in lines), key=lambda version: version.round
+    )
+
+
+def history_line(version: CriterionVersion) -> dict[str, Any]:
+    """Return the line of a version."""
+    return {"id": version.id, **version.model_dump()}
+
+
+def response_name(judged: Judged) -> str:
+    """The id of a response, by which people's labels know it; "" where it is not complete, and nobody was asked."""
+    complete = judged.response.error is None and len(judged.response.answers) == len(judged.instance.turns)
+    return rating.response_id(judged.instance, judged.response) if complete else ""
+
+
+def open_rows(done: Sequence[Rounds], people: Labels, versions: Sequence[CriterionVersion]) -> list[WorkRow]:
+    """The work list after the last round, without what somebody looked at and left as it is."""
+    kept = {version.row for version in versions if version.change == "kept"}
+    rows = {
+        row.id: row
+        for *_, last in done
+        for row in worklist.rows(
+            last.state, [(j, response_name(j), people.get(response_name(j))) for j in last.judged], last.validation
+        )
+    }
+    return [row for row in rows.values() if row.id not in kept]
+
+
+def refinement_tables(
+    done: Sequence[Rounds], people: Labels, versions: Sequence[CriterionVersion], listed: Sequence[WorkRow]
+) -> list[Table]:
+    """Kappa by round, what was changed and found in each, what is open."""
+    labelled = sum(people.get(response_name(judged)) is not None for rounds in done for judged in rounds[0].judged)
+    responses = sum(len(rounds[0].judged) for rounds in done)
+    clean = not listed and any(label is not None for label in people.values())
+    facts = {"instances": len(done), "responses": responses, "labelled": labelled, "clean": "yes" if clean else "no"}
+    set_columns = (
+        *(Column(name, name, "count") for name in ("instances", "responses", "labelled")), Column("clean", "nothing is open"),
+    )  # fmt: skip
+    columns = (
+        Column("instance", "instance"), Column("model", "model"), Column("what", "what"), Column("choices", "choices", "prose"),
+    )  # fmt: skip
+    work = [row.model_dump() | {"choices": " | ".join(row.choices)} for row in listed]
+    title, few = f"Open on the work list: {len(listed)}", len(listed) <= _PRINTED
+    tables = [
+        _agreement(done, people, visible=bool(labelled)), _changes(done, versions),
+        Table("open", columns, work, title, printed=few, on_page=few),
+        Table("set", set_columns, [facts], keys=0, printed=False),
+    ]  # fmt: skip
+    return [table for table in tables if table.rows]
+
+
+_KAPPA = (
+    Column("round", ""),
+    Column("kappa", "kappa", "score", "Cohen's kappa of judge and people, on responses that the judge decided.", "", 3,
+           ("value", "interval", "n", "unscored"), drawn=True),
+    Column("band", "in words", minor=2),
+    Column("fp", "people FAIL, judge passes", "count"),
+    Column("fn", "people PASS, judge fails", "count"),
+    Column("unlabelled", "without a label", "count", minor=1),
+)  # fmt: skip
+
+
+def _agreement(done: Sequence[Rounds], people: Labels, *, visible: bool) -> Table:
+    """The agreement of judge and people after each round, and before on what the last round has."""
+    import pandas as pd
+
+    words = {True: "yes", False: "no", None: None}
+    names = [f"after round {number}" if number else _BEFORE for number in range(len(done[0]) if done else 1)]
+    rows: list[tuple[str, str, str | None, str | None]] = []  # one a round and response; clusters are the instances
+    for rounds in done:
+        instance = rounds[0].state.instance.id
+        pairs = [[(words[people.get(response_name(j))], words[j.passed]) for j in round.judged] for round in rounds]
+        rows += [(name, instance, *pair) for name, of_round in zip(names, pairs, strict=True) for pair in of_round]
+        shared = zip(pairs[0], pairs[-1], strict=True)
+        rows += [(_SAME, instance, *first) for first, last in shared if None not in last]
+    frame = pd.DataFrame(rows, columns=["round", "cluster", "gold", "label"], dtype=object)
+    decided = frame.dropna(subset=["gold", "label"])["round"].value_counts()
+    if len(names) > 1 and decided.get(_SAME, 0) != decided.get(_BEFORE, 0):
+        names.append(_SAME)
+    frame = frame[frame["round"].isin(names)].assign(round=lambda kept: pd.Categorical(kept["round"], names))
+    table = agreement(frame, ["round"], measures=("kappa",)).to_dict("records")
+    table = [row | {"band": None if row["kappa"].value is None else verbal_band(row["kappa"].value)} for row in table]
+    note = "Judge and people on complete responses; intervals are by instance."
+    if len(names) > 1:
+        note += (
+            " The criteria were changed to agree with these very labels: kappa on other responses will be lower, and wants "
+            "labels of its own."
+        )
+    return Table("rounds", _KAPPA, table, "Cohen's kappa of judge and people", note, printed=visible, on_page=visible)
+
+
+def _changes(done: Sequence[Rounds], versions: Sequence[CriterionVersion]) -> Table:
+    """What people changed in each round and why, and what the validator says of the instances that differ from the data."""
+    counts = Counter[tuple[int, str, str]]()
+    for number in range(1, len(done[0]) if done else 1):
+        own = [version for version in versions if version.round == number]
+        of_prompts = [version.criterion is None and version.change != "kept" for version in own]
+        counts.update((number, "changed", "prompt" if p else v.change) for p, v in zip(of_prompts, own, strict=True))
+        counts.update((number, "because", version.kind) for version in own)
+        validations = [validation for rounds in done if (validation := rounds[number].validation)]
+        for validation in validations:
+            counts[number, "validated", "instances"] += 1
+            if validation.label is None or not validation.findings:
+                counts[number, "validated", "undecided" if validation.label is None else "clean"] += 1
+        counts.update((number, "defect found", finding.kind) for v in validations for finding in v.findings)
+    rows = [{"round": number, "what": what, "which": which, "count": n} for (number, what, which), n in counts.items()]
+    columns = (
+        Column("round", "round", "count"), Column("what", "what"), Column("which", ""), Column("count", "number", "count"),
+    )  # fmt: skip
+    note = (
+        "Changes are of criteria, but for prompts; kept: looked at, and left as it is. Validated is every instance that "
+        "differs from the data, as it stands after the round; the defects are on the work list."
+    )
+    return Table("changes", columns, rows, "What people changed, and what the validator says of it", note, keys=3)
+
+
+class RefinementLabels(Labelling):
+    """Each response as it stands after the last round, pass or fail; once something is open, the work list."""
+
+    answers = rating.OPTIONS
+    heeds = ("unlabelled",)
+    keeps_others = True  # of an earlier prompt
+    written = True
+
+    def __init__(self, place: str) -> None:
+        super().__init__(place)
+        self.results = Results.open(place)
+        self.results.check_finished()
+        self.round = int(self.results.info[ROUND])
+        self.work = worklist.questions(worklist.read(self.results.path), self.round + 1)
+
+    def folder(self, options: LabelAskOptions | LabelInOptions) -> Path:
+        """A folder for each round below the sheets: a revised prompt has new responses, and work lists differ."""
+        sheets = self.results.path / SHEETS
+        if isinstance(options, LabelAskOptions) and self._asks_work(options):
+            return sheets / f"revisions_{self.round + 1}"
+        return sheets / f"round_{self.round}" if self.round else sheets
+
+    def _asks_work(self, options: LabelAskOptions) -> bool:
+        return bool(self.work) and not options.unlabelled
+
+    def unnamed_sheets(self, options: LabelInOptions) -> list[Path]:
+        """The sheets of all rounds; `take` knows those of earlier work lists."""
+        return sorted({file.parent for file in (self.results.path / SHEETS).rglob("*.csv")})
+
+    def questions(self, options: LabelAskOptions) -> list[Question]:
+        """The work list where something is open on it, else all responses; with `unlabelled` those without a label."""
+        if self._asks_work(options):
+            return self.work
+        before = labels.read_rows(self.results.path / labels.FILE, self.answers) if options.unlabelled else []
+        settled = {row["id"] for row in before if row["label"] is not None}
+        if not (left := [question for question in self._responses() if question.id not in settled]):
+            raise UserError(
+                f"{self.place}: every response has a label; leave out --unlabelled to ask about all of them"
+            )
+        return left
+
+    def draw(self, options: LabelAskOptions) -> Draw:
+        return Draw(self.work) if self._asks_work(options) else super().draw(options)
+
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+        """Write `labels.jsonl`, and the history with what was decided about the work list; the study reads both when it
+        is repeated. `value` are the rows of the labels.
+        """
+        notes, files = self._take_work(new)
+        responses = new.part(lambda name: not name.endswith(("-do", "-text")))
+        if not responses.labels and not decisions:
+            return Taken([], notes=notes or ["Nothing on the work list is answered yet."], files=files)
+        file = self.results.path / labels.FILE
+        settled = self.settle(responses, decisions, file, {question.id for question in self._responses()})
+        labels.write_rows(file, settled.rows)
+        notes = [*open_notes(settled), *(notes or [f"{_AGAIN}: its work list asks why people and judge differ."])]
+        among = labels.agreement(settled.annotations)
+        return Taken(
+            settled.rows, among, [labels.agreement_table(among, "responses")], notes=notes, files=[file, *files]
+        )
+
+    def _take_work(self, answers: Annotations) -> tuple[list[str], list[str | Path]]:
+        """Put what was decided into the history, in place of earlier answers to this work list; returns notes and files."""
+        if not any(label for question in self.work for label in answers.labels.get(question.id, {}).values()):
+            return [], []
+        rows = [Record(where, row) for where, row in jsonl.read(self.results.path / DATA)]
+        numbers = [record.value(NUMBERS, tuple[tuple[int, ...], ...]) for record in rows]
+        states = {i.id: State(i, own) for i, own in zip(instances.of_rows(rows), numbers, strict=True)}
+        file = self.results.path / HISTORY
+        before = [version for version in read_history(file) if version.round <= self.round]
+        new = worklist.revisions(self.work, answers, states, before, self.round + 1)
+        write_whole(file, (labels.line(history_line(version)) for version in (*before, *new)))
+        return [f"Round {self.round + 1}: changes taken in: {len(new)}. {_AGAIN}."], [file]
+
+    def _responses(self) -> list[Question]:
+        return rating.questions([(item.instance, item.response) for item in self.results.judged()])

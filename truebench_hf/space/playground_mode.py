@@ -1,0 +1,131 @@
+"""What the modes of the playground have in common: texts that a visitor types, an answer, results, and work by buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from truebench_hf.models.protocol import ChatModel
+from truebench_hf.space import steps, visitors
+from truebench_hf.space.board import words
+from truebench_hf.space.board.conversation import rich
+from truebench_hf.space.engine import Engine
+from truebench_hf.space.look import QUIET
+from truebench_hf.space.steps import Updates
+from truebench_hf.space.visitors import VisitorError, status
+
+# A page in a frame may be refused its storage.
+_KEEP = "(...texts) => { try { localStorage.setItem('%s', JSON.stringify(texts)); } catch {} }"
+_KEPT = "(...texts) => { try { return JSON.parse(localStorage.getItem('%s')) ?? texts; } catch { return texts; } }"
+
+
+class Mode:
+    """What both modes have: texts that a visitor types, an answer, results, and work that shows how far it is."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.answer: Any = None
+        self.results: tuple[Any, ...] = ()
+
+    def buttons(self, label: str, name: str, line: str = "") -> None:
+        """Lay out the button that a visitor is to press first, the one that stops, the line, and what is refused at once."""
+        import gradio as gr
+
+        with gr.Row():
+            self.go = gr.Button(label, variant="primary", elem_id=f"{name}-start", min_width=180)
+            self.stop = gr.Button("Stop", variant="stop", elem_id=f"{name}-stop", min_width=90, scale=0)
+        self.line = gr.HTML(status(line), elem_id=f"{name}-line", min_height=30)
+        self.refused = gr.HTML("", elem_id=f"{name}-refused")
+
+    def answer_box(self, what: str, name: str, lines: int, value: str = "") -> None:
+        """Lay out the field of the answer, which a visitor may fill as well; `what` is to be done with it."""
+        import gradio as gr
+
+        label = f"Answer (edit it, or paste one of your own, and {what})"
+        self.answer = gr.Textbox(value, label=label, lines=lines, max_lines=16, elem_id=name, buttons=["copy"])
+        with gr.Accordion("As Markdown", open=False):
+            self.rendered = gr.HTML(rich(value) or "", elem_id=f"{name}-rendered")
+
+    def longest(self, name: str) -> Any:
+        """Lay out and return a slider for the longest answer."""
+        import gradio as gr
+
+        most = visitors.TOKENS
+        return gr.Slider(16, most, value=min(256, most), step=16, label="Longest answer, in tokens", elem_id=name)
+
+    def wire(
+        self, app: Any, example: Any, fields: Sequence[Any], works: Mapping[Any, tuple[steps.Work, Sequence[Any]]],
+        examples: Mapping[str, tuple[str, ...]], judged: Any,
+    ) -> None:  # fmt: skip
+        """Make buttons start work on what they read, examples fill fields, and fields show and keep what is typed."""
+        import gradio as gr
+
+        outputs = [*fields, *self.results, judged]
+        events = [
+            steps.start(button, work, inputs, outputs, self.line, fields=[example, *fields])
+            for button, (work, inputs) in works.items()
+        ]
+        self.stop.click(None, cancels=events)
+        filled = [*fields, self.line, *self.results]
+        empty = ("", status(""), *("" for _ in self.results))  # the answer, the line, results
+        example.input(lambda name: (*examples.get(name or "", ("", "")), *empty), example, filled, **QUIET)
+        changes = [field.change for field in fields]
+        gr.on(
+            changes,
+            self.edited,
+            [*fields, judged],
+            [self.refused, self.rendered, *self.results],
+            trigger_mode="always_last",
+            **QUIET,
+        )
+        place = f"truebench-{self.answer.elem_id}"
+        gr.on(changes, None, list(fields), None, js=_KEEP % place, **QUIET)
+        app.load(None, list(fields), list(fields), js=_KEPT % place, **QUIET)
+
+    def edited(self, *values: Any) -> list[Any]:
+        """What is refused at once, the answer as HTML, and results on texts that have changed."""
+        import gradio as gr
+
+        *texts, _ = values
+        try:
+            results = self.at_once(*values)
+            refused = ""
+        except VisitorError as error:
+            results, refused = ["" for _ in self.results], status(str(error), "bad")
+        return [refused, rich(texts[-1] or "") or "", *(gr.skip() if part is None else part for part in results)]
+
+    def at_once(self, *values: Any) -> list[str | None]:
+        """The results there are without a model; None leaves what stands there. Raises VisitorError on too long a text."""
+        raise NotImplementedError
+
+    async def loaded(self, model: ChatModel) -> Updates:
+        """Wait until a model is loaded, where it is run in this process."""
+        if self.engine.loads(model):
+            yield {}, status("Loading the model, which is needed once …", "busy")
+            await self.engine.ready(model)
+        yield {}, status("Waiting for the model …", "busy")
+
+    async def written(self, prompt: str, tokens: float, document: str = "") -> Updates:
+        """The model's answer as it grows. What was there before goes, results on it included."""
+        yield {self.answer: "", **dict.fromkeys(self.results, "")}, status("Waiting for the model …", "busy")
+        async for update in self.loaded(self.engine.model):
+            yield update
+        last = None
+        async for last in self.engine.answer(prompt, int(tokens), document):
+            yield {self.answer: last.text}, status("Writing …" if last.text else "Thinking …", "busy")
+        if last is None or not last.text.strip():
+            raise VisitorError("The model gave an empty answer; please try another prompt, or more tokens.")
+        cut = ", cut off at the token limit" if last.truncated else ""
+        tokens_told = last.usage.total(last.usage.output_tokens)
+        yield {self.answer: last.text.strip()}, status(f"Answered in {tokens_told} tokens{cut}.")
+
+
+def examples(name: str, rows: Sequence[tuple[str, str, str, Any]]) -> Any:
+    """Lay out what a visitor may start from: of each its language, its kind, its text, and its id."""
+    import gradio as gr
+
+    choices = [
+        (f"{words.column(language)} · {kind} · {' '.join(text.split())[:60]}…", str(id_))
+        for language, kind, text, id_ in rows
+    ]
+    return gr.Dropdown(choices, value=None, label="Start from an example", elem_id=name)
