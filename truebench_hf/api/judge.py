@@ -113,29 +113,29 @@ class KeptJudgeOptions(CacheOptions):
     calibration: str | None = option(
         None, help="File of `truebench study calibrate`; a cascade hands on what lies within its band, else between 0.2 and 0.8."
     )  # fmt: skip
-    votes: int = option(1, help="How many votes make a verdict, by majority; several need a `temperature` above 0.")
+    votes: int = option(
+        1, least=1, help="How many votes make a verdict, by majority; several need a `temperature` above 0."
+    )
     rules: str = option(
         "decide", help="What programs can count (lengths, language, format): decide (they settle a criterion where no doubt is left, "
         "and it is not asked), evidence (the judge is told the figures) or off; True is decide, False off."
     )  # fmt: skip
     temperature: float = option(0.0, help="Sampling temperature of the judge.")
-    max_tokens: int = option(8192, help="Token limit of one answer of the judge.")
+    max_tokens: int = option(8192, least=1, help="Token limit of one answer of the judge.")
     cascade_judge: str | None = option(None, help="Model that gets the doubtful rest of a cascade.")
     cascade_arg: tuple[str, ...] = option((), help="Provider options of that model: a dict.")
     prompts: tuple[str, ...] = option((), help='Prompts replaced by name: {"checklist": "mine.jinja"}, or "plain".')
     base_url: str | None = option(None, help="URL of the OpenAI-compatible server of the judge.")
     judge_arg: tuple[str, ...] = option((), help="Provider options of the judge: a dict.")
-    concurrency: int = option(16, help="Requests at a time.")
+    concurrency: int = option(16, least=1, help="Requests at a time.")
     offline: bool = option(False, help="Ask nobody: rules and the cache decide alone, and the rest is left open.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (self.threshold is None or 0 < self.threshold < 1):
             raise UserError(f"threshold={self.threshold}: lies between 0 and 1")
-        if self.votes < 1 or self.max_tokens < 1 or not 0 <= self.temperature < inf:
-            raise UserError("votes and max_tokens are at least 1, temperature at least 0")
-        if self.concurrency < 1:
-            raise UserError("concurrency is at least 1")
+        if not 0 <= self.temperature < inf:
+            raise UserError(f"temperature={self.temperature}: is at least 0")
 
     def settings(self, spec: str, texts: Prompts) -> JudgeSettings:
         """How the judge of this spec judges, with these prompts."""
