@@ -25,8 +25,9 @@ from truebench_hf.data.row_files import LeftOut, Rows, Sieve, Splits, together
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest
-from truebench_hf.loaders.card import CardTable, citations, passage
+from truebench_hf.loaders.card import citations, passage
 from truebench_hf.loaders.rows import Stored, contents, mended, place, sha256
+from truebench_hf.report.table import Table
 from truebench_hf.version import __version__
 
 T = TypeVar("T")
@@ -62,7 +63,7 @@ class About:
 
     version: str
     notes: tuple[str, ...] = ()
-    tables: tuple[CardTable, ...] = ()
+    tables: tuple[Table, ...] = ()
 
 
 _FLAGS = {"source": "--source", "split": "--split", "columns": "--column", "strict": "--strict"}
