@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -100,17 +99,6 @@ def contents(source: str | None) -> str:
         return str(time.time_ns())
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     return "\n".join(f"{file} {sha256(file)}" for file in files)
-
-
-def place(source: Any) -> Any:
-    """A source, or what `data_files` names (one, several or by split), as texts, the home folder written out: `datasets`
-    takes nothing else."""
-    if isinstance(source, Mapping):
-        return {name: place(inner) for name, inner in source.items()}
-    if isinstance(source, list | tuple):
-        return list(map(place, source))
-    text = os.fspath(source)
-    return str(Path(text).expanduser()) if text.startswith("~") else text
 
 
 def sha256(path: Path) -> str:

@@ -131,7 +131,7 @@ class TrueBench(SourceBuilder):
             yield cells | {"index": int(cells["index"])} if self.numbers else cells
 
     def _source(self) -> str:
-        source = self.config.source or self.config.data_dir or LATEST
+        source = self.config.source or LATEST
         pinned = next((name for name, release in RELEASES.items() if source in (name, release.url)), None)
         return str(download(pinned)) if pinned else source
 
