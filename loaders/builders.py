@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +24,7 @@ from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest
 from truebench_hf.loaders.card import citations, passage
-from truebench_hf.loaders.rows import Stored, contents, mended, sha256
+from truebench_hf.loaders.rows import Stored, contents, mended, place, sha256
 from truebench_hf.report.table import Table
 from truebench_hf.version import __version__
 
@@ -117,8 +116,7 @@ class Builder(datasets.GeneratorBasedBuilder):
                 what = "is built in and takes no" if not self.TAKES else f"takes {', '.join(self.TAKES)}, and no"
                 raise UserError(f"{name} {what} {flag}")
         if source := options.get("source"):
-            text = os.fspath(source)  # an address is no path
-            options["source"] = str(Path(text).expanduser()) if text.startswith("~") else text
+            options["source"] = place(source)
         if config_name is not None:
             known = {slug(config.name): config.name for config in self.BUILDER_CONFIGS}
             config = self.OTHER.get(slug(config_name), slug(config_name))

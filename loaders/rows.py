@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -99,6 +100,12 @@ def contents(source: str | None) -> str:
         return str(time.time_ns())
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     return "\n".join(f"{file} {sha256(file)}" for file in files)
+
+
+def place(source: str | os.PathLike[str]) -> str:
+    """A source as text, the home folder written out; an address is no path."""
+    text = os.fspath(source)
+    return str(Path(text).expanduser()) if text.startswith("~") else text
 
 
 def sha256(path: Path) -> str:
