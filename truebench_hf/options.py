@@ -115,7 +115,7 @@ class Options:
                 object.__setattr__(self, field.name, (value,))
             if (least := field.metadata.get("least")) is not None:
                 at_least(least, self, field.name)
-            values, choices = getattr(self, field.name), field.metadata.get("choices")
+            values, choices = getattr(self, field.name), field.metadata.get("choices", ())
             for value in (values if isinstance(values, tuple) else (values,)) if choices else ():
                 if value is not None and value not in choices:
                     raise unknown(field.name.replace("_", " "), value, choices)

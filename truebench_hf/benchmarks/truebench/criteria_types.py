@@ -21,7 +21,6 @@ from truebench_hf.benchmarks.truebench.study import Answered, answer
 from truebench_hf.data import jsonl
 from truebench_hf.data.records import RESPONSES, Reader, response_lines
 from truebench_hf.engine.folder import RunFolder
-from truebench_hf.errors import unknown
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.metrics.agreement import agreement, by_group
 from truebench_hf.metrics.binary import mean_of
@@ -61,14 +60,8 @@ class CompareCriteriaOptions(InstanceOptions, JudgingOptions, SeveralOptions):
     judge: str = role(help="Judge by all types of criteria: a spec.", binds=Binds(late=True))
     type: tuple[str, ...] = option(
         (), panel="Judging", help=f"{', '.join(METHODS)}: a type of criteria; may be repeated; all four if not given.",
-        binds=Binds("types", lambda options: list(options.types), grows=True),
+        binds=Binds("types", lambda options: list(options.types), grows=True), choices=tuple(METHODS),
     )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in self.type:
-            if name not in METHODS:
-                raise unknown("type of criteria", name, tuple(METHODS))
 
     @property
     def types(self) -> tuple[str, ...]:

@@ -196,7 +196,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
             return settings
         if self.calibration:
             fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
-            band = fitted.band_for(self.cascade_judge or self.judge[0]) if level == "cascade" else settings.band
+            band = fitted.band if level == "cascade" else settings.band
             settings = replace(settings, threshold=fitted.threshold, band=band, calibrator=fitted.calibrator)
         return settings if self.threshold is None else replace(settings, threshold=self.threshold)
 

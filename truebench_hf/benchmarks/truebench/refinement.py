@@ -312,7 +312,6 @@ class RefinementLabels(Labelling):
     answers = rating.OPTIONS
     heeds = ("unlabelled",)
     keeps_others = True  # of an earlier prompt
-    written = True
 
     def __init__(self, place: str) -> None:
         super().__init__(place)
@@ -355,7 +354,7 @@ class RefinementLabels(Labelling):
         is repeated. `value` are the rows of the labels.
         """
         notes, files = self._take_work(new)
-        responses = new.part(lambda name: not name.endswith(("-do", "-text")))
+        responses = new.part(lambda name: "-" not in name)  # which stands in the ids of work lists, before the round
         if not responses.labels and not decisions:
             return Taken([], notes=notes or ["Nothing on the work list is answered yet."], files=files)
         file = self.results.path / labels.FILE

@@ -37,8 +37,7 @@ from truebench_hf.data.records import JUDGMENTS, RESPONSES, response_lines
 from truebench_hf.data.row_files import unusable
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
-from truebench_hf.judging.panel import CaseJudge, NoJudge, Panel
+from truebench_hf.judging.judge import CaseJudge, CriteriaJudge, JudgeSettings, NoJudge, Panel
 from truebench_hf.judging.rules.extraction import PROMPT, ReadBefore, RuleReader
 from truebench_hf.models.asking import converse
 from truebench_hf.models.caller import metered
