@@ -44,7 +44,9 @@ class LabelAskOptions(Options):
 
     folder: str = option(help=_PLACE, argument=True)
     n: int | None = option(
-        None, help="How much is asked; all of it, or for runs 200 and arbitrations 160. More of a run later holds it."
+        None,
+        least=1,
+        help="How much is asked; all of it, or for runs 200 and arbitrations 160. More of a run later holds it.",
     )
     ask: str | None = option(
         None, help="Runs: instance (all criteria of one, until the first no) or criterion. Rows of instructions: "
@@ -202,8 +204,6 @@ def label_out(labelling: Labelling, options: LabelOutOptions) -> tuple[list[Path
 def drawn(labelling: Labelling, options: LabelAskOptions) -> Draw:
     """Draw what is asked now. Raises UserError on options that mean nothing for such a folder or file."""
     _check(options, labelling, {"ask", "unlabelled", "model", "author"})
-    if options.n is not None and options.n < 1:
-        raise UserError(f"--n {options.n}: must be at least 1")
     return labelling.draw(options)
 
 
