@@ -178,11 +178,6 @@ def joined(before: Iterable[Mapping[str, Any]], new: Annotations, options: tuple
     return Annotations(labels, dict.fromkeys(labels, options), notes | dict(new.notes))
 
 
-def decided(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what an adjudicator settled before, by question."""
-    return {row["id"]: row["label"] for row in rows if row["how"] == "decided"}
-
-
 def read_rows(path: Path, answers: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the rows of a file of labels; none where there is no file. Raises UserError naming the line that is none.
 
