@@ -120,7 +120,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
     def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Table]]:
         options = self.options
         work = [
-            finding_row(State.first(row.instance), finding, only_accept=True)
+            finding_row(State.of(row.instance), finding, only_accept=True)
             for row in done
             for finding in row.validation.findings
         ]
