@@ -237,7 +237,6 @@ RUN_JSON_OF_OTHERS = {  # the engine opens the folder it works in; a study asks 
     "benchmarks/flexbench/score.py",
 }  # fmt: skip
 OWN_FOLDER = {"study/study.py", "study/binding.py", "engine/folder.py", "engine/info.py"}
-AGREEMENT_BY_HAND = {"benchmarks/facts/classify.py"}
 SHARES = {"rate", "pass_rate", "clustered_rate", "clustered_share", "mean", "fmean"}
 
 
@@ -271,7 +270,7 @@ def _compares_within_a_share(node: ast.AST) -> bool:
         (lambda p: _calls(p, "read_info"), {"results/folder.py"} | OWN_FOLDER, RUN_JSON_OF_OTHERS),
         (lambda p: _calls(p, "sheets.write"), {"study/labelling.py"}, set()),
         (lambda p: any(map(_formats_percent, nodes(p))), {"report/sections.py"}, set()),
-        (lambda p: any(map(_compares_within_a_share, nodes(p))), set(), AGREEMENT_BY_HAND),
+        (lambda p: any(map(_compares_within_a_share, nodes(p))), set(), set()),
     ],
     ids=["run.json", "sheets", "percent", "agreement"],
 )

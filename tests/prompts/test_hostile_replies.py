@@ -119,7 +119,7 @@ SHOWN: dict[str, Asking] = {
     "critique": lambda asked, reply: criticise(asked, case(reply), PROMPTS, Sampling()),
     "refine": lambda asked, reply: rewrite(asked, case(reply), PROMPTS, Sampling(), critique=f"It says: {reply}"),
     "contrast": contrasted,
-    "tri_valued": lambda asked, reply: establish(SchemaFallback(asked), talk(reply), _ONE, PROMPTS, knowledge="140."),
+    "tri_valued": lambda asked, reply: establish(SchemaFallback(asked), talk(reply), _ONE, PROMPTS),
     "tri_valued_state": lambda asked, reply: decide(SchemaFallback(asked), talk(reply), [_ONE], PROMPTS),
     **{one.prompts[-1]: grounded(name) for name, one in TEMPLATES.items() if len(one.prompts) == 1},
     "grounding_double_check": double_checked,

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
-from truebench_hf.judging.panel import CaseJudge
+from truebench_hf.judging.judge import CaseJudge
 from truebench_hf.judging.rules.deciding import ParsedRules, rules_of
 from truebench_hf.judging.rules.matching import PARTS, bounded, load_table, words_of
 from truebench_hf.judging.signed import ListOf
