@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tests.support.runs import row, script, write_jsonl
+from tests.support.stages import run
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.calibration import CalibrateOptions, Fit, calibrate
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
-from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.choosing import frontier
 from truebench_hf.results.folder import Results

@@ -20,8 +20,9 @@ from truebench_hf.benchmarks.rubric_eval.taxonomy import (
     taxonomy,
     taxonomy_tables,
 )
+from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import RUBRIC_TYPES
-from truebench_hf.data.sources.forms import SetForm, source_item
+from truebench_hf.data.sources.forms import SetForm, item_of
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
 from truebench_hf.report.table import PUBLISHED, Table
@@ -222,7 +223,7 @@ def test_rows_without_a_split_stand_in_test_and_no_model_writes_none(tmp_path: P
 )
 def test_types_are_counted_by_judgment_where_there_are_any(rows: int, counts: dict[str, int], said: str) -> None:
     def sorted_(rubric: str, kind: str, n: int) -> SortedRubric:
-        item = source_item(FORM, "i", [Message("user", "Do.")], [Criterion(rubric, kind)])
+        item = item_of(FORM, Record("x", {}), [Criterion(rubric, kind)], name="i", messages=[Message("user", "Do.")])
         return SortedRubric(item, item.rubrics[0], {"easy": n} if n else {})
 
     done = [sorted_("Is polite.", "style_tone", rows), sorted_("Has a line.", "quantity_limit", min(rows, 1))]

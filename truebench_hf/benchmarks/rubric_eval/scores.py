@@ -222,7 +222,7 @@ def group_tables(first: DataFrame, agreed: Sequence[Row], published: bool) -> li
     missing = [name for name in INSTRUCTION_CATEGORIES if name not in labelled]
     why = f"; here it is left open, for there are no labelled rows of {', '.join(missing)}" if missing else ""
     note = f"Overall is the unweighted mean of the paper's four categories{why}."
-    rows = [*agreed, *(_published() if published else [])]
+    rows = [*agreed, *(published_rows() if published else [])]
     by_category = ("instruction_category", MEAN)
     reasons = [
         {"judge": judge, "paradigm": paradigm, "reason": reason, "rows": count}
@@ -283,8 +283,8 @@ def _level(row: Row) -> str:
     return str(row["Granularity"].removesuffix("-level").lower())
 
 
-def _published() -> list[Row]:
-    """The paper's figures as rows of agreement: its Tables 2 (rubric level with reasoning), 3 and 9 by category, and 4."""
+def published_rows() -> list[Row]:
+    """Return the paper's figures as rows of agreement: its Tables 2 (rubric level with reasoning), 3 and 9 by category, and 4."""
     printed = [
         (f"{row['Model']} (Table 2)", "rubric-reasoning", measure, ending, row)
         for row in paper_rows("rubric_eval", "rubriceval_table2")
