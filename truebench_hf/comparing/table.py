@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import judging_specs
@@ -35,24 +36,9 @@ class Kind:
     name: str
     columns: tuple[BoardColumn, ...]  # the main one first
     facts: tuple[str, ...]
-    called: str = ""
-    figures: str = ""
-    counted: str = ""
-
-    @property
-    def title(self) -> str:
-        """What visitors read for the kind."""
-        return PAPERS[self.name].title if self.name in PAPERS else self.called or self.name
-
-    @property
-    def unit(self) -> str:
-        """What the figures are."""
-        return PAPERS[self.name].unit if self.name in PAPERS else self.figures or self.columns[0].title
-
-    @property
-    def noun(self) -> str:
-        """What the main scores are counted in."""
-        return PAPERS[self.name].noun if self.name in PAPERS else self.counted or "result"
+    title: str = ""  # what visitors read for it
+    unit: str = ""  # what the figures are
+    noun: str = ""  # what the main scores are counted in
 
     @cached_property
     def column(self) -> dict[str, BoardColumn]:
@@ -129,29 +115,31 @@ class Kind:
 
 def merged(runs: Sequence[BoardRun]) -> tuple[tuple[Kind, ...], list[BoardEntry]]:
     """The kinds of boards among these, and all their lines; the first run of a kind says what it is ranked by."""
-    kinds: dict[str, Kind] = {}
-    main: dict[str, tuple[str, bool]] = {}
-    entries: list[BoardEntry] = []
+    of_kind: dict[str, list[BoardRun]] = {}
     for run in runs:
-        name, ascending = main.setdefault(run.kind, (run.main, run.ascending))
-        old = kinds.get(run.kind, Kind(run.kind, (), ()))
-        columns = {column.name: column for column in (*old.columns, *run.columns)} | {c.name: c for c in old.columns}
-        first = [column for column in columns.values() if column.name == name]
-        rest = [column for column in columns.values() if column.name != name]
-        facts_named = (fact for entry in run.entries for fact in entry.facts if fact not in _OURS)
-        facts = dict.fromkeys((*old.facts, *facts_named))
-        kinds[run.kind] = Kind(
-            run.kind,
-            (*first, *rest),
-            tuple(facts),
-            old.called or run.title,
-            old.figures or run.unit,
-            old.counted or run.noun,
+        of_kind.setdefault(run.kind, []).append(run)
+    kinds = []
+    for name, same in of_kind.items():
+        columns: dict[str, BoardColumn] = {}
+        for column in chain.from_iterable(run.columns for run in same):
+            columns.setdefault(column.name, column)
+        main = [column for column in columns.values() if column.name == same[0].main]
+        facts = dict.fromkeys(
+            fact for run in same for entry in run.entries for fact in entry.facts if fact not in _OURS
         )
-        entries += [
-            replace(entry, overall=entry.scores.get(name, Score(None, 0)), ascending=ascending) for entry in run.entries
-        ]
-    return tuple(kinds.values()), entries
+        paper = PAPERS.get(name)
+        title, unit, noun = (
+            getattr(paper, part) if paper else next((text for run in same if (text := getattr(run, part))), usual)
+            for part, usual in (("title", name), ("unit", main[0].title), ("noun", "result"))
+        )
+        rest = [column for column in columns.values() if column not in main]
+        kinds.append(Kind(name, (*main, *rest), tuple(facts), title, unit, noun))
+    first = {name: same[0] for name, same in of_kind.items()}
+    entries = [
+        replace(entry, overall=entry.scores.get(first[run.kind].main, Score(None, 0)), ascending=first[run.kind].ascending)
+        for run in runs for entry in run.entries
+    ]  # fmt: skip
+    return tuple(kinds), entries
 
 
 def by_rank(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
