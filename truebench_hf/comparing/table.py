@@ -1,4 +1,5 @@
-"""Boards as tables: the columns that results bring along and how they read; order, ranks, preferences of judges, CSV."""
+"""Boards as tables: the columns that results bring along and how they read; order, ranks, preferences of judges, CSV; and
+the scores of runs as one table."""
 
 from __future__ import annotations
 
@@ -12,11 +13,13 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import judging_specs
 from truebench_hf.comparing.papers import PAPERS
-from truebench_hf.comparing.runs import BoardEntry, BoardRun
+from truebench_hf.comparing.runs import BoardEntry, BoardRun, below, read_board
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.ranks import Entrant, Results, SelfPreference, rank_spans, self_preference_over
 from truebench_hf.models.spec import family
 from truebench_hf.report.sections import csv_text, points, points_between
-from truebench_hf.study.ranking import BoardColumn
+from truebench_hf.report.table import Column, Table
+from truebench_hf.study.ranking import COST, BoardColumn
 from truebench_hf.types import Score
 
 Cell = str | float | int | None
@@ -329,3 +332,67 @@ def _ranked(group: Sequence[BoardEntry], outcomes: Mapping[str, Results]) -> lis
         for entry in group
         for span in [spans.get(entry.key)]
     ]
+
+
+OVERVIEW = "overview"
+
+
+def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
+    """A row per model (or judge) of the finished runs at or below these folders; `truebench table` as a Python call.
+
+    Columns are the main score with its interval and n, and those of a group that the boards of the runs have: by
+    default those of their overview, where the main score is, else `categories`, `languages` ... What tells rows of one
+    name apart (the paradigm of a judge) stands beside the name. Raises UserError where there is no finished run, where
+    runs are of several kinds, and naming the groups that there are.
+    """
+    run_folders = [folder for root in folders for folder in below(root)]
+    boards = [board for folder in run_folders if (board := read_board(folder)) is not None]
+    if not boards:
+        why = "no finished run with scores there; give the --out of finished runs"
+        if tables := [str(folder / "tables") for folder in run_folders if (folder / "tables").is_dir()]:
+            why = f"no scores of models or judges there; what was found lies in {', '.join(tables[:3])}"
+        raise UserError(f"{', '.join(folders)}: {why}")
+    if len(kinds := {board.kind for board in boards}) > 1:
+        raise UserError(f"these runs are of kind {' and '.join(sorted(kinds))}; give runs of one kind")
+    main = next(column for column in boards[0].columns if column.name == boards[0].main)
+    columns_by_name = {column.name: column for board in boards for column in board.columns if column.group != COST}
+    first = main.group.casefold()  # the group of the main score is the overview, whatever it is called
+    groups = {name: c.group.casefold() or OVERVIEW for name, c in columns_by_name.items()}
+    groups = {name: OVERVIEW if group == first else group for name, group in groups.items()}
+    chosen = OVERVIEW if by == first else by
+    if chosen not in groups.values():
+        raise unknown("group of scores", by, sorted(set(groups.values())))
+    beside = [c for name, c in columns_by_name.items() if groups[name] == chosen and name != main.name]
+    entries = [entry for board in boards for entry in board.entries]
+    has_settings = len({entry.setting for entry in entries}) > 1
+    telling = {
+        f"fact:{fact}" if fact.casefold() in columns_by_name else fact.casefold(): fact
+        for fact in _telling_apart(entries, ["Judge"] if has_settings else [])
+    }
+    columns = [
+        Column("name", "Model"),
+        *(Column(name, fact) for name, fact in telling.items()),
+        Column(main.name, main.title, "score", boards[0].unit, "%" if main.percent else "", parts=("value", "interval", "n"), drawn=main.percent),
+        *(Column(c.name, c.title, "score", unit="%" if c.percent else "", digits=1, minor=1) for c in beside),
+    ]  # fmt: skip
+    rows = [
+        {"name": entry.name, **{name: entry.facts.get(fact) for name, fact in telling.items()}, **entry.scores}
+        for entry in entries
+    ]
+    note = f"{boards[0].unit or 'Shares in %'}; intervals of 95 %."
+    if has_settings:
+        note += " Data, judge or way of judging differ between these runs: `truebench leaderboard` says how."
+    return Table("scores", columns, rows, boards[0].title, note)
+
+
+def _telling_apart(entries: Sequence[BoardEntry], always: Sequence[str]) -> list[str]:
+    """Facts that stand beside the names: those of `always` that are known, and what tells rows of one name apart."""
+    chosen = [fact for fact in always if any(fact in entry.facts for entry in entries)]
+
+    def told_apart(facts: Sequence[str]) -> int:
+        return len({(entry.name, *(entry.facts.get(fact) for fact in facts)) for entry in entries})
+
+    for fact in dict.fromkeys(fact for entry in entries for fact in entry.facts):
+        if fact not in chosen and told_apart([*chosen, fact]) > told_apart(chosen):
+            chosen.append(fact)
+    return chosen
