@@ -183,15 +183,15 @@ OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     (
         "checklists",
         {"split": "blind", "source": str(PACKAGE.parent / "data" / "checklists_mini.jsonl")},
-        "checklists takes source, data_files, data_dir, strict, and no --split",
+        "checklists takes source, strict, and no --split",
     ),
     (
         "checklists",
         {"columns": {"a": "b"}, "source": str(PACKAGE.parent / "data" / "checklists_mini.jsonl")},
         "checklists takes source, .* and no --column",
     ),
-    ("flexbench", {"source": str(PACKAGE / "tick")}, "holds no instructions.jsonl"),
-    ("rubric_eval", {"source": str(PACKAGE / "rubric_eval" / "metaeval")}, r"holds no \.jsonl, "),
+    ("flexbench", {"source": str(PACKAGE.parent / "data")}, "holds no instructions.jsonl"),
+    ("rubric_eval", {"source": str(PACKAGE / "tick")}, r"holds no \.jsonl, "),
 ]
 
 
