@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from truebench_hf.benchmarks.facts.paper import published_agreement
 from truebench_hf.data.rows import Record, Row
 from truebench_hf.errors import UserError, refused
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, Cut, classifies
@@ -17,8 +16,8 @@ from truebench_hf.judging.grounding.types import DEFAULT, TEMPLATES, prompts_of,
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.calibration import Calibrator, best_threshold, cross_fit, cross_labels, fit
 from truebench_hf.metrics.choosing import Choice, choose
-from truebench_hf.report.table import Column, Table
-from truebench_hf.types import Label
+from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
+from truebench_hf.types import Label, Score
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -220,7 +219,16 @@ def agreement_table(selected: SelectedTemplate) -> Table:
     title = f"{question.capitalize()} against labels (like the paper's table {_TABLES[question]})"
     note = f"Percent of {selected.constant['n']} labelled answers; the positive class is {_POSITIVE[question]}. Held out: chosen without the "
     note += "rows it is measured on. Paper rows: on its own data."
-    return Table(question, columns, [*rows, *published_agreement(_TABLES[question], _PAPER)], title, note, keys=2)
+    return Table(question, columns, [*rows, *_published(question)], title, note, keys=2)
+
+
+def _published(question: str) -> list[dict[str, Any]]:
+    """The rows of the paper's table 2 or 4."""
+    return [
+        {"judge": row["Judge Model"], "template": row["Prompt Template"], "chosen": "chosen" if row["Chosen"] else "",
+         **{name: Score(row[title] / 100, 0) for name, title in _PAPER.items()}, PUBLISHED: True}
+        for row in paper_rows("facts", f"facts_table{_TABLES[question]}")
+    ]  # fmt: skip
 
 
 def sentence_table(frame: DataFrame) -> Table:
