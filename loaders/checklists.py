@@ -65,5 +65,5 @@ class ChecklistsMini(Builder):
     NAME, FEATURES, COUNTED, totals = "checklists_mini", FEATURES, ("language", "category"), staticmethod(totals)
 
     def rows(self) -> Iterator[Row]:
-        with as_file(files("truebench_hf.benchmarks.tick") / "checklists_mini.jsonl") as path:
+        with as_file(files("truebench_hf.data") / "checklists_mini.jsonl") as path:
             yield from map(row, row_files.records(path))

@@ -16,9 +16,9 @@ from truebench_hf.benchmarks.facts.answers import load_labelled as labelled
 from truebench_hf.benchmarks.flexbench.procedure import decompositions, instructions, procedures_of
 from truebench_hf.benchmarks.rubric_eval import data as rubrics
 from truebench_hf.benchmarks.tick.checklists import InstructionOptions, load_records
-from truebench_hf.benchmarks.tick.entries import load_entries
 from truebench_hf.benchmarks.tick.pairs import load_pairs
 from truebench_hf.benchmarks.truebench import data as truebench
+from truebench_hf.data.checklist_rows import load_entries
 from truebench_hf.data.row_files import downloaded, one_split, splits
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
@@ -153,11 +153,11 @@ def test_a_checkout_of_the_hub(tmp_path: Path) -> None:
     assert ids(told) == IDS, "what the card says goes before names of files"
     other.mkdir()
     (other / "README.md").write_text(CARD.format(name="x", files=files), encoding="utf-8")
-    with pytest.raises(UserError, match=r"holds none of the files that its README.md names, .*deep"):
+    with pytest.raises(UserError, match=r"its README\.md does not say where the rows are"):
         ids(other)
     two = CARD.format(name="x", files=files).replace("---\n#", "- config_name: y\n  data_files: a.jsonl\n---\n#")
     (told / "README.md").write_text(two, encoding="utf-8")
-    with pytest.raises(UserError, match="has the configurations x, y; give the files of one of them"):
+    with pytest.raises(UserError, match=r"does not say where the rows are.*available configs: .'x', 'y'"):
         ids(told)
 
 

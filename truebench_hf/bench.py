@@ -64,8 +64,8 @@ def options_of(study: type[Any]) -> type[Any]:
 def _run(studies: tuple[type[Any], ...]) -> None:
     import typer
 
+    from truebench_hf.cli.app import run
     from truebench_hf.cli.commands import App, from_options
-    from truebench_hf.cli.running import run
     from truebench_hf.cli.studies import shown
 
     app = App()

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, ClassVar, TypeVar
 
 from truebench_hf.arguments import in_python
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, unknown
 
 T = TypeVar("T")
 NOBODY = "none"  # in place of a spec, where a role may be left to nobody
@@ -50,15 +52,18 @@ def option(
     panel: str = "",
     rare: bool = False,
     flag: str = "",
+    choices: Collection[str] = (),
+    least: int | None = None,
 ) -> Any:
     """A field of an options class, with the text that `--help` shows; an `argument` is given by its place.
 
     `panel` is the heading it stands under there, where that is not the `PANEL` of its class. A `rare` one is shown by
-    `--help-all` alone. `flag` is its name on the command line, where that is not the field's.
+    `--help-all` alone. `flag` is its name on the command line, where that is not the field's. A value that is none of
+    the `choices`, if there are any, or below the `least` number is refused.
     """
     facts = {
         "help": help, "argument": argument, "binds": Binds() if binds is True else binds or None, "panel": panel,
-        "rare": rare, "flag": flag,
+        "rare": rare, "flag": flag, "choices": choices, "least": least,
     }  # fmt: skip
     if isinstance(default, list | tuple) and not default:
         return dataclasses.field(default_factory=tuple, metadata=facts)
@@ -109,6 +114,12 @@ class Options:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             if str(field.type).startswith("tuple") and isinstance(value := getattr(self, field.name), str):
                 object.__setattr__(self, field.name, (value,))
+            if (least := field.metadata.get("least")) is not None:
+                at_least(least, self, field.name)
+            values, choices = getattr(self, field.name), field.metadata.get("choices", ())
+            for value in (values if isinstance(values, tuple) else (values,)) if choices else ():
+                if value is not None and value not in choices:
+                    raise unknown(field.name.replace("_", " "), value, choices)
 
 
 def _is_role(field: Any) -> bool:
@@ -132,28 +143,35 @@ def flag(name: str) -> str:
 
 def at_least_one(options: Any, *names: str) -> None:
     """Raise UserError where one of these options is below 1."""
+    at_least(1, options, *names)
+
+
+def at_least(least: int, options: Any, *names: str) -> None:
+    """Raise UserError where one of these options is below this number, or endless."""
     for name in names:
-        if (value := getattr(options, name)) is not None and value < 1:
-            raise UserError(f"{flag(name)} {value}: must be at least 1")
+        if (value := getattr(options, name)) is not None and not least <= value < inf:
+            raise UserError(f"{flag(name)} {value}: must be at least {least}")
 
 
 def from_values(options: type[T], values: Mapping[str, Any]) -> T:
     """An options object from Python values: paths are texts, lists any sequence or one text, `k=v` options dicts.
 
-    Raises UserError on a value of another kind.
+    Values of provider options that are no texts are JSON there. Raises UserError on a value of another kind.
     """
     kinds = {field.name: str(field.type) for field in dataclasses.fields(options)}  # type: ignore[arg-type]
-    plain = {name: _plain(value, kinds.get(name, "")) for name, value in values.items()}
+    plain = {name: _plain(name, value, kinds.get(name, "")) for name, value in values.items()}
     for name, value in plain.items():
         if demand := unfit(value, kinds.get(name, "")):
             raise UserError(f"{name}={values[name]!r}: must be {demand}")
     return options(**plain)
 
 
-def _plain(value: Any, kind: str) -> Any:
+def _plain(name: str, value: Any, kind: str) -> Any:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if kind.startswith("tuple"):
+        if isinstance(value, Mapping) and name.endswith("_arg"):
+            return tuple(f"{key}={_as_text(item)}" for key, item in value.items())
         if isinstance(value, Mapping):
             entries = [(key, entry if isinstance(entry, list | tuple) else [entry]) for key, entry in value.items()]
             return tuple(f"{key}={item}" for key, entry in entries for item in entry)
@@ -161,6 +179,10 @@ def _plain(value: Any, kind: str) -> Any:
             return (value,)
         return tuple(sorted(value, key=str) if isinstance(value, set) else value)
     return value
+
+
+def _as_text(value: Any) -> str:
+    return str(value) if isinstance(value, str | os.PathLike) else json.dumps(value)
 
 
 def signature(
@@ -204,8 +226,8 @@ def explained(text: str, *options: type[Any]) -> str:
     return "\n".join([inspect.cleandoc(text), "", *(f"- `{name}`: {help}" for name, help in helps.items())])
 
 
-def as_call(options: type[Any], function: Callable[[Any], T], *by_place: str) -> Callable[..., T]:
-    """Return the function of an options object as one whose parameters are the options, as Python calls it.
+def as_call(name: str, options: type[Any], function: Callable[[Any], T], *by_place: str) -> Callable[..., T]:
+    """Return the function of an options object as one whose parameters are the options, as Python calls it by `name`.
 
     Those of `by_place` may be given by their place.
     """
@@ -215,7 +237,7 @@ def as_call(options: type[Any], function: Callable[[Any], T], *by_place: str) ->
     def call(*args: Any, **kwargs: Any) -> T:
         return function(from_values(options, parameters.bind(*args, **kwargs).arguments))
 
-    call.__name__ = call.__qualname__ = function.__name__
+    call.__name__ = call.__qualname__ = name
     call.__doc__ = explained(function.__doc__ or "", options)
     call.__signature__ = parameters  # type: ignore[attr-defined]
     return call

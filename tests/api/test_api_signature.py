@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 import truebench_hf
+from truebench_hf.api.face import BuildOptions
 from truebench_hf.api.judge import KeptJudgeOptions
-from truebench_hf.api.publishing import BuildOptions, MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 from truebench_hf.api.run import AgreementOptions
 from truebench_hf.benchmarks.tick.tick import TickOptions
 from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.hub.options import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 
 CALLS = [
     (truebench_hf.run, RunOptions, {"responses", "model_name"}),

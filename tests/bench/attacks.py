@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import obedient
-from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import attacks
-from truebench_hf.benchmarks.rubric_eval.metaeval.scores import MetaEvaluation
-from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
+from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
+from truebench_hf.benchmarks.rubric_eval.perturbations import attacks
+from truebench_hf.benchmarks.rubric_eval.scores import MetaEvaluation
 from truebench_hf.prompts import Prompts
 
 _OPENING = re.compile(r"^<(\w+)_\{\{ tag \}\}>$", re.MULTILINE)

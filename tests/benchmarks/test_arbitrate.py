@@ -11,25 +11,16 @@ from typing import Any
 
 import pytest
 
-from tests.support.arbitration import (
-    JUDGES,
-    META,
-    TABLE,
-    panel_specs,
-    read_rows,
-    table_options,
-    table_rows,
-    write_rows,
-)
+from tests.support.arbitration import JUDGES, META, TABLE, panel_specs, read_rows, table_options, table_rows, write_rows
 from tests.support.runs import script
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
-from truebench_hf.benchmarks.rubric_eval.arbitration import people
-from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import disputed, leave, unanimous
-from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, answer, arbitrate, prepare
+from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, answer, arbitrate, prepare, question
+from truebench_hf.benchmarks.rubric_eval.funnel import Trace, disputed, unanimous
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS
+from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import Item
-from truebench_hf.data.sources.forms import SetForm, source_item
+from truebench_hf.data.sources.forms import SetForm, item_of
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections
 from truebench_hf.loaders.export import export
@@ -77,7 +68,7 @@ def test_the_funnel_adds_up_and_counts_its_cost(tmp_path: Path) -> None:
     assert spent["fine"].calls == 9 * 4 + 4 * 2
     assert spent["meta"].calls == 5 * 2 + 2
     assert all(usage.input_tokens > 0 for usage in spent.values())
-    assert "What the stages took" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert [row["calls"] for row in rows[:4]] == [0, *(spent[stage].calls for stage in ("coarse", "fine", "meta"))]
 
 
 def test_labels_stand_in_the_columns_of_rubric_eval(tmp_path: Path) -> None:
@@ -214,7 +205,7 @@ def test_options_that_shape_labels_lock_the_folder(tmp_path: Path) -> None:
 
 
 def _item(number: int, rubrics: tuple[Criterion, ...] = (Criterion("Done?"),), **more: Any) -> Item:
-    return source_item(FORM, f"i{number}", [Message("user", "Do it.")], rubrics, **more)
+    return item_of(FORM, Record("x", {}), rubrics, name=f"i{number}", messages=[Message("user", "Do it.")], **more)
 
 
 def test_responders_are_drawn_by_seed_and_not_by_position() -> None:
@@ -246,7 +237,9 @@ def test_nobody_to_answer_is_said_before_anything_is_asked() -> None:
 
 def test_an_answer_that_fails_leaves_the_funnel_unanswered(tmp_path: Path) -> None:
     def source(name: str, prompt: str) -> Item:
-        return source_item(FORM, name, [Message("user", prompt)], [Criterion("all pass alike")])
+        return item_of(
+            FORM, Record("x", {}), [Criterion("all pass alike")], name=name, messages=[Message("user", prompt)]
+        )
 
     good, bad = source("one", "Fine."), source("two", "This one is broken.")
     assert (good.answered, good.id, good.rubrics[0].id) == (False, "one-r0", "one-r0-c0")
@@ -261,7 +254,7 @@ def test_an_answer_that_fails_leaves_the_funnel_unanswered(tmp_path: Path) -> No
     caller = Caller(open_model(panel["writer"]), ledger, "answer", 1)
     settled = prepare([good, bad], ("w",), 0)
     first, second = (asyncio.run(answer(item, {"w": caller}, Sampling())) for item in settled)
-    assert (first.item.case.response, first.problem) == ("no such answer", None)
+    assert (first.item.case.response, first.problem) == ("no such answer", "")
     assert not second.item.answered
     assert second.problem == "w gave no answer: the server burned down"
     ledger.close()
@@ -324,7 +317,7 @@ def test_disputed(said: str, expected: bool, reason: str) -> None:
 
 
 def test_the_first_agreement_decides_even_where_later_looks_differ() -> None:
-    trace = leave(_item(0), 0, _verdicts("yyyy"), _verdicts("nnnn"), ())
+    trace = Trace(_item(0), 0, _verdicts("yyyy"), _verdicts("nnnn"))
     assert (trace.exit, trace.label) == ("coarse_unanimous", "yes")
 
 
@@ -335,13 +328,13 @@ def test_rows_show_what_judges_saw() -> None:
     item = replace(item, case=replace(item.case, context="On tea."))
     shown = sections(item.case)
     assert shown["criteria"][1] == "Does it rhyme? (It rests on this: Is it tea? / Is it a poem?)"
-    made = [leave(item, i, (), _verdicts("yy"), ()).row() for i in (0, 1)]
+    made = [Trace(item, i, fine=_verdicts("yy")).row() for i in (0, 1)]
     (again,) = rubric_rows.items(made)
     assert sections(again.case) == shown
-    sheet = people.question(made[1])
+    sheet = question(made[1])
     assert sheet.question.endswith(shown["criteria"][1])
     assert sheet.material["Context"] == "On tea."
-    assert leave(item, 1, (), _verdicts("yy"), ()).exit_row()["rubric"] == made[1]["rubric"]
+    assert Trace(item, 1, fine=_verdicts("yy")).exit_row()["rubric"] == made[1]["rubric"]
 
 
 CFBENCH = {
@@ -356,13 +349,13 @@ def test_the_right_answer_of_a_source_reaches_judges_people_and_later_readers(tm
     items = [one.responded("耳熟能详。", "m") for one in rubric_rows.read(f"cfbench:{tmp_path}/cfbench.json")]
     assert [item.case.reference for item in items] == ["耳熟能详", None]
     made = [
-        leave(one, i, (), _verdicts("yy"), ()).row() | {"rubric_type": "content_inclusion", "split": "easy"}
+        Trace(one, i, fine=_verdicts("yy")).row() | {"rubric_type": "content_inclusion", "split": "easy"}
         for one in items
         for i in (0, 1)
     ]
-    sheet = people.question(made[0]).material
+    sheet = question(made[0]).material
     assert sheet["Reference answer"] == "耳熟能详"
-    assert "Reference answer" not in people.question(made[2]).material
+    assert "Reference answer" not in question(made[2]).material
     path = write_rows(tmp_path / "rows.jsonl", made)
     export("rubric_eval", tmp_path / "built", source=path)
     cases = [item.case for item in items]
@@ -381,12 +374,12 @@ def test_an_answer_that_is_only_an_example_sways_no_judge(tmp_path: Path) -> Non
     assert item.reference == "Yes."
     answered = item.responded("No.", "m")
     assert answered.case.reference is None
-    assert leave(answered, 0, (), _verdicts("yy"), ()).row()["reference"] is None
+    assert Trace(answered, 0, fine=_verdicts("yy")).row()["reference"] is None
 
 
 def test_the_types_of_a_source_outlive_another_arbitration() -> None:
     (item,) = rubric_rows.items([table_rows()[0] | {"checklist": ["all pass alike"], "source_label": "Number"}])
-    row = leave(item, 0, (), _verdicts("yy"), ()).row()
+    row = Trace(item, 0, fine=_verdicts("yy")).row()
     assert (row["rubric_type"], row["source_label"]) == (None, "Number")
 
 

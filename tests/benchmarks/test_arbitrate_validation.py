@@ -8,17 +8,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.support.arbitration import (
-    TABLE,
-    panel_specs,
-    table_options,
-    table_rows,
-    write_rows,
-)
+from tests.support.arbitration import TABLE, panel_specs, table_options, table_rows, write_rows
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
-from truebench_hf.benchmarks.rubric_eval.arbitration.study import arbitrate, prepare
-from truebench_hf.benchmarks.rubric_eval.arbitration.validation import read_trusted
+from truebench_hf.benchmarks.rubric_eval.arbitration import arbitrate, prepare
+from truebench_hf.benchmarks.rubric_eval.funnel import read_trusted
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.report.table import PUBLISHED, Table
@@ -96,7 +90,7 @@ def test_an_id_may_be_labelled_only_once(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="row 3: id 'a' is that of row 1 too"):
         read_trusted(write_rows(tmp_path / "twice.jsonl", twice))
     open_one = [{"id": "a", "label": None}, {"id": "a", "label": "no"}]  # an open row labels nothing
-    assert read_trusted(write_rows(tmp_path / "open.jsonl", open_one)).labels == {"a": ("no", None)}
+    assert read_trusted(write_rows(tmp_path / "open.jsonl", open_one)) == {"a": ("no", None)}
 
 
 @pytest.mark.parametrize(

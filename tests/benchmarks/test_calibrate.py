@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command_here, row, script, write_jsonl
+from tests.support.stages import run
 from tests.support.tables import row_of
-from truebench_hf.benchmarks.rubric_eval.calibration.measures import Fit, charts
-from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, calibrate
+from truebench_hf.benchmarks.rubric_eval.calibration import CalibrateOptions, Fit, calibrate
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
-from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.cascade import frontier
+from truebench_hf.metrics.choosing import frontier
 from truebench_hf.results.folder import Results
 
 # Ten instructions with two rubrics each: of those the judge gives 0.9, eight are met, of those with 0.7 only two.
@@ -160,11 +159,6 @@ def test_of_judges_at_chance_no_cascade_is_recommended(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "No cascade pays here" in page
     assert json.loads((tmp_path / "out" / "calibration.json").read_text())["band"] is None
-    with pytest.raises(UserError, match="no band that pays for a cascade"):
-        _ = JudgeGivenOptions(
-            out="o", judge=(judge,), judge_level="cascade", calibration=str(tmp_path / "out"),
-            cascade_judge=reasoning(tmp_path),
-        ).settings  # fmt: skip
 
 
 def test_what_has_no_probability_is_counted_and_left_out(tmp_path: Path) -> None:
@@ -182,11 +176,11 @@ def test_the_report_is_self_contained_and_shows_both_curves(tmp_path: Path) -> N
     assert "http" not in page.replace("http-equiv", "")
     for text in ("Reliability", "as given", "calibrated", "What a cascade costs", "best for its cost", "0.2900"):
         assert text in page
-    assert page.count("<svg") == 2 + 5, "two plots, and a dot for each decision rule"
-    assert page.count("<polyline") == 3, "before, after, and the frontier"
-    assert "tokens per response, both judges together" in page
+    assert page.count("<svg") == 1 + 5, "a plot, and a dot for each decision rule"
+    assert page.count("<polyline") == 2, "before and after"
+    assert "tokens per response" in page
     for name in ("decision judge alone", "reasoning judge alone"):
-        assert f"<title>{name}: " in page, "a point of its own"
+        assert name in page
     assert "NaN" not in page
     facts = json.loads((tmp_path / "out" / "scores.json").read_text())
     assert facts["probabilities"][0]["ece"] == pytest.approx(0.3)
@@ -194,19 +188,16 @@ def test_the_report_is_self_contained_and_shows_both_curves(tmp_path: Path) -> N
     assert len((tmp_path / "out" / "rows.jsonl").read_text().splitlines()) == 20
 
 
-def test_the_plot_shows_cost_per_response(tmp_path: Path) -> None:
+def test_costs_are_per_response(tmp_path: Path) -> None:
     study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path)))
-    plot = next(figure for figure in charts(study) if "cascade" in figure.title)
-    series = {one.name: one.points for one in plot.series}
-    by_cost = [(point.cost / 10, 100 * (point.balanced_accuracy or 0)) for point in frontier(study.points)]
-    assert [point[:2] for point in series["best for its cost"]] == [pytest.approx(pair) for pair in by_cost]
-    ((first, _, _, _),), ((second, accuracy_, _, _),) = series["decision judge alone"], series["reasoning judge alone"]
+    rows = Results.open(tmp_path / "out").tables["costs"].rows
+    by_way = {name: [row["cost"] for row in rows if row["way"] == name] for name in {row["way"] for row in rows}}
     facts = json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["total"]
     spent = {role: (used["input_tokens"] + used["output_tokens"]) / 10 for role, used in facts.items()}
-    assert (first, second, accuracy_) == (pytest.approx(spent["judge"]), pytest.approx(spent["cascade"]), 100)
-    dearest = max(point[0] for points in series.values() for point in points)
-    assert dearest == pytest.approx(first + second), "everything handed on costs what both judges do"
-    assert dearest <= plot.x.high < 1.2 * dearest
+    assert by_way["decision judge alone"] == [pytest.approx(spent["judge"])]
+    assert by_way["reasoning judge alone"] == [pytest.approx(spent["cascade"])]
+    dearest = max(point.cost / 10 for point in study.points)
+    assert dearest == pytest.approx(sum(spent.values())), "everything handed on costs what both judges do"
 
 
 @pytest.mark.parametrize(
@@ -224,11 +215,7 @@ def test_data_that_cannot_be_calibrated_on_is_refused(tmp_path: Path, change: An
 
 
 @pytest.mark.parametrize(
-    ("more", "shown"),
-    [
-        ({"kind": "plat"}, "did you mean platt"),
-        ({"folds": 1}, "--folds is at least 2"),
-    ],
+    ("more", "shown"), [({"kind": "plat"}, "did you mean platt"), ({"folds": 1}, "--folds 1: must be at least 2")]
 )
 def test_options_are_checked(tmp_path: Path, more: dict[str, Any], shown: str) -> None:
     with pytest.raises(UserError, match=shown):
@@ -281,25 +268,6 @@ def test_a_run_cascades_with_the_band_of_the_calibration(tmp_path: Path) -> None
     assert set(usage) == {"model", "judge", "cascade"}
 
 
-def test_a_band_is_refused_for_a_cascade_judge_it_was_not_priced_with(tmp_path: Path) -> None:
-    paying(tmp_path)
-    priced, other = reasoning(tmp_path), script(tmp_path / "other.json", KNOWS)
-    facts = json.loads((tmp_path / "out" / "calibration.json").read_text())
-    assert facts["cascade_judge"] == priced
-    chosen: dict[str, Any] = {
-        "out": "o", "judge": (f"scripted:{tmp_path / 'judge.json'}",), "judge_level": "cascade",
-        "calibration": str(tmp_path / "out"),
-    }  # fmt: skip
-    for second in (other, None):  # without one, the decision judge itself gets the rest
-        with pytest.raises(UserError, match="priced with the cascade judge") as refused:
-            _ = JudgeGivenOptions(**chosen, cascade_judge=second).settings
-        assert priced in str(refused.value)
-        assert "\n" not in str(refused.value)
-    settings = JudgeGivenOptions(**chosen, cascade_judge=priced).settings
-    assert settings.band == tuple(facts["band"])
-    assert settings.calibrator is not None
-
-
 def test_the_figure_of_what_is_chosen_is_that_of_unseen_instructions(tmp_path: Path) -> None:
     study = paying(tmp_path)
     assert study.choice is not None
@@ -312,14 +280,14 @@ def test_the_figure_of_what_is_chosen_is_that_of_unseen_instructions(tmp_path: P
     assert worth["balanced_accuracy"] == study.worth
     assert any("nested folds" in note for note in study.notes)
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "chosen, on unseen instructions: " in page
+    assert "chosen, on unseen instructions" in page
     assert "chosen from the cascades, undecided = wrong" in page
 
 
 @pytest.mark.parametrize(
     ("more", "shown"),
     [
-        ({"judge_level": "decision", "calibration": "x"}, "truebench study calibrate"),  # no such file
+        ({"judge_level": "decision", "calibration": "x"}, "truebench study calibrate")  # no such file
     ],
 )
 def test_options_that_do_not_go_together_are_refused(more: dict[str, Any], shown: str) -> None:

@@ -16,7 +16,7 @@ from truebench_hf.data.checklist_rows import read
 from truebench_hf.data.rows import Record
 from truebench_hf.metrics.preference import preference_from_ratings
 
-TEXT = (files("truebench_hf.benchmarks.tick") / "checklists_mini.jsonl").read_text(encoding="utf-8")
+TEXT = (files("truebench_hf.data") / "checklists_mini.jsonl").read_text(encoding="utf-8")
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in TEXT.splitlines()]
 BY_ID = {row["id"]: row for row in ROWS}
 COLUMNS = {

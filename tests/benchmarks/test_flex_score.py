@@ -27,7 +27,7 @@ from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.flexbench.scores import FlexModelScores, score_models
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import DimensionFacts
-from truebench_hf.metrics.flexeval import base_actions, flexeval
+from truebench_hf.metrics.pass_rate import base_actions, flexeval
 from truebench_hf.results.folder import Results
 from truebench_hf.types import Label, Message
 

@@ -28,7 +28,7 @@ from truebench_hf.benchmarks.flexbench.users import (
     read_profiles,
 )
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.flexeval import base_actions
+from truebench_hf.metrics.pass_rate import base_actions
 from truebench_hf.prompts import Prompts
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Message

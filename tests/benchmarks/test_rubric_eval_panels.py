@@ -11,9 +11,8 @@ import pytest
 from tests.support.openai_server import OpenAIServer
 from tests.support.rubric_rows import few
 from tests.support.runs import script
-from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.scores import MetaEvaluation
-from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
+from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
+from truebench_hf.benchmarks.rubric_eval.scores import MetaEvaluation
 from truebench_hf.errors import UserError
 
 THREE = ("openai:a", "openai:b", "openai:plain")

@@ -11,11 +11,10 @@ import pytest
 
 from tests.support.openai_server import OpenAIServer
 from tests.support.rubric_rows import few
-from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, arbitrate
-from truebench_hf.benchmarks.rubric_eval.calibration.study import CalibrateOptions, calibrate
+from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, arbitrate
+from truebench_hf.benchmarks.rubric_eval.calibration import CalibrateOptions, calibrate
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions, contrast
-from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
+from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.rubric_eval.taxonomy import TaxonomyOptions, taxonomy
 from truebench_hf.errors import UserError
 

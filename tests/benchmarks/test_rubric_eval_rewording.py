@@ -15,10 +15,9 @@ from typer.testing import CliRunner
 
 from tests.support.runs import script, write_jsonl
 from tests.support.tables import row_of
-from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.perturbed import AGAIN, OTHERS
-from truebench_hf.benchmarks.rubric_eval.metaeval.scores import MetaEvaluation
-from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
+from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
+from truebench_hf.benchmarks.rubric_eval.perturbations import AGAIN, OTHERS
+from truebench_hf.benchmarks.rubric_eval.scores import MetaEvaluation
 from truebench_hf.cli.app import app
 from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError

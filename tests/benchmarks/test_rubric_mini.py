@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, rows
-from truebench_hf.benchmarks.rubric_eval.mini.templates import fill, templates
+from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, fill, rows, templates
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 
 Row = dict[str, Any]

@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 from lingua import Language, LanguageDetectorBuilder
 
-from truebench_hf.benchmarks.rubric_eval.mini import rows
-from truebench_hf.benchmarks.rubric_eval.mini.templates import fill, templates
+from truebench_hf.benchmarks.rubric_eval.mini import fill, rows, templates
 
 Row = dict[str, Any]
 Check = Callable[[Row], bool]

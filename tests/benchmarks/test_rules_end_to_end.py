@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import Done, command_here, script, write_jsonl
-from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions
+from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions
 from truebench_hf.benchmarks.truebench.options import RunOptions
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
@@ -170,7 +170,7 @@ def test_modes_are_never_ranked_together(bench: Bench, name: str) -> None:
 def test_the_official_protocol_knows_no_rules(bench: Bench) -> None:
     done = bench.run("out", "--protocol", "official", "--rules", "decide")
     assert (done.returncode, (bench.folder / "out").exists()) == (2, False)
-    assert "--protocol official knows no rules" in done.stderr
+    assert "--protocol official: its judge decides every criterion" in done.stderr
     for mode, code in (("decide", 2), ("evidence", 0)):
         assert bench.run(mode, "--rules", mode).returncode == 0
         told = command_here(bench.capsys, "study", "score", str(bench.folder / mode), "--protocol", "official")

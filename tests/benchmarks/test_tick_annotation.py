@@ -13,8 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.support.runs import write_jsonl
-from truebench_hf.benchmarks.tick.agreement import annotator_tables
-from truebench_hf.benchmarks.tick.annotation import PROTOCOLS
+from truebench_hf.benchmarks.tick.annotation import PROTOCOLS, annotator_tables
 from truebench_hf.cli.app import app
 from truebench_hf.data.checklist_rows import ChecklistRow, read
 from truebench_hf.data.rows import Record

@@ -13,13 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truebench_hf.benchmarks.tick.entries import load_entries
-from truebench_hf.data.checklist_rows import ChecklistRow, read
+from truebench_hf.data.checklist_rows import ChecklistRow, load_entries, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
 
-SAMPLE = (files("truebench_hf.benchmarks.tick") / "checklists_mini.jsonl").read_text(encoding="utf-8").splitlines()
+SAMPLE = (files("truebench_hf.data") / "checklists_mini.jsonl").read_text(encoding="utf-8").splitlines()
 RICH = json.loads(SAMPLE[0])
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command, script, write_jsonl
-from truebench_hf.benchmarks.tick.checklists import MINI
 from truebench_hf.benchmarks.tick.tick import ScoreChecklists as Study
 from truebench_hf.benchmarks.tick.tick import ScoreOptions, Tick, TickOptions
 from truebench_hf.data import jsonl
+from truebench_hf.data.checklist_rows import MINI
 from truebench_hf.errors import UserError
 from truebench_hf.types import Score
 

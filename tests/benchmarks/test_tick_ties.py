@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 
 from truebench_hf.metrics.preference import preference_from_scores
-from truebench_hf.metrics.repeated import mean
+from truebench_hf.metrics.votes import mean
 
 
 def test_equal_means_are_ties() -> None:

@@ -15,11 +15,12 @@ import truebench_hf
 from tests.support.people import read, sample
 from tests.support.runs import Done, command_here, row, run_scores, script, write_jsonl
 from truebench_hf.comparing.compare import compare
+from truebench_hf.comparing.correlate import read_scores
 from truebench_hf.comparing.leaderboard import leaderboard
 from truebench_hf.comparing.runs import BoardEntry
-from truebench_hf.comparing.scores_of_models import read_scores
 from truebench_hf.errors import UserError
-from truebench_hf.hub.results import check, model_of_page
+from truebench_hf.hub.publish import model_of_page
+from truebench_hf.hub.results import check_results as check
 from truebench_hf.hub.staging import stage, stage_run
 from truebench_hf.space.board.items import RecentItems, story
 from truebench_hf.space.board.store import BoardStore

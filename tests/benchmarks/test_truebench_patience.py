@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,8 @@ class Run:
     def __call__(self, server: BadServer, *more: str) -> Done:
         urls = ("--model-base-url", server.url, "--judge-base-url", server.url)
         limits = ("--model-concurrency", "4", "--judge-concurrency", "4")
-        patience = () if "--patience" in more else ("--patience", "0.7")
-        given = ("--model", "openai:m", "--judge", "openai:j", "--out", str(self.out), *patience)
+        usual = () if any("patience=" in text for text in more) else patience(0.7)
+        given = ("--model", "openai:m", "--judge", "openai:j", "--out", str(self.out), *usual)
         return command_here(self.capsys, "run", "--data", self.data, *given, *urls, *limits, *more)
 
 
@@ -37,6 +38,10 @@ class Run:
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     return Run(tmp_path, capsys)
+
+
+def patience(seconds: float) -> tuple[str, ...]:
+    return "--model-arg", f"patience={seconds}", "--judge-arg", f"patience={seconds}"
 
 
 GONE = "stopped: for 0.7 s every call found the server, the model or the key gone"
@@ -97,7 +102,7 @@ def test_a_server_that_is_half_there_does_not_stop_a_run(run: Run, bad: Bad, rea
 
     began = time.monotonic()
     with BadServer(choose, delay=0.1) as server:
-        done = run(server, "--patience", "1.2")
+        done = run(server, *patience(1.2))
     assert (done.returncode, done.stderr) == (0, ""), reason
     assert server.posts > 2 * ROWS + 50
     assert time.monotonic() - began > 1.4, "longer than patience"
@@ -115,7 +120,7 @@ def test_two_models_of_one_server_share_what_is_known(run: Run) -> None:
         return gone if len(judged) > 4 else None
 
     with BadServer(choose, delay=0.2) as server:  # the model is answered for two seconds
-        done = run(server, "--judge-arg", "attempts=1", "--patience", "1.5")
+        done = run(server, "--judge-arg", "attempts=1", *patience(1.5))
     assert done.returncode == 3, "judgments are missing, and no more"
 
 
@@ -129,7 +134,7 @@ def test_two_models_of_one_server_share_what_is_known(run: Run) -> None:
 )
 def test_being_told_to_wait_is_no_failure(run: Run, bad: Bad, reason: str) -> None:
     with BadServer(lambda n, text: bad if 10 <= n < 18 else None) as server:
-        done = run(server, "--model-arg", "attempts=1", "--judge-arg", "attempts=1", "--patience", "0.3")
+        done = run(server, "--model-arg", "attempts=1", "--judge-arg", "attempts=1", *patience(0.3))
     assert (done.returncode, done.stderr) == (0, ""), reason
     assert server.posts == 2 * ROWS + 8
 
@@ -146,6 +151,6 @@ def test_after_a_limit_all_callers_pause_together(run: Run) -> None:
 @pytest.mark.slow
 def test_patience_may_be_endless_and_never_below_zero(run: Run) -> None:
     with BadServer(lambda n, text: _error(502) if 10 <= n < 60 else None) as server:
-        assert run(server, "--patience", "-1").stderr == "truebench: --patience -1.0: must be at least 0\n"
-        done = run(server, "--patience", "inf", "--model-arg", "attempts=4", "--judge-arg", "attempts=4")
+        assert "patience=-1: Input should be greater than or equal to 0" in run(server, *patience(-1)).stderr
+        done = run(server, *patience(inf), "--model-arg", "attempts=4", "--judge-arg", "attempts=4")
     assert done.returncode == 3

@@ -13,8 +13,7 @@ import pytest
 from tests.support.finished import finished, numbered, table
 from tests.support.runs import command_here
 from truebench_hf.comparing import correlate as shown
-from truebench_hf.comparing.correlate import FAR, correlate
-from truebench_hf.comparing.scores_of_models import read_scores
+from truebench_hf.comparing.correlate import FAR, correlate, read_scores
 from truebench_hf.errors import UserError
 from truebench_hf.report.table import paper_rows
 
@@ -29,12 +28,12 @@ def two(tmp_path: Path) -> tuple[str, str]:
 
 def test_every_column_against_every_other(two: tuple[str, str]) -> None:
     found = correlate([two[0]], [two[1]])
-    assert [(one.column, one.other, one.agreement.n) for one in found.pairings] == [
+    assert [(one.column, one.other, len(one.points)) for one in found.pairings] == [
         ("score", "MMLU", 12), ("score", "Arena", 12),
     ]  # fmt: skip
     up, down = found.pairings
-    assert up.agreement.spearman.value == pytest.approx(1.0)
-    assert (down.agreement.kendall.value, down.slope, down.r2) == pytest.approx((-1.0, -10.0, 1.0))
+    assert up.agreement["spearman"].value == pytest.approx(1.0)
+    assert (down.agreement["kendall"].value, down.line.slope, down.line.r2) == pytest.approx((-1.0, -10.0, 1.0))
     assert up.only == ((), ())
 
 
@@ -43,11 +42,16 @@ def test_by_hand(tmp_path: Path) -> None:
     ours = table(tmp_path / "a.json", [{"model": m, "s": y} for m, y in zip("abcd", (2, 1, 3, 4), strict=True)])
     theirs = table(tmp_path / "b.json", [{"model": m, "t": x} for m, x in zip("abcde", (1, 2, 3, 4, 5), strict=True)])
     (one,) = correlate([ours], [theirs]).pairings
-    assert (one.agreement.spearman.value, one.agreement.kendall.value) == pytest.approx((0.8, 2 / 3))
-    assert (one.slope, one.intercept, one.r2) == pytest.approx((0.8, 0.5, 0.64))
-    assert [(p.model, p.rank_x, p.rank_y) for p in one.points] == [("d", 1, 1), ("c", 2, 2), ("a", 4, 3), ("b", 3, 4)]
+    assert (one.agreement["spearman"].value, one.agreement["kendall"].value) == pytest.approx((0.8, 2 / 3))
+    assert (one.line.slope, one.line.intercept, one.line.r2) == pytest.approx((0.8, 0.5, 0.64))
+    assert list(one.points[["rank_x", "rank_y"]].itertuples(name=None)) == [
+        ("d", 1, 1),
+        ("c", 2, 2),
+        ("a", 4, 3),
+        ("b", 3, 4),
+    ]
     assert one.only == ((), ("e",))
-    assert (one.agreement.spearman_interval, one.agreement.kendall_interval) == (None, None)
+    assert (one.agreement["spearman"].ci95, one.agreement["kendall"].ci95) == (None, None)
     assert any("fewer than 10 models" in note for note in shown.notes(correlate([ours], [theirs])))
 
 
@@ -87,10 +91,10 @@ def test_runs_have_hard_and_soft_scores(tmp_path: Path) -> None:
     others = table(tmp_path / "b.json", [{"model": f"M{share}.json", "their score": share**2} for share in shares])
     found = correlate([str(tmp_path / "runs")], [others])
     assert [one.column for one in found.pairings] == ["hard", "soft (criterion)", "soft (turn)"]
-    assert [point.y for point in found.pairings[0].points] == pytest.approx([0.9, 0.6, 0.3])
+    assert found.pairings[0].points["y"].tolist() == pytest.approx([0.9, 0.6, 0.3])
     grid, plot = shown.sections(found)[:2]
     # Data on the one scale, what people read in percent: the line, too.
-    assert grid.texts[0][-1] == f"{100 * found.pairings[0].slope:.3f}"  # type: ignore[union-attr, operator]
+    assert grid.texts[0][-1] == f"{100 * found.pairings[0].line.slope:.3f}"  # type: ignore[union-attr]
     assert [y for _, y, *_ in plot.series[0].points] == pytest.approx([90, 60, 30])  # type: ignore[union-attr]
     told = json.loads(shown.files(found)["correlate.json"])["models"]
     assert [point["y"] for point in told if point["column"] == "hard"] == pytest.approx([0.9, 0.6, 0.3])

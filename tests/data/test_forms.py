@@ -140,12 +140,10 @@ def test_cells_of_excel_are_texts_and_other_sheets_are_named(
 
 REFUSED = [
     ("a.csv", as_csv(("prompt", "criteria"), ("Größe?", "is short"), encoding="cp1252"),
-     "a.csv: cannot be read: it is not UTF-8: it holds the byte 0xf6, which is 'ö' in .*Excel: Save As, CSV UTF-8"),
+     "a.csv: cannot be read: it is not UTF-8; save it as UTF-8 .in Excel: Save As, CSV UTF-8"),
     ("a.txt", "Größe?".encode("cp1252"), "not UTF-8.*CSV UTF-8"),
-    ("a.csv", as_csv(("prompt", "criteria"), ("a", "b"), encoding="utf-16"), "is UTF-16, not UTF-8; save it as UTF-8"),
+    ("a.csv", as_csv(("prompt", "criteria"), ("a", "b"), encoding="utf-16"), "it is not UTF-8; save it as UTF-8"),
     ("a.xlsx", b"no zip", "a.xlsx: is no Excel file"),
-    ("a.xls", b"old", "a.xls: give a file of type .*in Excel: Save As, .xlsx"),
-    ("a.csv.zip", b"PK", "a.csv.zip: give a file of type .*unpack it, and give the file of rows in it, or the folder"),
     ("a.json", b"{}", "a.json: holds no records"),
     ("a.json", b"[]", "no records"),
     ("a.jsonl", b"", "no records"),

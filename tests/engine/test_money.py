@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Done, command_here, write_jsonl
-from truebench_hf.engine.money import PaidTokens, Price, listed_price, read_prices
+from truebench_hf.engine.money import PaidTokens, Price, Prices, listed_price
 from truebench_hf.errors import UserError
 
 USAGE = {"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": {"cached_tokens": 400},
@@ -140,7 +140,8 @@ def test_prices_that_servers_list(row: Any, name: str, expected: tuple[float, fl
 
 
 def test_a_price_without_one_for_cached_input_is_that_of_all_input() -> None:
-    price = read_prices(["m=2,10"])["m"]
+    price = Prices(["m=2,10"]).of("openai:m")
+    assert price
     assert price.of(PaidTokens(1_000_000, 100_000, 500_000)) == 3
     with pytest.raises(UserError, match="--price"):
-        read_prices(["2,10"])
+        Prices(["2,10"])

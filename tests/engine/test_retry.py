@@ -24,7 +24,7 @@ from truebench_hf.engine.retry import (
 )
 
 FAST = RetryPolicy(attempts=4, first_wait=0.001, longest_wait=0.01, deadline=30.0)
-ONCE = replace(FAST, attempts=1)
+ONCE = replace(FAST, attempts=1, patience=0.2)
 URL = "http://a/v1"
 Ask = Callable[[], Awaitable[str]]
 
@@ -211,10 +211,10 @@ def test_cancelling_gives_back_what_is_held_and_no_more() -> None:
     clock.run(day())
 
 
-async def _outcome(breaker: CircuitBreaker, call: Ask, patience: float = 0.2) -> Exception | None:
+async def _outcome(breaker: CircuitBreaker, call: Ask) -> Exception | None:
     """What one try comes to; None for an answer."""
     try:
-        await breaker.ask(call, ONCE, patience)
+        await breaker.ask(call, ONCE)
     except Exception as error:
         return error
     return None
@@ -233,7 +233,7 @@ def test_patience_ends_when_the_server_has_been_gone_for_so_long() -> None:
     stopped = next(number for number, outcome in enumerate(found) if isinstance(outcome, ServerUnavailable))
     assert stopped in (10, 11), "one every 0.02 s"
     message = str(found[stopped])
-    for part in ("for 0.2 s", "404: no such model", "start the server", "the same command", "--patience"):
+    for part in ("for 0.2 s", "404: no such model", "start the server", "the same command", "patience=SECONDS"):
         assert part in message
     assert "\n" not in message
 

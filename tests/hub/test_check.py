@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.golden.compare import EXPECTED
-from tests.hub.test_model_page import judged, needs_real, release_instances, write_run
+from tests.hub.test_publish import judged, needs_real, release_instances, write_run
 from tests.support.finished import finished
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
@@ -20,7 +20,7 @@ from tests.support.runs import command_here
 from truebench_hf.cli.studies import _COMMANDS, load
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import PARTS, TABLE, measurements, read_table, table_of, write_table
-from truebench_hf.hub.results import check
+from truebench_hf.hub.results import check_results as check
 from truebench_hf.hub.staging import NOTHING, stage, stage_file
 from truebench_hf.hub.submission import validate
 from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
@@ -79,16 +79,16 @@ def other_columns(repo: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (lambda repo: edit_table(repo, lambda rows: rows.pop()), "is missing from the table"),
-        (edit_score("overall", value=0.9), "ann.json, overall: value is 0.9, by the run 0.5"),
-        (edit_score("language:JA", value=0.0), "language:JA: has the value 0 over nothing; what is not known is null"),
-        (edit_score("language:JA", reason=None), "language:JA: reason is None, by the run 'none of 1 is decided'"),
-        (edit_score("overall", score="best"), "ann.json, best: does not follow from the run"),
-        (edit_score("overall", revision="v9"), "revision is 'v9', by the run None"),
+        (lambda repo: edit_table(repo, lambda rows: rows.pop()), ": is not what the run gives"),
+        (edit_score("overall", value=0.9), "ann.json, overall: is not what the run gives"),
+        (edit_score("language:JA", value=0.0), "language:JA: a value over nothing; what is not known is null"),
+        (edit_score("language:JA", reason=None), "language:JA: is not what the run gives"),
+        (edit_score("overall", score="best"), "ann.json, best: is not what the run gives"),
+        (edit_score("overall", revision="v9"), "ann.json, overall: is not what the run gives"),
         (lambda repo: (ann(repo) / TABLE).write_text("x"), "scores.parquet "),
         (lambda repo: (ann(repo) / TABLE).unlink(), "holds no scores.parquet"),
         (other_columns, "has other columns than a table of scores: data, "),
-        (lambda repo: (repo / "runs" / "stray.json").write_text("{}"), "runs/stray.json: belongs to no run"),
+        (lambda repo: (repo / "runs" / "stray.json").write_text("{}"), "runs/stray.json: holds no scores.parquet"),
         (lambda repo: shutil.copytree(ann(repo), repo / "runs" / "again"), "ann.json, overall, "),
         (lambda repo: shutil.copytree(ann(repo), repo / "runs" / "again"), "runs/again: is the run scripted-ann-json--"),
         (lambda repo: change(ann(repo) / "run.json", lambda i: i.update(settings=[])), "cannot be laid out again"),
@@ -275,7 +275,7 @@ def test_a_data_set_without_results_is_told_by_its_name(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It was told by the folder of a cache."""
-    monkeypatch.setattr("truebench_hf.hub.push.fetched", lambda place: tmp_path)
+    monkeypatch.setattr("truebench_hf.hub.results._fetched", lambda place: tmp_path)
     done = command_here(capsys, "publish", "results", "--check", "org/other")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (

@@ -20,7 +20,7 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     (PUSH, {"HF_ENDPOINT": "http://127.0.0.1:9"}, "the Hub cannot be reached"),
     (f"{PUSH} --tag a/b?", {}, r"--tag a/b\?: write it of letters"),
     (f"{PUSH} --revision ../x", {}, r"--revision \.\./x: write it of letters"),
-    (f"{PUSH} --tag v1 --create-pr", {}, "nothing can be tagged before the pull request is merged"),
+    (f"{PUSH} --tag v1 --create-pr", {}, "a pull request goes to main, and is tagged when it is merged"),
     (RESULTS, {}, "say where to"),
     (f"{RESULTS} --model-repo org/m", {}, "--dataset"),
     (f"{RESULTS} --repo-id results", {}, "ORGANISATION/NAME"),

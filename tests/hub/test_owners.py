@@ -16,7 +16,8 @@ from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from truebench_hf.comparing import runs as board
 from truebench_hf.errors import UserError
-from truebench_hf.hub.results import check, check_real
+from truebench_hf.hub.results import check_real
+from truebench_hf.hub.results import check_results as check
 from truebench_hf.hub.staging import stage_study
 from truebench_hf.loaders.export import export
 from truebench_hf.models.spec import without_kind

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from truebench_hf.errors import UserError
+from truebench_hf.hub.options import HubOptions
 from truebench_hf.hub.push import push_folder
-from truebench_hf.hub.queue import publish_space
 from truebench_hf.text.redaction import learn
+
+DRY = HubOptions(dry_run=True)
 
 
 @pytest.fixture
@@ -21,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_leftovers_and_secrets_stay_behind(folder: Path) -> None:
-    pushed = push_folder(folder, "org/x", "model", dry_run=True)
+    pushed = push_folder(folder, "org/x", "model", DRY)
     assert pushed.files == {".eval_results/x.yaml": 20, "README.md": 9, "data/a.txt": 10}
 
 
@@ -30,26 +32,19 @@ def test_leftovers_and_secrets_stay_behind(folder: Path) -> None:
 )
 def test_names_that_are_none(folder: Path, name: str) -> None:
     with pytest.raises(UserError, match="--repo-id"):
-        push_folder(folder, name, "model", dry_run=True)
+        push_folder(folder, name, "model", DRY)
 
 
 def test_nothing_to_push(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not a folder"):
-        push_folder(tmp_path / "absent", "org/x", "model", dry_run=True)
+        push_folder(tmp_path / "absent", "org/x", "model", DRY)
     with pytest.raises(UserError, match="holds no files"):
-        push_folder(tmp_path, "org/x", "model", dry_run=True)
+        push_folder(tmp_path, "org/x", "model", DRY)
 
 
 def test_a_file_with_a_secret_is_not_pushed(folder: Path) -> None:
     learn("a-known-secret-word")
     (folder / "notes.md").write_text("key: a-known-secret-word\n")
     with pytest.raises(UserError, match=r"^notes\.md holds a key or a login of yours; .*nothing was pushed") as caught:
-        push_folder(folder, "org/x", "dataset", dry_run=True)
+        push_folder(folder, "org/x", "dataset", DRY)
     assert "a-known-secret-word" not in str(caught.value)
-
-
-def test_a_slip_of_the_pen_does_not_publish_what_is_private(folder: Path) -> None:
-    (folder / "app.py").touch()
-    (folder / "requirements.txt").touch()
-    with pytest.raises(TypeError, match="privte"):
-        publish_space(folder, "org/x", privte=True)  # type: ignore[call-arg]

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
+from truebench_hf import push_data
 from truebench_hf.errors import UserError
-from truebench_hf.hub.queue import push_data
 from truebench_hf.loaders.export import export
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
@@ -121,7 +121,7 @@ def blind(tmp_path: Path) -> Path:
 def test_a_blind_split_needs_private(blind: Path, disguise: str) -> None:
     if disguise == "manifest":
         (blind / "build.json").write_text('{"name": "facts_grounding", "version": "x", "rows": {"all": {"open": 1}}}')
-    with pytest.raises(UserError, match="never pushed in public; add --private"):
+    with pytest.raises(UserError, match="never pushed in public; add private"):
         push_data(blind, "org/facts", dry_run=True)
     assert push_data(blind, "org/facts", dry_run=True, private=True).files
 

@@ -38,9 +38,10 @@ def test_two_runs_make_a_data_set_that_loads(hub: HubStub, runs: Path, tmp_path:
     code = f"""if True:
         import json
         from datasets import load_dataset
+        from truebench_hf.hub.options import ResultsOptions
         from truebench_hf.hub.results import publish_run
         for name in ("whole", "part", "whole"):  # the same run once more changes nothing
-            publish_run({str(runs)!r} + "/" + name, "org/results", force=True)
+            publish_run(ResultsOptions(run={str(runs)!r} + "/" + name, repo_id="org/results", force=True))
         print(json.dumps(list(load_dataset("org/results", split="results")), default=str))"""
     rows = python(hub, tmp_path, code)
     heads = [row for row in rows if row["main"]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,18 @@ from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.judging.calibrated import Calibrated, as_json, read_calibration
-from truebench_hf.judging.judge import CASCADE_BAND, LEVELS, CriteriaJudge, JudgeSettings, prompts_used
+from truebench_hf.judging.judge import (
+    CASCADE_BAND,
+    LEVELS,
+    Calibrated,
+    CriteriaJudge,
+    JudgeSettings,
+    calibration_json,
+    prompts_used,
+    read_calibration,
+)
 from truebench_hf.metrics.calibration import Calibrator
-from truebench_hf.metrics.cascade import First, Second, cheapest, curve, frontier
+from truebench_hf.metrics.choosing import First, Second, cheapest, curve, frontier
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel, verdicts
@@ -143,36 +150,27 @@ def test_a_run_notes_every_prompt_that_shaped_it(settings: dict[str, str], names
 # --- calibration files ----------------------------------------------------------------------------------------------
 
 
-FITTED = Calibrated("scripted:a", Calibrator("platt", 2.0, -0.5), 0.45, (0.3, 0.7), "openai:b")
+FITTED = Calibrated("scripted:a", Calibrator("platt", 2.0, -0.5), 0.45, (0.3, 0.7))
 
 
 def test_a_calibration_comes_back_as_it_was(tmp_path: Path) -> None:
-    (tmp_path / "calibration.json").write_text(json.dumps(as_json(FITTED, Prompts())))
+    (tmp_path / "calibration.json").write_text(json.dumps(calibration_json(FITTED, Prompts())))
     assert read_calibration(str(tmp_path / "calibration.json"), "scripted:a", Prompts()) == FITTED
     assert read_calibration(str(tmp_path), "scripted:a", Prompts()) == FITTED, "the folder will do"
-
-
-def test_a_band_is_for_the_cascade_judge_it_was_priced_with() -> None:
-    assert FITTED.band_for("openai:b") == (0.3, 0.7)
-    with pytest.raises(UserError, match="priced with the cascade judge openai:b, not with openai:c"):
-        FITTED.band_for("openai:c")
-    with pytest.raises(UserError, match="no band that pays for a cascade with openai:b"):
-        replace(FITTED, band=None).band_for("openai:b")
-    assert replace(FITTED, band=None, cascade_judge="").band_for("openai:c") is None, "nothing was priced"
 
 
 @pytest.mark.parametrize(
     ("change", "shown"),
     [
         ({"judge": "scripted:b"}, "fitted for the judge scripted:b"),  # another judge's probabilities
-        ({"prompts": {"decision": "0" * 64}}, "another prompt 'decision'"),  # asked in other words
+        ({"prompts": {"decision": "0" * 64}}, "other prompts than now"),  # asked in other words
         ({"threshold": "high"}, "cannot be read"),
         ({"calibrator": {"kind": "spline"}}, "unknown calibrator"),
         ({"calibrator": None}, "not a calibrator"),
     ],
 )
 def test_a_calibration_that_does_not_fit_is_refused(tmp_path: Path, change: dict[str, Any], shown: str) -> None:
-    (tmp_path / "c.json").write_text(json.dumps(as_json(FITTED, Prompts()) | change))
+    (tmp_path / "c.json").write_text(json.dumps(calibration_json(FITTED, Prompts()) | change))
     with pytest.raises(UserError, match=shown):
         read_calibration(str(tmp_path / "c.json"), "scripted:a", Prompts())
 

@@ -25,7 +25,7 @@ def first(path: str) -> dict[str, Any]:
 
 TRUEBENCH = first("../data/truebench_mini.jsonl")
 RUBRIC = {**rubric_rows(seed=0)[0], "split": "easy"}
-LIST = first("tick/checklists_mini.jsonl")
+LIST = first("../data/checklists_mini.jsonl")
 ANSWER, PREFERENCE, RATING = LIST["answers"][0], LIST["preferences"][0], LIST["ratings"][0]
 CHOSEN, SORTING = LIST["checklists"][0], LIST["categories"][0]
 OTHER = "compositional" if RUBRIC["instruction_category"] != "compositional" else "system"
@@ -52,14 +52,14 @@ SECOND: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("checklists", LIST, {"id": "b", "answers": [{**ANSWER, "answers": ["yes"]}]}, r"field 'answers\[0\].answers' must hold one for each"),
     ("checklists", LIST, {"id": "b", "answers": [{**ANSWER, "response_id": "?"}]}, r"field 'answers\[0\].response_id' names response '\?'"),
     ("checklists", LIST, {"id": "b", "answers": [{**ANSWER, "checklist_id": None}]}, r"field 'answers\[0\].checklist_id' must be a whole number or a text"),
-    ("checklists", LIST, {"id": "b", "answers": [ANSWER, ANSWER]}, "'answers' has more than one of ada on response"),
+    ("checklists", LIST, {"id": "b", "answers": [ANSWER, ANSWER]}, "'answers' has more than one of annotator ada, response_id"),
     ("checklists", LIST, {"id": "b", "preferences": [{**PREFERENCE, "rating": 6}]}, r"'preferences\[0\].rating' must be less than or equal to 5, not 6"),
     ("checklists", LIST, {"id": "b", "preferences": [{**PREFERENCE, "rating": True}]}, r"'preferences\[0\].rating' must be a whole"),
     ("checklists", LIST, {"id": "b", "messages": []}, "line 2: field 'messages' must be a list that is not empty"),
     ("checklists", LIST, {"id": "b", "messages": [{"role": "assistant", "content": "x"}]}, "must end with a message of the user"),
     ("checklists", LIST, {"id": "b", "checklists": [{**CHOSEN, "chosen": "yes"}]}, r"'checklists\[0\].chosen' must be true or false"),
     ("checklists", LIST, {"id": "b", "checklists": [CHOSEN, {**CHOSEN, "id": "d", "run": 2}]}, "more than one that is chosen"),
-    ("checklists", LIST, {"id": "b", "checklists": [CHOSEN, {**CHOSEN, "id": "d"}]}, "more than one of construction, run 1"),
+    ("checklists", LIST, {"id": "b", "checklists": [CHOSEN, {**CHOSEN, "id": "d", "chosen": False}]}, "more than one of author construction, run 1"),
     ("checklists", LIST, {"id": "b", "ratings": [{**RATING, "protocol": "quick"}]}, r"'ratings\[0\].protocol' is 'quick', which is none of direct, check_then_score"),
     ("checklists", LIST, {"id": "b", "ratings": [{**RATING, "effect": "easier"}]}, r"'ratings\[0\].effect' is of check_then_score"),
     ("checklists", LIST, {"id": "b", "categories": [{**SORTING, "categories": [["Length"]]}]}, r"'categories\[0\].categories' must hold one for each question, 4"),
@@ -182,16 +182,16 @@ OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("truebench_mini", {"split": "blind"}, "takes no --split"),
     (
         "checklists",
-        {"split": "blind", "source": str(PACKAGE / "tick" / "checklists_mini.jsonl")},
-        "checklists takes source, data_files, data_dir, strict, and no --split",
+        {"split": "blind", "source": str(PACKAGE.parent / "data" / "checklists_mini.jsonl")},
+        "checklists takes source, strict, and no --split",
     ),
     (
         "checklists",
-        {"columns": {"a": "b"}, "source": str(PACKAGE / "tick" / "checklists_mini.jsonl")},
+        {"columns": {"a": "b"}, "source": str(PACKAGE.parent / "data" / "checklists_mini.jsonl")},
         "checklists takes source, .* and no --column",
     ),
-    ("flexbench", {"source": str(PACKAGE / "tick")}, "holds no instructions.jsonl"),
-    ("rubric_eval", {"source": str(PACKAGE / "rubric_eval" / "metaeval")}, r"holds no \.jsonl, "),
+    ("flexbench", {"source": str(PACKAGE.parent / "data")}, "holds no instructions.jsonl"),
+    ("rubric_eval", {"source": str(PACKAGE / "tick")}, r"holds no \.jsonl, "),
 ]
 
 

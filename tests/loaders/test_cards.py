@@ -106,7 +106,7 @@ def test_only_a_release_whose_scores_are_published_has_an_eval_yaml(name: str, b
     written = built(name).folder / "eval.yaml"
     assert written.is_file() == entry(name).benchmark == (name == "truebench")
     if name == "truebench":
-        # What publishing writes: see test_model_page.
+        # What publishing writes: see tests/hub/test_publish.
         assert {task["id"] for task in yaml.safe_load(written.read_text())["tasks"]} == set(PARTS["v0.6.1"])
 
 

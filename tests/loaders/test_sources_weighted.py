@@ -12,8 +12,8 @@ import pytest
 from tests.loaders.test_sources import RECORDS, USER, written
 from tests.loaders.test_sources_of_pairs import ROWS as PAIRS
 from tests.support.runs import command_here, run_scores, script
-from truebench_hf.benchmarks.tick.entries import load_entries
 from truebench_hf.benchmarks.truebench.data import load
+from truebench_hf.data.checklist_rows import load_entries
 from truebench_hf.data.sources import READERS, instances, is_source, read
 from truebench_hf.data.sources.forms import sets
 from truebench_hf.errors import UserError
@@ -142,8 +142,6 @@ def test_what_is_a_source(tmp_path: Path) -> None:
         load("profbnch:x.jsonl")
     with pytest.raises(UserError, match="no such file"):
         load(f"profbench:{tmp_path / 'absent.jsonl'}")
-    with pytest.raises(UserError, match="--column prompt=x: has no use"):
-        load("profbench:x.jsonl", ("prompt=x",))
 
 
 def test_a_source_may_be_a_folder_or_what_was_saved(tmp_path: Path) -> None:

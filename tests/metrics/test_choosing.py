@@ -11,8 +11,9 @@ import pytest
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.binary import Label
-from truebench_hf.metrics.choosing import Direction, best_threshold, choose, first_half, halved_kappa, mean_interval
-from truebench_hf.metrics.kappa import Reliability
+from truebench_hf.metrics.calibration import best_threshold
+from truebench_hf.metrics.choosing import Direction, Halved, choose, first_half, halved_kappa
+from truebench_hf.types import Score
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -79,7 +80,7 @@ def test_rows_of_one_group_are_never_in_both_parts() -> None:
     assert [found.held_out[row] for row in range(60) if groups[row] == 3] == steady[18:24]
 
 
-T, F = True, False
+T, F = "yes", "no"
 
 
 @pytest.mark.parametrize(
@@ -102,19 +103,19 @@ T, F = True, False
     ],
 )
 def test_the_best_threshold(
-    scores: list[float | None], labels: list[bool | None], found: tuple[float, float] | None, why: str
+    scores: list[float | None], labels: list[Label], found: tuple[float, float] | None, why: str
 ) -> None:
-    assert best_threshold(scores, labels) == found, why
+    assert best_threshold(scores, labels, "kappa") == found, why
 
 
 def test_both_directions_by_hand() -> None:
     scores = [1, 2, 8, 9, 4, 6, 6, 9]
     labels = [F, F, T, T, F, F, T, T]
     found = halved_kappa(scores, labels, ["a", "a", "b", "b", "c", "c", "d", "d"], {"a", "b"})
-    first, second = found.directions
+    first, second = found.first, found.second
     # On the first half the cut of the second (5, kappa 0.5 there) is clean; on the second 5 lets one too many pass.
-    assert (first.threshold, first.chosen_at, first.kappa) == (5.0, 0.5, Reliability(1.0, 4, 0))
-    assert (second.threshold, second.chosen_at, second.kappa) == (5.0, 1.0, Reliability(0.5, 4, 0))
+    assert (first.threshold, first.chosen_at, first.kappa) == (5.0, 0.5, Score(1.0, 4))
+    assert (second.threshold, second.chosen_at, second.kappa) == (5.0, 1.0, Score(0.5, 4))
     assert found.mean == 0.75
     assert found.interval is None, "two instances in a half tell nothing of how far instances differ"
 
@@ -124,9 +125,9 @@ def test_a_threshold_fitted_on_noise_is_worth_nothing_on_the_other_half() -> Non
     draw = random.Random(1)
     seen, measured = [], []
     for _ in range(25):
-        scores, labels = [draw.randint(1, 10) for _ in range(40)], [draw.random() < 0.5 for _ in range(40)]
+        scores, labels = [draw.randint(1, 10) for _ in range(40)], [draw.choice([T, F]) for _ in range(40)]
         found = halved_kappa(scores, labels, range(40), set(range(20)))
-        seen += [one.chosen_at for one in found.directions if one.chosen_at is not None]
+        seen += [one.chosen_at for one in (found.first, found.second) if one.chosen_at is not None]
         measured.append(found.mean or 0.0)
     assert np.mean(seen) > 0.15
     assert abs(np.mean(measured)) < 0.06
@@ -139,11 +140,11 @@ def test_a_threshold_fitted_on_noise_is_worth_nothing_on_the_other_half() -> Non
         ([F, T, None, None], "nothing is known of the second half"),
     ],
 )
-def test_a_half_without_a_threshold_leaves_the_mean_open(labels: list[bool | None], why: str) -> None:
+def test_a_half_without_a_threshold_leaves_the_mean_open(labels: list[Label], why: str) -> None:
     found = halved_kappa([1, 2, 3, 4], labels, "abcd", {"a", "b"})
     assert found.mean is None, why
-    assert all(one.reason for one in found.directions if one.kappa.value is None), why
-    assert any(one.kappa.value is None for one in found.directions), why
+    assert all(one.reason for one in (found.first, found.second) if one.kappa.value is None), why
+    assert any(one.kappa.value is None for one in (found.first, found.second)), why
 
 
 def test_rows_of_one_instance_are_never_divided_and_order_does_not_matter() -> None:
@@ -158,12 +159,12 @@ def test_rows_of_one_instance_are_never_divided_and_order_does_not_matter() -> N
 
 def test_the_interval_of_the_mean_by_hand() -> None:
     def one(kappa: float | None, ends: tuple[float, float] | None) -> Direction:
-        return Direction(5.0, 0.9, Reliability(kappa, 20, 0), ends)
+        return Direction(5.0, 0.9, Score(kappa, 20, 0, ends))
 
-    found = mean_interval(one(0.5, (0.3, 0.7)), one(0.7, (0.4, 0.9)))
+    found = Halved(one(0.5, (0.3, 0.7)), one(0.7, (0.4, 0.9))).interval
     assert found == pytest.approx((0.6 - (0.04 + 0.09) ** 0.5 / 2, 0.6 + (0.04 + 0.04) ** 0.5 / 2))
-    assert mean_interval(one(0.5, (0.3, 0.7)), one(0.7, None)) is None
-    assert mean_interval(one(None, None), one(0.7, (0.4, 0.9))) is None
+    assert Halved(one(0.5, (0.3, 0.7)), one(0.7, None)).interval is None
+    assert Halved(one(None, None), one(0.7, (0.4, 0.9))).interval is None
 
 
 def test_columns_of_unequal_length_are_refused() -> None:
@@ -188,9 +189,12 @@ def test_the_interval_of_the_mean_covers() -> None:
     for _ in range(n):
         scores, labels = sample(instances)
         groups = np.repeat(np.arange(instances), 5).tolist()
-        found = halved_kappa(scores.ravel().tolist(), labels.ravel().tolist(), groups, set(range(instances // 2)))
+        found = halved_kappa(
+            scores.ravel().tolist(), np.where(labels.ravel(), T, F).tolist(), groups, set(range(instances // 2))
+        )
         worths = [
-            cohen_kappa_score(endless[0].ravel() >= one.threshold, endless[1].ravel()) for one in found.directions
+            cohen_kappa_score(endless[0].ravel() >= one.threshold, endless[1].ravel())
+            for one in (found.first, found.second)
         ]
         assert found.interval is not None
         hits += found.interval[0] <= sum(worths) / 2 <= found.interval[1]

@@ -10,7 +10,7 @@ import pytest
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.calibration import best_threshold, cross_fit, fit
-from truebench_hf.metrics.cascade import First, Point, Second, cheapest, chosen_labels, curve
+from truebench_hf.metrics.choosing import First, Point, Second, cheapest, chosen_labels, curve
 
 
 def drawn(seed: int, n: int, *, right: float = 0.85) -> tuple[list[float], list[str], list[int], Second]:
@@ -101,11 +101,11 @@ def test_the_optimism_is_gone() -> None:
     seems, nested, true = [], [], []
     for seed in range(1, 51):
         p, labels, groups, second = drawn(seed, 200)
-        fair = cross_fit("temperature", p, labels, groups)
+        fair, _ = cross_fit("temperature", p, labels, groups)
         best, calibrator = best_threshold(fair, labels), fit("temperature", p, labels)
         assert best is not None
         assert calibrator is not None
-        point = cheapest(curve(fair, labels, FIRST, second, best.value))
+        point = cheapest(curve(fair, labels, FIRST, second, best[0]))
         assert point is not None
         seems.append(point.balanced_accuracy)
         nested.append(strict(labels, chosen_labels("temperature", p, labels, groups, FIRST, second)))

@@ -10,8 +10,9 @@ import pytest
 from scipy.stats import multinomial
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.comparison import PairedDifference, clustered_difference, paired_difference, unpaired
+from truebench_hf.metrics.comparison import PairedDifference, clustered_difference, paired_difference
 from truebench_hf.metrics.intervals import clustered_share, wilson
+from truebench_hf.metrics.ranks import unpaired
 from truebench_hf.types import Score
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.metrics.flexeval import UNGATED, base_actions, circle, flexeval
+from truebench_hf.metrics.pass_rate import UNGATED, base_actions, circle, flexeval
 
 Table = list[dict[str, str | None]]
 

@@ -1,21 +1,17 @@
-"""Reliability of raters: kappa and alpha, their intervals, and skills without a truth."""
+"""Reliability of raters: kappa and alpha, and their intervals."""
 
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.kappa import (
-    ENOUGH,
-    alpha_interval,
     cohen_kappa,
-    corrected,
     fleiss_kappa,
-    kappa_interval,
     krippendorff_alpha,
-    skills,
     verbal_band,
 )
 
@@ -48,7 +44,7 @@ def test_cohen_by_hand() -> None:
     second = ["yes"] * 20 + ["no"] * 5 + ["yes"] * 10 + ["no"] * 15
     found = cohen_kappa(first, second)
     assert found.value == pytest.approx(0.4)
-    assert (found.n, found.left_out, found.band) == (50, 0, "fair")
+    assert (found.n, found.unscored, found.ci95) == (50, 0, None)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +67,7 @@ def test_cohen_edges(first: list[str | None], second: list[str | None], value: f
 
 def test_cohen_counts_what_it_leaves_out() -> None:
     found = cohen_kappa(["a", None, "b"], ["a", "a", None])
-    assert (found.n, found.left_out) == (1, 2)
+    assert (found.n, found.unscored) == (1, 2)
     with pytest.raises(UserError, match="first has 1, second has 0"):
         cohen_kappa(["a"], [])
 
@@ -115,7 +111,7 @@ def test_fleiss_of_labels_agrees_with_statsmodels() -> None:
 def test_fleiss_edges(ratings: list[list[str | None]], value: float | None, n: int, left_out: int, reason: str) -> None:
     found = fleiss_kappa(ratings)
     assert found.value == (value if value is None else pytest.approx(value)), reason
-    assert (found.n, found.left_out) == (n, left_out), reason
+    assert (found.n, found.unscored) == (n, left_out), reason
 
 
 def test_alpha_nominal_by_hand() -> None:
@@ -177,7 +173,7 @@ def test_alpha_edges(
 ) -> None:
     found = krippendorff_alpha(ratings)
     assert found.value == (value if value is None else pytest.approx(value)), reason
-    assert (found.n, found.left_out) == (n, left_out), reason
+    assert (found.n, found.unscored) == (n, left_out), reason
 
 
 def test_alpha_refuses_an_order_it_cannot_know() -> None:
@@ -194,21 +190,23 @@ def scores(items: int, noise: float, seed: int) -> list[list[int]]:
     return [[draw.randint(1, 5) if draw.random() < noise else score for _ in range(3)] for score in truth]
 
 
+def ends_of_alpha(rows: Any, clusters: Any = None) -> Any:
+    return krippendorff_alpha(rows, "ordinal", clusters=range(len(rows)) if clusters is None else clusters).ci95
+
+
 def test_the_interval_of_alpha_holds_it_and_narrows() -> None:
     rows = scores(400, 0.5, 1)
-    low, high = alpha_interval(rows, "ordinal") or (0, 0)
-    few = alpha_interval(rows[:40], "ordinal") or (0, 0)
-    alpha = krippendorff_alpha(rows, "ordinal").value
+    alpha, (low, high) = krippendorff_alpha(rows, "ordinal").value, ends_of_alpha(rows)
+    few = ends_of_alpha(rows[:40])
     assert alpha is not None
     assert low < alpha < high
     assert high - low < 0.5 * (few[1] - few[0])
-    assert alpha_interval(rows, "ordinal", seed=0) == (low, high), "drawn by the seed"
+    assert ends_of_alpha(rows) == (low, high), "drawn by the seed"
 
 
 def test_items_of_a_cluster_are_drawn_together() -> None:
     rows = scores(20, 0.5, 2)
-    alone = alpha_interval(rows, "ordinal") or (0, 0)
-    doubled = alpha_interval(rows * 2, "ordinal", clusters=[*range(20)] * 2) or (0, 0)
+    alone, doubled = ends_of_alpha(rows), ends_of_alpha(rows * 2, [*range(20)] * 2)
     assert doubled[1] - doubled[0] == pytest.approx(alone[1] - alone[0], abs=0.06), "the same items again tell nothing"
 
 
@@ -223,7 +221,7 @@ def test_items_of_a_cluster_are_drawn_together() -> None:
     ],
 )
 def test_no_interval_of_alpha(rows: list[list[int | None]], why: str) -> None:
-    assert alpha_interval(rows, "ordinal") is None, why
+    assert ends_of_alpha(rows) is None, why
 
 
 @pytest.mark.slow
@@ -231,7 +229,7 @@ def test_the_interval_of_alpha_covers() -> None:
     """40 responses by three annotators, against alpha of 40,000 such: about nine in ten intervals hold it."""
     whole = krippendorff_alpha(scores(40_000, 0.6, 0), "ordinal").value
     assert whole is not None
-    found = [alpha_interval(scores(40, 0.6, seed), "ordinal") or (1, 0) for seed in range(1, 201)]
+    found = [ends_of_alpha(scores(40, 0.6, seed)) for seed in range(1, 201)]
     assert 0.87 < sum(low <= whole <= high for low, high in found) / len(found) <= 0.98
 
 
@@ -240,7 +238,8 @@ def test_the_interval_of_kappa_holds_it_and_narrows() -> None:
     for n in (12, 60, 400):
         gold = [draw.random() < 0.4 for _ in range(n * 5)]
         judged = [label != (draw.random() < 0.2) for label in gold]
-        value, found = cohen_kappa(gold, judged).value, kappa_interval(gold, judged, [i // 5 for i in range(n * 5)])
+        kappa = cohen_kappa(gold, judged, [i // 5 for i in range(n * 5)])
+        value, found = kappa.value, kappa.ci95
         assert value is not None
         assert found is not None
         assert -1 <= found[0] < value < found[1] <= 1
@@ -250,7 +249,7 @@ def test_the_interval_of_kappa_holds_it_and_narrows() -> None:
 
 def test_perfect_agreement_of_few_instances_claims_no_certainty() -> None:
     labels = [True, False] * 10
-    found = kappa_interval(labels, labels, range(20))
+    found = cohen_kappa(labels, labels, range(20)).ci95
     assert found[1] == 1
     assert 0.4 < found[0] < 0.9, "all draws agree; what few instances can tell does not"
 
@@ -260,8 +259,8 @@ def test_instances_whose_responses_go_together_widen_the_interval_of_kappa() -> 
     rows = [(draw.random() < 0.5, draw.random() < 0.7) for _ in range(20)]
     first = [label for label, _ in rows for _ in range(5)]
     second = [label == right for label, right in rows for _ in range(5)]
-    together = kappa_interval(first, second, [i // 5 for i in range(100)])
-    alone = kappa_interval(first, second, range(100))
+    together = cohen_kappa(first, second, [i // 5 for i in range(100)]).ci95
+    alone = cohen_kappa(first, second, range(100)).ci95
     assert together is not None
     assert together[1] - together[0] > 1.5 * (alone[1] - alone[0])
 
@@ -276,66 +275,10 @@ def test_instances_whose_responses_go_together_widen_the_interval_of_kappa() -> 
     ],
 )
 def test_no_interval_of_kappa(first: list[str | None], second: list[str | None], why: str) -> None:
-    assert kappa_interval(first, second, range(len(first))) is None, why
+    assert cohen_kappa(first, second, range(len(first))).ci95 is None, why
 
 
 def test_draws_of_one_label_alone_are_passed_over() -> None:
     labels = ["pass"] * 11 + ["fail"]
-    found = kappa_interval(labels, labels, range(12))
+    found = cohen_kappa(labels, labels, range(12)).ci95
     assert found[1] == 1
-
-
-ERRORS = {"a": 0.05, "b": 0.1, "c": 0.2, "d": 0.3}
-
-
-def world(n: int, share: float = 0.8, seed: int = 0) -> tuple[list[str], list[dict[str, str | None]]]:
-    """The truth of n questions, a `share` of them yes, and what raters say who err independently."""
-    draw, turned = random.Random(seed), {"yes": "no", "no": "yes"}
-    truth = ["yes" if draw.random() < share else "no" for _ in range(n)]
-    said = [
-        {name: turned[label] if draw.random() < error else label for name, error in ERRORS.items()} for label in truth
-    ]
-    return truth, [dict(row) for row in said]
-
-
-@pytest.mark.parametrize("share", [0.5, 0.9])
-def test_skills_are_found_whatever_the_truth_is_like(share: float) -> None:
-    found = skills(world(20_000, share)[1])
-    assert found == {name: pytest.approx(1 - 2 * error, abs=0.02) for name, error in ERRORS.items()}
-
-
-def test_three_raters_by_hand() -> None:
-    """a and b differ in 10 of 100, a and c in 20, b and c in 26: 0.8, 0.6 and 0.48, so that a has skill 1."""
-    rows = [{"a": "yes", "b": "yes" if n >= 10 else "no", "c": "yes" if not 8 <= n < 28 else "no"} for n in range(100)]
-    moments = {"ab": 0.8, "ac": 0.6, "bc": 1 - 2 * (8 + 18) / 100}
-    assert skills(rows) == {
-        "a": pytest.approx((moments["ab"] * moments["ac"] / moments["bc"]) ** 0.5),
-        "b": pytest.approx((moments["ab"] * moments["bc"] / moments["ac"]) ** 0.5),
-        "c": pytest.approx((moments["ac"] * moments["bc"] / moments["ab"]) ** 0.5),
-    }
-
-
-@pytest.mark.parametrize(
-    ("rows", "why"),
-    [
-        ([], "nothing"),
-        ([{"a": "yes"}] * 100, "one rater"),
-        ([{"a": "yes", "b": "yes"}] * 100, "two raters"),
-        ([{"a": "yes", "b": "yes", "c": "yes"}] * (ENOUGH - 1), "too few questions"),
-        ([{"a": "yes", "b": "yes", "c": None}] * 100, "one who answers nothing"),
-        ([{"a": "yes", "b": "yes", "c": "no"}] * 100, "one who differs from both always"),
-    ],
-)
-def test_too_little_to_tell(rows: list[dict[str, str | None]], why: str) -> None:
-    assert skills(rows) == {}, why
-
-
-def test_raters_who_always_agree_are_never_wrong() -> None:
-    assert skills([{"ä": "はい", "b": "はい", "c": "はい"}] * ENOUGH) == {"ä": 1, "b": 1, "c": 1}
-
-
-def test_somebody_else_is_corrected() -> None:
-    assert corrected({"a": 0.72, "b": 0.64}, {"a": 0.9, "b": 0.8}) == pytest.approx(0.8)
-    assert corrected({"a": 0.9}, {"a": 0.8}) == 1, "at most 1"
-    assert corrected({"x": 0.9}, {"a": 0.8}) is None
-    assert corrected({}, {}) is None

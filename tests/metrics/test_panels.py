@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.panels import panel_worth
+from truebench_hf.metrics.comparison import panel_worth
 
 
 def judged(errors: Any, gold: Any, clusters: Any = None) -> pd.DataFrame:

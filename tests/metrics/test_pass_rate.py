@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -12,16 +13,15 @@ from hypothesis import strategies as st
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import clustered_share, wilson
 from truebench_hf.metrics.pass_rate import (
+    checklist_share,
     common_mix,
     conjunction,
-    criterion_share,
     drfr,
     instance_passes,
     mean_share,
     official_passes,
     outcome,
     pass_rate,
-    points_share,
     standardised,
     turn_share,
     weighted_share,
@@ -37,7 +37,7 @@ Y, N, U, X = "yes", "no", "unknown", None
 
 
 def soft_criterion(instances: Sequence[Turns]) -> Score:
-    return mean_share(list(map(criterion_share, instances)))
+    return mean_share(list(map(checklist_share, map(chain.from_iterable, instances))))
 
 
 def soft_turn(instances: Sequence[Turns]) -> Score:
@@ -45,7 +45,7 @@ def soft_turn(instances: Sequence[Turns]) -> Score:
 
 
 def weighted(labels: Sequence[Turns], weights: Sequence[list[list[float]]]) -> Score:
-    return mean_share([points_share(*pair) for pair in zip(labels, weights, strict=True)])
+    return mean_share([weighted_share(*map(chain.from_iterable, pair)) for pair in zip(labels, weights, strict=True)])
 
 
 def strict_pass_rate(passed: Sequence[bool | None]) -> Score:

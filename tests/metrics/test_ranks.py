@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.comparison import paired_difference, unpaired
+from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.metrics.ranks import (
     Entrant,
@@ -22,6 +22,7 @@ from truebench_hf.metrics.ranks import (
     rank_spans,
     self_preference,
     self_preference_over,
+    unpaired,
 )
 from truebench_hf.types import Score
 

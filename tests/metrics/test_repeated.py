@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import mean_share, pass_rate
-from truebench_hf.metrics.repeated import Selected, all_of, any_of, best, mean, over_instances, select, sizes, top
+from truebench_hf.metrics.votes import Selected, all_of, any_of, best, mean, select, sizes, top
 
 SAMPLES = st.lists(st.sampled_from([True, False, None]), max_size=7)
 
@@ -67,26 +67,26 @@ def test_the_mean_leaves_out_what_is_undecided() -> None:
 
 def test_one_sample_each_is_the_pass_rate() -> None:
     for passed in ([], [None], [True], [True, False, None, True], [True] * 12 + [False] * 3):
-        assert over_instances([[value] for value in passed]) == pass_rate(passed)
+        assert pass_rate(map(mean, [[value] for value in passed])) == pass_rate(passed)
 
 
 def test_an_instance_is_one_unit_however_often_it_was_asked() -> None:
     few = [[True, False], [True, True], [False, False], [True, False]] * 5
     many = [samples * 8 for samples in few]
-    score = over_instances(few)
-    assert score == over_instances(many), "sixteen samples say no more about other instances than two"
+    score = pass_rate(map(mean, few))
+    assert score == pass_rate(map(mean, many)), "sixteen samples say no more about other instances than two"
     assert (score.value, score.n, score.unscored) == (0.5, 20, 0)
     assert score.ci95 == mean_share([0.5, 1, 0, 0.5] * 5).ci95
     alone = pass_rate([value for samples in few for value in samples]).ci95
     assert score.ci95 is not None
     assert score.ci95[1] - score.ci95[0] > alone[1] - alone[0], "as if samples were instances it would be narrower"
-    assert over_instances(few[:9]).ci95 is None, "fewer than ten instances tell no spread of shares"
+    assert pass_rate(map(mean, few[:9])).ci95 is None, "fewer than ten instances tell no spread of shares"
 
 
 def test_unscored_instances_are_counted() -> None:
-    found = over_instances([[None, None], [True, None], [False, True]])
+    found = pass_rate(map(mean, [[None, None], [True, None], [False, True]]))
     assert (found.value, found.n, found.unscored) == (0.75, 2, 1)
-    found = over_instances([[None, True], [None, False], [True, True], [True]], lambda one: all_of(one, 2))
+    found = pass_rate([all_of(samples, 2) for samples in ([None, True], [None, False], [True, True], [True])])
     assert (found.value, found.n, found.unscored) == (0.5, 2, 2), "one is open, one has a single sample"
 
 

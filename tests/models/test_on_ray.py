@@ -43,8 +43,8 @@ class Here(OnRay):
     """A model whose worker is in this process."""
 
     def __init__(self, model: ChatModel, machines: Machines | None = None, calls: int = 8, **arguments: str) -> None:
-        super().__init__(model, Opening.here(model.spec, arguments, None, 1.0), machines or Machines())
-        self.holder = Holder(Opening.here(model.spec, {}, None, 1.0), calls)
+        super().__init__(model, Opening.here(model.spec, arguments, None), machines or Machines())
+        self.holder = Holder(Opening.here(model.spec, {}, None), calls)
         self.holder._model = model
         self._slots = asyncio.Semaphore(100)
 
@@ -110,25 +110,6 @@ def test_what_a_provider_raises_is_raised_here(raised: Exception, arrives: type[
         assert other.text == "fine"
 
     asyncio.run(ask())
-
-
-def test_what_cannot_be_loaded_is_tried_once() -> None:
-    tries = 0
-
-    def fail(request: ChatRequest) -> Answer:
-        nonlocal tries
-        tries += 1
-        raise UserError("not enough memory")
-
-    async def ask() -> None:
-        model = Here(ScriptedModel("m", fail))
-        found = await asyncio.gather(*(model.complete(chat(str(n))) for n in range(8)), return_exceptions=True)
-        assert [str(one) for one in found] == ["not enough memory"] * 8
-        # A server that takes no chats, or no typed decisions, may take the other kind: `metaeval` goes on with it.
-        assert (await model.decide(DecisionRequest("s", ("a",)))).probabilities == (0.5,)
-
-    asyncio.run(ask())
-    assert tries == 1
 
 
 def test_who_gave_the_answers_is_told_here() -> None:
@@ -201,15 +182,15 @@ def test_what_a_worker_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.chdir(tmp_path)
     for name in ("OPENAI_API_KEY", "MY_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN"):
         monkeypatch.setenv(name, f"value of {name}")
-    opening = Opening.here("scripted:m.json", {"api_key_env": "MY_KEY"}, None, 1.0)
+    opening = Opening.here("scripted:m.json", {"api_key_env": "MY_KEY"}, None)
     assert opening.spec == f"scripted:{tmp_path / 'm.json'}"
     assert {"OPENAI_API_KEY", "MY_KEY", "HF_TOKEN"} <= set(opening.environment)
     assert "AWS_SECRET_ACCESS_KEY" not in opening.environment
     assert "value of" not in repr(opening)
-    assert "pass" not in repr(Opening.here("openai:m", {"extra_body": '{"key": "pass"}'}, "https://me:pass@host", 1.0))
+    assert "pass" not in repr(Opening.here("openai:m", {"extra_body": '{"key": "pass"}'}, "https://me:pass@host"))
     (tmp_path / "gpt-5").mkdir()  # of which a server knows nothing
-    assert Opening.here("openai:gpt-5", {}, None, 1.0).spec == "openai:gpt-5"
-    assert Opening.here("scripted:m.json", {"record": "r.jsonl"}, None, 1.0).arguments["record"] == str(
+    assert Opening.here("openai:gpt-5", {}, None).spec == "openai:gpt-5"
+    assert Opening.here("scripted:m.json", {"record": "r.jsonl"}, None).arguments["record"] == str(
         tmp_path / "r.jsonl"
     ), "a worker has a working folder of its own"
 
@@ -221,7 +202,7 @@ def test_a_worker_asks_with_nothing_of_its_own(monkeypatch: pytest.MonkeyPatch, 
         if name.startswith("OPENAI_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("OPENAI_API_KEY", "of the study")
-    opening = Opening.here(f"scripted:{tmp_path / 'm.json'}", {}, None, 1.0)
+    opening = Opening.here(f"scripted:{tmp_path / 'm.json'}", {}, None)
     monkeypatch.setenv("OPENAI_API_KEY", "of the worker")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.invalid/v1")
     opening.open()
@@ -236,18 +217,18 @@ def test_a_worker_that_finds_another_model_under_the_name_says_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The embedded model is a file of a package, or where that is not installed another one from the Hub."""
-    opening = Opening.here("smollm2", {}, None, 1.0, open_model("smollm2").identity)
+    opening = Opening.here("smollm2", {}, None, open_model("smollm2").identity)
     assert opening.open().identity == opening.identity
     monkeypatch.setattr("truebench_hf.models.local.locate", lambda: ("somewhere/else", None))
     with pytest.raises(UserError, match=r"smollm2 is SmolLM2-135M-Instruct \(GGUF Q4_1\) here and HuggingFaceTB/"):
         opening.open()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.json").write_text("{}")
-    file = Opening.here("scripted:m.json", {}, None, 1.0, Identity("scripted", "m.json"))
+    file = Opening.here("scripted:m.json", {}, None, Identity("scripted", "m.json"))
     assert file.open().identity.model == str(tmp_path / "m.json"), "a file goes by another name there"
     (tmp_path / "tiny").mkdir()
     (tmp_path / "tiny" / "config.json").write_text("{}")
-    folder = Opening.here("hf:tiny", {}, None, 1.0, open_model("hf:tiny").identity)
+    folder = Opening.here("hf:tiny", {}, None, open_model("hf:tiny").identity)
     assert folder.open().identity == folder.identity, "a folder of weights is known by its files"
     (tmp_path / "tiny" / "config.json").write_text('{"trained": "since"}')
     pattern = r"a local folder files-\w+ here and a local folder files-\w+ on a worker; have .*: a copy is .* \(cp -a"

@@ -11,8 +11,8 @@ from tests.support.openai_client import WITH_SCHEMA, chat, open_at
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.engine.retry import RequestFailed, TryAgain
 from truebench_hf.errors import UserError
-from truebench_hf.models.openai_errors import Call, meaning, retry_after, status_error
 from truebench_hf.models.openai_options import Server
+from truebench_hf.models.openai_reading import Call, meaning, retry_after, status_error
 from truebench_hf.models.protocol import ChatRequest, SchemaRefused
 from truebench_hf.types import Message
 

@@ -143,7 +143,6 @@ def test_answers_come_back(tmp_path: Path) -> None:
         "r0": {"ann": "yes", "bob": "no"}, "r1": {"ann": "no", "bob": "no"}, "r2": {"ann": None, "bob": None},
     }  # fmt: skip
     assert found.notes == {("r1", "ann"): "=überlegt"}
-    assert found.missing == {"ann": ("r2",), "bob": ("r2",)}
     assert found.of("bob") == {"r0": "no", "r1": "no"}
     assert read([tmp_path]).labels == found.labels  # a folder of them
 
@@ -272,7 +271,7 @@ def test_agreement_by_hand(tmp_path: Path) -> None:
     # observed 3/4; by chance 1/2 * 1/4 + 1/2 * 3/4 = 1/2; (3/4 - 1/2) / (1 - 1/2)
     kappa = found.cohen["ann", "bob"]
     assert kappa.value == pytest.approx(0.5)
-    assert (kappa.n, kappa.left_out) == (4, 1)
+    assert (kappa.n, kappa.unscored) == (4, 1)
     # pooled shares 3/8 and 5/8: chance 17/32 -> (3/4 - 17/32) / (15/32)
     assert found.fleiss.value == pytest.approx(7 / 15)
     # disagreement 1/4 over expected 2 * 3 * 5 / (8 * 7)

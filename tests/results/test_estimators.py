@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from truebench_hf.metrics.pass_rate import mean_share, pass_rate
-from truebench_hf.metrics.repeated import mean as mean_of
-from truebench_hf.metrics.repeated import over_values
+from truebench_hf.metrics.pass_rate import mean_share, pass_rate, pooled
+from truebench_hf.metrics.votes import mean as mean_of
 from truebench_hf.report.table import Column, Table
-from truebench_hf.results.verdicts import group_scores, mean, ordered, pooled, rate, unit_means
+from truebench_hf.results.verdicts import group_scores, ordered, unit_means
 from truebench_hf.types import Score
 
 NAN = math.nan
@@ -31,9 +30,9 @@ def test_scores_are_those_of_the_metrics_on_plain_values(size: int) -> None:
         passes = np.array([chance.choice((0.0, 1.0, 1.0, NAN)) for _ in range(size)])
         shares = np.array([chance.choice((0.0, 0.1, 0.3, 1.0, NAN)) for _ in range(size)])
         labels = [None if value is None else bool(value) for value in listed(passes)]
-        assert rate(passes) == pass_rate(labels)
-        assert rate(shares) == over_values(listed(shares)), "no share of units, but their mean"
-        assert mean(shares) == mean_share(listed(shares))
+        assert pass_rate(passes) == pass_rate(labels)
+        assert pass_rate(shares) == pass_rate(listed(shares)), "no share of units, but their mean"
+        assert mean_share(shares) == mean_share(listed(shares))
 
 
 def test_units_keep_the_order_of_their_first_rows_and_their_undecided_samples_count_for_nothing() -> None:
@@ -47,11 +46,11 @@ def test_units_keep_the_order_of_their_first_rows_and_their_undecided_samples_co
 def test_groups_are_in_the_order_given_and_missing_ones_make_none() -> None:
     keys = ["zebra", "KO", None, "EN", "apple", "KO"]
     found = group_scores(
-        keys, np.array([1.0, 1.0, 0.0, NAN, 0.0, 0.0]), np.array(list("abcdef")), rate, ("EN", "DE", "KO")
+        keys, np.array([1.0, 1.0, 0.0, NAN, 0.0, 0.0]), np.array(list("abcdef")), pass_rate, ("EN", "DE", "KO")
     )
     assert list(found) == ["EN", "KO", "apple", "zebra"] == ordered(["zebra", "apple", "KO", "EN"], ("EN", "DE", "KO"))
     assert (found["EN"], found["KO"].value) == (Score(None, 0, 1), 0.5)
-    assert group_scores([], np.array([]), np.array([]), rate) == {}
+    assert group_scores([], np.array([]), np.array([]), pass_rate) == {}
 
 
 def test_a_pooled_share_has_no_interval_below_ten_units() -> None:
@@ -62,7 +61,7 @@ def test_a_pooled_share_has_no_interval_below_ten_units() -> None:
 
 def test_sums_are_those_of_python_where_a_tie_can_show() -> None:
     shares = [0.1] * 3 + [0.7, 0.2, 0.6060606060606061] * 40
-    assert mean(np.array(shares)).value == sum(shares) / len(shares)
+    assert mean_share(np.array(shares)).value == sum(shares) / len(shares)
 
 
 def test_what_is_missing_is_null_in_json_whatever_pandas_made_of_it() -> None:
@@ -74,4 +73,4 @@ def test_what_is_missing_is_null_in_json_whatever_pandas_made_of_it() -> None:
 
 def test_a_name_of_the_data_may_be_that_of_a_column_of_ours() -> None:
     keys = ["Overall", "passed", "instance", "response"]
-    assert list(group_scores(keys, np.ones(4), np.array(list("abcd")), rate)) == sorted(keys)
+    assert list(group_scores(keys, np.ones(4), np.array(list("abcd")), pass_rate)) == sorted(keys)

@@ -6,6 +6,7 @@ import random
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,7 @@ from truebench_hf.data.judged import Judged, by_instance, sample_name
 from truebench_hf.data.records import judgment_lines
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.pass_rate import drfr
-from truebench_hf.metrics.repeated import mean, over_instances
-from truebench_hf.metrics.votes import flip_score, share_score
+from truebench_hf.metrics.votes import flip_score, mean, share_score
 from truebench_hf.results.verdicts import frames_of, read_frames
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
 
@@ -129,28 +129,32 @@ def test_scores_are_those_of_the_responses_looked_at_one_by_one(drawn: list[Judg
     verdicts = [verdict for item in drawn for turn in item.verdicts for verdict in turn]
     languages = {item.instance.language for item in drawn} - {""}
     expected = {
-        "overall": over_instances([[item.passed for item in samples] for samples in instances]),
-        "strict": over_instances([[item.passed is True for item in samples] for samples in instances]),
-        "official": over_instances([[item.passed_officially for item in samples] for samples in instances]),
-        "soft_criterion": _mean(instances, lambda item: rates.criterion_share(item.outcomes)),
+        "overall": _over_instances([[item.passed for item in samples] for samples in instances]),
+        "strict": _over_instances([[item.passed is True for item in samples] for samples in instances]),
+        "official": _over_instances([[item.passed_officially for item in samples] for samples in instances]),
+        "soft_criterion": _mean(instances, lambda item: rates.checklist_share(chain.from_iterable(item.outcomes))),
         "soft_turn": _mean(instances, lambda item: rates.turn_share(item.outcomes)),
-        "weighted": _mean(instances, lambda item: rates.points_share(item.labels, item.weights)),
+        "weighted": _mean(instances, lambda item: rates.weighted_share(chain.from_iterable(item.labels), chain.from_iterable(item.weights))),
         "drfr": drfr([[x for item in of for turn in item.outcomes for x in turn] for of in instances]),
         "flip_rate": flip_score([verdict.votes for verdict in verdicts]),
         "vote_share": share_score([(verdict.votes, verdict.label) for verdict in verdicts]),
         "by_language": {
-            name: over_instances([
+            name: _over_instances([
                 of for samples in instances if (of := [i.passed for i in samples if i.instance.language == name])
             ])
             for name in languages
         },
-        "multi_turn": over_instances([[i.passed for i in of] for of in instances if len(of[0].verdicts) > 1]),
+        "multi_turn": _over_instances([[i.passed for i in of] for of in instances if len(of[0].verdicts) > 1]),
     }  # fmt: skip
     found = score(drawn)
     assert {name: found.scores[name] for name in expected} == expected
     assert found.unscored == {
         sample_name(*item.key, beside=True): item.undecided for item in drawn if item.passed is None
     }
+
+
+def _over_instances(instances: Any) -> Score:
+    return rates.pass_rate(map(mean, instances))
 
 
 def _mean(instances: list[list[Judged]], share: Callable[[Judged], float | None]) -> Score:

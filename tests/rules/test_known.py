@@ -29,7 +29,7 @@ import pytest
 
 from tests.rules.decisions import RELEASE
 from truebench_hf.benchmarks.rubric_eval.mini import rows as rubrics
-from truebench_hf.rules import rule_of
+from truebench_hf.data.rules import rule_of
 
 PACKAGE = Path(__file__).parents[2] / "truebench_hf"
 KNOWN = PACKAGE / "judging" / "rules" / "known.jsonl"
@@ -67,7 +67,7 @@ def built_in() -> set[str]:
     texts = {row["rubric"] for split in ("easy", "hard") for row in rubrics(split=split)}
     for row in read(PACKAGE / "data" / "truebench_mini.jsonl"):
         texts |= {text for criteria in row["criteria"] for text in criteria}
-    for row in read(PACKAGE / "benchmarks" / "tick" / "checklists_mini.jsonl"):
+    for row in read(PACKAGE / "data" / "checklists_mini.jsonl"):
         texts |= {text for checklist in row["checklists"] for text in checklist["questions"]}
     for row in read(PACKAGE / "benchmarks" / "flexbench" / "samples" / "dimensions.jsonl"):
         texts.add(row["question"])

@@ -11,8 +11,7 @@ import pytest
 from tests.space.sample_runs import SCRIPT
 from tests.support.runs import script
 from tests.support.tables import row_of
-from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
+from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.results.folder import Results

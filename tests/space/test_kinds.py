@@ -147,8 +147,7 @@ def test_no_two_headers_read_the_same(titles: tuple[str, str], headers: list[str
 
 
 def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-    from truebench_hf.benchmarks.rubric_eval.metaeval.study import metaeval
+    from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 
     judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
     metaeval(MetaevalOptions(data="rubric_mini", judge=(judge,), paradigms="rubric", out=str(tmp_path / "study")))

@@ -31,7 +31,6 @@ from truebench_hf.types import Message
         ({"judge_level": "rubrik"}, "did you mean rubric"),
         ({"judge_level": "text"}, "unknown judge level"),
         ({"judge_level": "checklist"}, "is not for this command; rubric or decision"),
-        ({"patience": -1.0}, "--patience -1.0: must be at least 0"),
     ],
 )
 def test_labelling_options_that_make_no_sense(more: dict[str, Any], said: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.models.providers import OPEN
-from truebench_hf.study import providers
+from truebench_hf.study import notes
 from truebench_hf.study.ranking import Board, BoardRow
 
 
@@ -71,7 +71,7 @@ ROUTED = {"provider": "huggingface:together", "model": "q/m:together"}
 )  # fmt: skip
 def test_the_providers_of_a_run(identity: dict[str, Any], told: Any, expected: dict[str, str], reason: str) -> None:
     settings = {"model": f"openai:{identity['model']}", "models": {"model": identity}}
-    assert providers.providers(settings, {"model": told}) == expected, reason
+    assert notes.providers(settings, {"model": told}) == expected, reason
 
 
 def test_lines_of_one_model_by_two_providers_are_told_apart() -> None:
@@ -81,7 +81,7 @@ def test_lines_of_one_model_by_two_providers_are_told_apart() -> None:
         (),
         (BoardRow("openai:q/m", "s", {}), BoardRow("openai:q/m, greedy", "s", {}), BoardRow("vllm:q/m", "s", {})),
     )
-    facts = [row.facts for row in providers.marked(board, settings, {}).rows]
+    facts = [row.facts for row in notes.marked(board, settings, {}).rows]
     assert facts == [{"Provider": "not pinned"}, {"Provider": "not pinned"}, {}]
-    (note,) = providers.notes(settings, {})
+    (note,) = notes.provider_notes(settings, {})
     assert "pin one as openai:q/m:PROVIDER" in note

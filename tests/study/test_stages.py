@@ -11,12 +11,12 @@ import pytest
 import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import run_scores, script, write_jsonl
+from tests.support.stages import generate, judge, run
 from truebench_hf import UserError
-from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions, arbitrate
+from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, arbitrate
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions
-from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
-from truebench_hf.benchmarks.truebench.study import generate, judge, run
 from truebench_hf.space.board.store import BoardStore
 
 ROWS = [{"prompt": f"Say {n}.", "criteria": [f"is {n}"]} for n in range(6)]
@@ -132,12 +132,6 @@ def test_a_threshold_needs_the_paradigm_it_is_about() -> None:
 def test_values_that_no_file_should_hold(made: dict[str, Any], more: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         RunOptions(**(made | more))
-
-
-def test_run_json_is_strict_json(made: dict[str, Any]) -> None:
-    run(RunOptions(**made, patience=float("inf")))
-    text = (Path(made["out"]) / "run.json").read_text(encoding="utf-8")
-    assert json.loads(text, parse_constant=lambda name: pytest.fail(name))["settings"]["patience"] == "inf"
 
 
 def test_rows_of_parquet_and_pandas_are_rows(tmp_path: Path) -> None:

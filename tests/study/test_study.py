@@ -83,13 +83,13 @@ def test_it_runs_scores_and_reports(bench: Bench) -> None:
 
 
 def test_what_its_folder_notes(bench: Bench) -> None:
-    bench.run(patience=7.0)
+    bench.run(seed=7)
     info = bench.info()
     assert (info["kind"], info["format"]) == ("colours", 1)
     assert info["sessions"][0]["finished"]
     assert {role: used["calls"] for role, used in info["usage"]["total"].items()} == {"model": 4}
     settings = info["settings"]
-    assert (settings["items"], settings["limit"], settings["patience"]) == (4, None, 7)
+    assert (settings["items"], settings["limit"], settings["seed"]) == (4, None, 7)
     assert settings["data_sha256"] == settings["selection_sha256"]
     assert settings["models"]["model"]["provider"] == "scripted"
     assert settings["model_arg"] == [f"record={bench.record}"]

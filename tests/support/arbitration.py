@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.arbitration.study import ArbitrateOptions
+from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions
 
 COARSE, FINE, META = "You check how well", "You check one requirement", "Several reviewers"
 JUDGES = ("ann", "bob", "cat", "dan")

@@ -3,19 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from truebench_hf.api import publishing
 from truebench_hf.arguments import in_python
-from truebench_hf.options import as_call
+from truebench_hf.errors import UserError
+from truebench_hf.hub import folders, publish, results
+from truebench_hf.hub.options import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
+from truebench_hf.options import Options, as_call, option, pairs
 
-build_data = as_call(publishing.BuildOptions, publishing.build_data, "name", "out")
-push_data = as_call(publishing.PushOptions, publishing.push_data, "folder", "repo_id")
-publish_results = as_call(publishing.ResultsOptions, publishing.publish_results, "run", "repo_id")
-publish_space = as_call(publishing.PublishSpaceOptions, publishing.publish_space, "repo_id", "folder")
-publish_metric = as_call(publishing.MetricOptions, publishing.publish_metric, "name", "repo_id")
-check_results = in_python(publishing.check_results)
+if TYPE_CHECKING:
+    from truebench_hf.hub.push import Pushed
+    from truebench_hf.loaders.export import Built
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions(Options):
+    """Which data set is built, of what, and where."""
+
+    PANEL: ClassVar[str] = "Options"
+    name: str = option(help="Name of a data set, as in `truebench data list`.", argument=True)
+    out: str = option(help="Folder to write: new, empty, or an earlier build.")
+    source: str | None = option(None, help="Path, URL or Hub id the rows come from; none for what is built in.")
+    split: str | None = option(None, help="facts_grounding: open (default) or blind.")
+    column: tuple[str, ...] = option(
+        (), help="truebench, rubric_eval, training: ours=theirs, for a column of another name."
+    )
+    strict: bool = option(False, help="Stop at the first row that cannot be used; else left out and counted.")
+
+
+def build_folder(options: BuildOptions) -> Built:
+    """Build a data set of `truebench data list` into a folder: `truebench data build` as a call.
+
+    `load_dataset(out)` reads the folder and `push_data` takes it. Raises UserError as the command does.
+    """
+    from truebench_hf.loaders.export import export
+
+    columns = pairs(options.column, "--column")
+    out = Path(options.out)
+    return export(options.name, out, source=options.source, split=options.split, columns=columns, strict=options.strict)
+
+
+def metric_to_hub(options: MetricOptions) -> Pushed:
+    """Push one of the `evaluate` modules, with this library, to a Space: `truebench publish metric` as a call.
+
+    Raises UserError on a repository of another name than the metric's, which `evaluate.load` would not find, and as the
+    command does.
+    """
+    from truebench_hf.evaluate_modules import module_folder
+
+    name, repo_id = options.name, options.repo_id
+    folder = module_folder(name)
+    if repo_id.rpartition("/")[2] != name:
+        # evaluate looks for NAME.py in ORG/NAME.
+        named = f"{repo_id.partition('/')[0]}/{name}"
+        raise UserError(f"--repo-id {repo_id}: a metric loads by the name of its repository; call it {named}")
+    if "." in repo_id:  # it imports what it loads by the name of the repository
+        raise UserError(f"--repo-id {repo_id}: evaluate cannot load from an organisation with a dot; give another")
+    return folders.push_space(folder, repo_id, options, f"Update {name}")
+
+
+build_data = as_call("build_data", BuildOptions, build_folder, "name", "out")
+push_data = as_call("push_data", PushOptions, folders.push_data, "folder", "repo_id")
+publish_results = as_call("publish_results", ResultsOptions, publish.publish_results, "run", "repo_id")
+publish_space = as_call("publish_space", PublishSpaceOptions, folders.publish_space, "repo_id", "folder")
+publish_metric = as_call("publish_metric", MetricOptions, metric_to_hub, "name", "repo_id")
+check_results = in_python(results.check_results)
 
 
 @in_python
@@ -28,21 +83,18 @@ def load(
     columns: Mapping[str, str] | None = None,
     strict: bool = False,
     streaming: bool = False,
-    data_files: Any = None,
-    data_dir: str | PathLike[str] | None = None,
 ) -> Any:
     """The rows of a data set of `truebench data list`: a `datasets.Dataset`, or without `split` a `DatasetDict`.
 
     `config` is by default the first of the set (`all`); `DE` and `german` are `de`. `split` may be a slice
     (`test[:10]`); with `streaming` rows come as they are asked for, in an `IterableDataset`. `source` (a path, a Hub id
-    or a release), or `data_files` or `data_dir` as in `datasets`, is where rows come from that are not built in;
-    `columns` maps the columns of `truebench` and `rubric_eval` to the file's. Rows that cannot be used are left out,
+    or a release) is where rows come from that are not built in; `columns` maps the columns of `truebench` and `rubric_eval` to the file's. Rows that cannot be used are left out,
     and a warning in the log counts them; `strict` raises UserError on the first, as does a name that is not there.
     """
     from truebench_hf.loaders.prepare import Reading
     from truebench_hf.loaders.prepare import load as load_rows
 
-    reading = Reading(source, columns=columns or {}, strict=strict, data_files=data_files, data_dir=data_dir)
+    reading = Reading(source, columns=columns or {}, strict=strict)
     return load_rows(name, config, split, reading, streaming)
 
 

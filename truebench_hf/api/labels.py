@@ -25,7 +25,7 @@ ROWS, FLEX = "(rows of instructions)", "(judged conversations)"
 _KINDS = {  # who asks, by what run.json says
     "": ("truebench.labels", "RunLabels"),
     "truebench": ("truebench.labels", "RunLabels"),
-    "arbitrate": ("rubric_eval.arbitration.people", "ArbitrationLabels"),
+    "arbitrate": ("rubric_eval.arbitration", "ArbitrationLabels"),
     "criteria-types": ("truebench.criteria_types", "CriteriaLabels"),
     "criteria-validation": ("truebench.validation", "ValidationLabels"),
     "criteria-refinement": ("truebench.refinement", "RefinementLabels"),

@@ -21,7 +21,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from truebench_hf.errors import UserError
-from truebench_hf.text.terminal import say
 
 _HELP = Path(__file__).parent / "help"
 # The headings of `--help`, in order; flags under the rare ones are shown by `--help-all` alone.
@@ -121,25 +120,17 @@ def command(path: str, load: Callable[[], Callable[..., None]]) -> None:
     group(parent).command(name, cls=Later, help=summary(path))(lambda: None)
 
 
-def from_options(
-    options: type[Any], action: Callable[[Any], Any], show: Callable[[], str] | None = None
-) -> Callable[..., None]:
-    """Return `action` as a function whose parameters are the fields of an options class.
-
-    `show` makes the text that a flag `--show` prints, which does nothing else.
-    """
+def from_options(options: type[Any], action: Callable[[Any], Any]) -> Callable[..., None]:
+    """Return `action` as a function whose parameters are the fields of an options class."""
 
     def run(**values: Any) -> None:
-        for name in ("help_all", "show"):
-            if name not in names:
-                values.pop(name, None)
+        values.pop("help_all", None)
         action(options(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}))
 
-    names = {field.name for field in dataclasses.fields(options)}
     parameters = [_parameter(*field) for field in _fields(options)]
-    rare = any(parameter.annotation.__metadata__[0].hidden for parameter in parameters)
-    extra = [*([_shows(show)] if show else []), *([_HELP_ALL] if rare else [])]
-    run.__signature__ = inspect.Signature([*parameters, *extra])  # type: ignore[attr-defined]
+    if any(parameter.annotation.__metadata__[0].hidden for parameter in parameters):
+        parameters.append(_HELP_ALL)
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__, run.__doc__ = {}, inspect.getdoc(action)
     return run
 
@@ -151,16 +142,6 @@ def _show_all(context: typer.Context, wanted: bool) -> None:
             parameter.hidden = False  # type: ignore[attr-defined]
         context.get_help()  # rich prints it
         raise typer.Exit
-
-
-def _shows(text: Callable[[], str]) -> inspect.Parameter:
-    def end(wanted: bool) -> None:
-        if wanted:
-            say(text())
-            raise typer.Exit
-
-    flag = typer.Option("--show", is_eager=True, callback=end, help="Print the kinds of rules, and end.")
-    return inspect.Parameter("show", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, flag])
 
 
 _HELP_ALL = inspect.Parameter(

@@ -54,19 +54,15 @@ def main(run: Callable[[], None] | None = None) -> None:
     """Run the command, by default `truebench`."""
     signals = Signals()
     try:
-        (run or _truebench())()
+        if run is None:
+            from truebench_hf.cli.app import run
+        run()
     finally:
         if signals.number is not None:  # whatever has come of it
             _exit(signals.number)
         # What is left is to leave: a signal would only hide how the command ended.
         for number in signals.handled:
             signal.signal(number, signal.SIG_IGN)
-
-
-def _truebench() -> Callable[[], None]:
-    from truebench_hf.cli.app import run
-
-    return run
 
 
 def _exit(number: int) -> NoReturn:

@@ -21,9 +21,9 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "study validate": ("truebench.validation", "ValidateCriteriaOptions", "ValidateCriteria"),
     "study refine-criteria": ("truebench.refinement", "RefineCriteriaOptions", "RefineCriteria"),
     "data rules": ("truebench.rules", "RulesOptions", "Rules"),
-    "metaeval": ("rubric_eval.metaeval.study", "MetaevalOptions", "Metaeval"),
-    "study calibrate": ("rubric_eval.calibration.study", "CalibrateOptions", "CalibrationStudy"),
-    "study arbitrate": ("rubric_eval.arbitration.study", "ArbitrateOptions", "Arbitration"),
+    "metaeval": ("rubric_eval.metaeval", "MetaevalOptions", "Metaeval"),
+    "study calibrate": ("rubric_eval.calibration", "CalibrateOptions", "CalibrationStudy"),
+    "study arbitrate": ("rubric_eval.arbitration", "ArbitrateOptions", "Arbitration"),
     "study contrast": ("rubric_eval.contrast", "ContrastOptions", "Contrast"),
     "study taxonomy": ("rubric_eval.taxonomy", "TaxonomyOptions", "TaxonomyStudy"),
     "study compare-criteria": ("truebench.criteria_types", "CompareCriteriaOptions", "CompareCriteria"),
@@ -58,12 +58,12 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "flex study table": ("cli.results", "flex_table"),
     "flex study stability": ("cli.results", "flex_stability"),
     "flex study agree": ("cli.results", "flex_agree"),
-    "data list": ("cli.data", "list_data"),
-    "data build": ("cli.data", "build", "BuildOptions"),
-    "data push": ("cli.publish", "push_data", "PushOptions"),
-    "publish results": ("cli.publish", "results", "ResultsCommand"),
-    "publish space": ("cli.publish", "publish_space", "PublishSpaceOptions"),
-    "publish metric": ("cli.publish", "publish_metric", "MetricOptions"),
+    "data list": ("cli.hub", "list_data"),
+    "data build": ("cli.hub", "build", "BuildOptions"),
+    "data push": ("cli.hub", "push_data", "PushOptions"),
+    "publish results": ("cli.hub", "publish_results", "ResultsCommand"),
+    "publish space": ("cli.hub", "publish_space", "PublishSpaceOptions"),
+    "publish metric": ("cli.hub", "publish_metric", "MetricOptions"),
     "space": ("space.app", "serve", "SpaceOptions"),
     "cache info": ("cli.cache", "info"),
     "cache prune": ("cli.cache", "prune"),
@@ -92,13 +92,7 @@ def add() -> None:
 
 def _study(name: str) -> Callable[..., None]:
     options, study = load(name)
-    return from_options(options, shown(study), _vocabulary if name == "data rules" else None)
-
-
-def _vocabulary() -> str:
-    from truebench_hf.benchmarks.truebench.rules import vocabulary
-
-    return vocabulary()
+    return from_options(options, shown(study))
 
 
 def _function(name: str) -> Callable[..., None]:

@@ -127,9 +127,8 @@ def watch(run: Finished, file: str) -> Anchors:
 def _judged(run: Finished, file: str) -> tuple[AnchorRecord, dict[str, str]]:
     """The labelled rows judged as the answers of a run were, one vote each, and their labels by id."""
     from truebench_hf.benchmarks.rubric_eval import data
-    from truebench_hf.benchmarks.rubric_eval.metaeval.options import MetaevalOptions
-    from truebench_hf.benchmarks.rubric_eval.metaeval.scores import PARADIGMS
-    from truebench_hf.benchmarks.rubric_eval.metaeval.study import JUDGMENTS, metaeval
+    from truebench_hf.benchmarks.rubric_eval.metaeval import JUDGMENTS, MetaevalOptions, metaeval
+    from truebench_hf.benchmarks.rubric_eval.scores import PARADIGMS
 
     settings = run.settings
     judging = settings.get("judging") or {}

@@ -2,22 +2,36 @@
 
 Needed are `messages`, which end with the user's; every other list may be absent. Lists refer to each
 other by ids: `answers` are those of an annotator to every question of one checklist about one response, `judgments`
-the same by a judge, one entry a draw.
+the same by a judge, one entry a draw. `checklists_mini.jsonl` holds 28 instructions written for this project: each with
+two responses, a chosen checklist whose questions are yes when all is well, the answers to it and a preference. Half of
+them also have other checklists, three annotators, their scores with and without a checklist, and a constructed judge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, get_args
 
 from pydantic import AfterValidator, Field, PrivateAttr, Strict, field_validator, model_validator
 
-from truebench_hf.data.judged import Case
+from truebench_hf.data import instances, row_files, sources
+from truebench_hf.data.catalogue import built, located
+from truebench_hf.data.judged import Case, as_answered, stated, with_history
 from truebench_hf.data.rows import Decoded, Id, MaybeLabel, MaybeText, Messages, Record, Row, Texts
 from truebench_hf.data.rows import Text as FilledText
+from truebench_hf.errors import UserError
+from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.votes import majority
-from truebench_hf.types import Criterion, Label
+from truebench_hf.types import Criterion, Label, Message
 
+MINI = "checklists_mini"
+MINI_FILE = Path(__file__).with_name(f"{MINI}.jsonl")
+DATA_HELP = (
+    "checklists_mini, rows in its columns (a path to JSONL, JSON or Parquet, or a Hub id), rows with a prompt and "
+    "criteria, or SOURCE:PATH of a benchmark with questions by people (structflowbench, infobench, wildbench ...)."
+)
 Effect = Literal["easier", "harder", "no effect"]
 EFFECTS = get_args(Effect)
 T = TypeVar("T")
@@ -27,7 +41,18 @@ _OneToFive = Annotated[int, Strict(), Field(ge=1, le=5)]
 _Plain = Annotated[str, Strict()]
 
 
-class Text(Row):
+class _Part(Row):
+    """An entry of a list of a row; no two of a list are alike in the fields of any of its `keys`."""
+
+    keys: ClassVar[tuple[tuple[str, ...], ...]] = (("id",),)
+
+    @property
+    def names(self) -> list[str]:
+        """What tells it from the other entries, in words."""
+        return [", ".join(f"{name} {getattr(self, name)}" for name in key) for key in self.keys]
+
+
+class Text(_Part):
     """A response to the instruction."""
 
     keeps_blanks = ("text",)
@@ -37,8 +62,10 @@ class Text(Row):
     text: _Plain
 
 
-class Written(Row):
+class Written(_Part):
     """A checklist. `run` tells those of one author apart, from 1; the `chosen` one is what others are held against."""
+
+    keys = (("id",), ("author", "run"))
 
     id: Id
     author: FilledText
@@ -48,52 +75,44 @@ class Written(Row):
     questions: Annotated[tuple[str, ...], *Texts.__metadata__]
 
 
-class _AnsweredResponse(Row):
-    """What each answer is about."""
+class ChecklistAnswers(_Part):
+    """Yes or no by an annotator to each question of a checklist about a response, None where it was left open."""
 
     keeps_blanks = ("answers",)
+    keys = (("annotator", "response_id", "checklist_id"),)
 
     response_id: Id
     checklist_id: Id
-
-
-class ChecklistAnswers(_AnsweredResponse):
-    """Yes or no by an annotator to each question of a checklist about a response, None where it was left open."""
-
     annotator: FilledText
     answers: _Parts[MaybeLabel]
 
-    @property
-    def by(self) -> str:
-        """Who answered."""
-        return self.annotator
 
-
-class Judgments(_AnsweredResponse):
+class Judgments(_Part):
     """The same by a judge: how it was asked, and which draw this is (from 1)."""
 
+    keeps_blanks = ("answers",)
+    keys = (("judge", "mode", "sample", "response_id", "checklist_id"),)
+
+    response_id: Id
+    checklist_id: Id
     judge: FilledText
     mode: Literal["direct", "reasoning"]
     sample: _Number = 1
     answers: _Parts[MaybeLabel]
 
-    @property
-    def by(self) -> str:
-        """Who answered."""
-        return self.judge
 
-
-class Sorting(Row):
+class Sorting(_Part):
     """The categories that an annotator gave each question of a checklist, any number of them."""
 
     keeps_blanks = ("categories",)
+    keys = (("annotator", "checklist_id"),)
 
     checklist_id: Id
     annotator: FilledText
     categories: tuple[Annotated[tuple[FilledText, ...], AfterValidator(lambda n: tuple(dict.fromkeys(n)))], ...]
 
 
-class PreferenceRow(Row):
+class PreferenceRow(_Part):
     """1 (response A much better) over 3 (near-identical) to 5 (response B much better)."""
 
     annotator: FilledText
@@ -101,9 +120,16 @@ class PreferenceRow(Row):
     response_b: Id
     rating: _OneToFive
 
+    @property
+    def names(self) -> list[str]:
+        """The two responses stand in either order."""
+        return [f"annotator {self.annotator}, {' and '.join(sorted((self.response_a, self.response_b)))}"]
 
-class ScoredRow(Row):
+
+class ScoredRow(_Part):
     """A response scored from 1 to 5, directly or after its checklist, whose `effect` on scoring may be told."""
+
+    keys = (("annotator", "response_id", "protocol"),)
 
     response_id: Id
     checklist_id: Id | None = None
@@ -111,6 +137,9 @@ class ScoredRow(Row):
     protocol: Literal["direct", "check_then_score"]
     score: _OneToFive
     effect: Effect | None = None
+
+
+_PARTS = ("responses", "checklists", "categories", "answers", "judgments", "preferences", "ratings")
 
 
 class ChecklistRow(Row):
@@ -148,22 +177,25 @@ class ChecklistRow(Row):
     def _faults(self) -> Iterator[str]:
         if self.messages[-1].role != "user" or not self.messages[-1].content.strip():
             yield "field 'messages' must end with a message of the user that is not blank"
-        for name, key in _KEYS:
-            keys = [key(entry) for entry in getattr(self, name)]
-            if doubled := [key for n, key in enumerate(keys) if key in keys[:n]]:
-                yield f"field {name!r} has more than one of {doubled[0]}; keep one"
         if sum(checklist.chosen for checklist in self.checklists) > 1:
             yield "field 'checklists' has more than one that is chosen; choose one"
-        for name, what, field in _REFERENCES:
-            ids = {entry.id for entry in getattr(self, what)}
-            for place, entry in enumerate(getattr(self, field)):
-                if (value := getattr(entry, name)) is not None and value not in ids:
-                    yield f"field '{field}[{place}].{name}' names {what[:-1]} {value!r}, which is not there"
+        ids = {"response": {text.id for text in self.responses}, "checklist": {own.id for own in self.checklists}}
         lengths = {checklist.id: len(checklist.questions) for checklist in self.checklists}
-        for field, of in (("answers", "answers"), ("judgments", "answers"), ("categories", "categories")):
-            for place, entry in enumerate(getattr(self, field)):
-                if (count := len(getattr(entry, of))) != (due := lengths[entry.checklist_id]):
-                    yield f"field '{field}[{place}].{of}' must hold one for each question, {due} in all, not {count}"
+        for part in _PARTS:
+            seen: set[str] = set()
+            for place, entry in enumerate(getattr(self, part)):
+                for name, value in entry:  # response_id, response_a, response_b, checklist_id
+                    what = name.partition("_")[0]
+                    if what in ids and value is not None and value not in ids[what]:
+                        yield f"field '{part}[{place}].{name}' names {what} {value!r}, which is not there"
+                if doubled := seen & set(entry.names):
+                    yield f"field {part!r} has more than one of {min(doubled)}; keep one"
+                seen |= set(entry.names)
+                of = "categories" if part == "categories" else "answers"
+                if (listed := getattr(entry, of, None)) is not None and len(listed) != (
+                    due := lengths[entry.checklist_id]
+                ):
+                    yield f"field '{part}[{place}].{of}' must hold one for each question, {due} in all, not {len(listed)}"
         for place, preference in enumerate(self.preferences):
             if preference.response_a == preference.response_b:
                 yield f"field 'preferences[{place}].response_b' is response A too"
@@ -182,6 +214,11 @@ class ChecklistRow(Row):
         """The checklist that others are held against."""
         return next((checklist for checklist in self.checklists if checklist.chosen), None)
 
+    @property
+    def others(self) -> list[Written]:
+        """The checklists that are not the chosen one."""
+        return [checklist for checklist in self.checklists if not checklist.chosen]
+
     def case(self, response: str = "", questions: Sequence[str] = ()) -> Case:
         """What a model is shown: the instruction with what came before, a response's text, and questions on it."""
         *before, last = self.messages
@@ -193,24 +230,19 @@ class ChecklistRow(Row):
         answers = [entry.answers for entry in self.answers if (entry.response_id, entry.checklist_id) == about]
         return tuple(majority(votes).label for votes in zip(*answers, strict=True)) if answers else None  # type: ignore[misc]
 
+    def answered(self, response: Text, checklist: Written, by: str) -> Sequence[Label | None] | None:
+        """The answers of people or of a judge, with reasoning where it has it and of several draws the first."""
+        if by == "people":
+            return self.people(response, checklist)
+        about = by, response.id, checklist.id
+        judgments = [j for j in self.judgments if (j.judge, j.response_id, j.checklist_id) == about]
+        first = min(judgments, key=lambda judgment: (judgment.mode != "reasoning", judgment.sample), default=None)
+        return first.answers if first else None
 
-_REFERENCES = (
-    ("response_id", "responses", "answers"), ("response_id", "responses", "judgments"), ("response_id", "responses", "ratings"),
-    ("response_a", "responses", "preferences"), ("response_b", "responses", "preferences"),
-    ("checklist_id", "checklists", "answers"), ("checklist_id", "checklists", "judgments"),
-    ("checklist_id", "checklists", "categories"), ("checklist_id", "checklists", "ratings"),
-)  # fmt: skip
-_KEYS: tuple[tuple[str, Callable[[Any], Hashable]], ...] = (
-    ("responses", lambda row: f"the id {row.id}"),
-    ("checklists", lambda row: f"the id {row.id}"),
-    ("checklists", lambda row: f"{row.author}, run {row.run}"),
-    ("answers", lambda row: f"{row.by} on response {row.response_id}, checklist {row.checklist_id}"),
-    ("judgments", lambda row: f"{row.by}, {row.mode}, sample {row.sample}, on response {row.response_id}, "
-     f"checklist {row.checklist_id}"),
-    ("categories", lambda row: f"{row.annotator} on checklist {row.checklist_id}"),
-    ("preferences", lambda row: f"{row.annotator} on {' and '.join(sorted((row.response_a, row.response_b)))}"),
-    ("ratings", lambda row: f"{row.annotator} on response {row.response_id}, {row.protocol}"),
-)  # fmt: skip
+    def score(self, response: Text) -> float | None:
+        """The mean of the annotators' direct scores of a response."""
+        about = response.id, "direct"
+        return mean_of(*(rating.score for rating in self.ratings if (rating.response_id, rating.protocol) == about))
 
 
 def read(record: Record) -> ChecklistRow:
@@ -218,3 +250,91 @@ def read(record: Record) -> ChecklistRow:
     entry = record.read(ChecklistRow)
     entry._row = dict(record.row)
     return entry
+
+
+def rows_of(data: str) -> Iterable[Record]:
+    """The rows of `checklists_mini`, or of what `row_files` reads."""
+    file = str(MINI_FILE) if built(data, MINI) else located(data)
+    return row_files.one_split(file, (MINI, "truebench_mini", "truebench"))
+
+
+def load_entries(data: str, left_out: list[str] | None = None) -> list[ChecklistRow]:
+    """The rows of some data. Raises UserError naming the row and the field.
+
+    A checklist is for one instruction: rows with several turns to be answered are added to `left_out`, or an error.
+    """
+    if sources.is_source(data):
+        kind, _, path = data.partition(":")
+        records: Iterable[Record] = _published_records(kind, path, left_out)
+    else:
+        records = rows_of(data)
+    by_id: dict[str, ChecklistRow] = {}
+    for number, record in enumerate(records, 1):
+        complete = record if "checklists" in record.row else _as_checklist_row(record, str(number))
+        if isinstance(complete, str):
+            if left_out is None:
+                raise UserError(f"{complete}; a checklist is for one instruction: leave the row out")
+            left_out.append(complete)
+            continue
+        entry = read(complete)
+        if entry.id in by_id:
+            raise UserError(f"{record.where}: id {entry.id!r} stands twice; every row needs its own")
+        by_id[entry.id] = entry
+    if not by_id:
+        why = "all rows have several turns; a checklist is for one instruction" if left_out else "holds no rows"
+        raise UserError(f"--data {data}: {why}")
+    return list(by_id.values())
+
+
+def answerers(entries: Sequence[ChecklistRow]) -> list[str]:
+    """Who answered checklists: people (their majority), and every judge."""
+    people = ["people"] if any(entry.answers for entry in entries) else []
+    return people + list(dict.fromkeys(judgment.judge for entry in entries for judgment in entry.judgments))
+
+
+def _as_checklist_row(record: Record, number: str) -> Record | str:
+    """A row with a prompt and criteria: these are its chosen checklist. A text says why it cannot be used."""
+    instance = instances.of_row(record, number)
+    if len(instance.turns) != 1:
+        return f"{record.where}: has {len(instance.turns)} turns to be answered"
+    *before, prompt = with_history(instance, as_answered(instance, ("",)))[:-1]
+    user_text = f"{instance.context}\n\n{prompt.content}" if instance.context else prompt.content
+    messages = [asdict(message) for message in (*before, Message("user", user_text))]
+    questions = list(map(stated, instance.turns[0].criteria))
+    row = {"id": instance.id, "language": instance.language, "category": instance.category, "messages": messages}
+    return Record(record.where, row | {"checklists": _chosen("data", questions) if questions else []}, record.number)
+
+
+def _chosen(author: str, questions: list[str]) -> list[dict[str, Any]]:
+    return [{"id": "c1", "author": author, "source": "human", "run": 1, "chosen": True, "questions": questions}]
+
+
+def _published_records(kind: str, path: str, left_out: list[str] | None) -> Iterator[Record]:
+    """The instructions of a benchmark with its questions as the chosen checklist, and what answers it ships.
+
+    A fault (negative points) is no question of a checklist, whose best answer is always yes: those are `left_out`.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    read = sources.read(kind, path)
+    faults = sum(criterion.weight < 0 for item in read for criterion in item.case.criteria)
+    if faults and left_out is not None:
+        left_out.append(f"{kind}: {faults} criteria that name a fault, which is no question of a checklist")
+    for item in read:
+        wanted = [rubric for rubric in item.rubrics if item.case.criteria[rubric.index].weight > 0]
+        author = item.source or kind
+        row = rows.setdefault(
+            item.instruction_id,
+            {
+                "id": item.instruction_id, "language": item.language, "category": item.category,
+                "messages": [asdict(message) for message in item.messages], "responses": [],
+                "checklists": _chosen(author, [rubric.text for rubric in wanted]) if wanted else [],
+            },
+        )  # fmt: skip
+        text = item.case.response if item.answered else item.reference
+        if text:
+            row["responses"].append({"id": item.id, "model": item.model or author, "text": text})
+        kinds = [[name.strip() for name in rubric.hint.split(",") if name.strip()] for rubric in wanted]
+        if any(kinds):
+            row["categories"] = [{"checklist_id": "c1", "annotator": author, "categories": kinds}]
+    for number, row in enumerate(rows.values()):
+        yield Record(f"{kind}:{path}, {row['id']}", row, number)

@@ -22,8 +22,7 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged, Mark, Marked, Tone
 from truebench_hf.data.rows import Record, adapter, user_error
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.repeated import mean
-from truebench_hf.metrics.votes import vote_share
+from truebench_hf.metrics.votes import mean, vote_share
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Role, Turn, Usage, Verdict
 

@@ -24,6 +24,7 @@ _SAVED = ("dataset_dict.json", "state.json")  # what `save_to_disk` writes besid
 _HUB = re.compile(
     r"(?:hf://datasets/|https?://(?:huggingface\.co|hf\.co)/datasets/)?([A-Za-z0-9][\w.-]*/[\w.-]+)(@[\w./-]+)?/?"
 )
+_LANGUAGE = re.compile(r"[a-z]{2}([_-][A-Za-z]{2,4})?")  # en, pt_BR
 _HUB_FILE = re.compile(r"https?://[^/]+/datasets/[\w.-]+/[\w.-]+/(?:resolve|blob)/.+")
 
 
@@ -94,11 +95,8 @@ def the_one(splits: Splits, what: str, together: bool = False) -> Rows:
 
     Those of all splits `together`, if so asked. Raises UserError where several are left of which one must be chosen.
     """
-    import locale
-
     first, *others = splits.values()
-    codes = [re.fullmatch(r"([a-z]{2})([_-][a-z]{2,4})?", name.casefold()) for name in splits]  # en, pt_BR
-    if all(code and any(known.startswith(f"{code[1]}_") for known in locale.locale_alias) for code in codes):
+    if all(_LANGUAGE.fullmatch(name) for name in splits):
         return _of_languages(splits)
     of_a_run = any((file.parent / "run.json").is_file() for rows in splits.values() for file in rows.files)
     if together and not of_a_run:
@@ -176,12 +174,7 @@ def _folder(folder: Path, flag: str) -> Splits:
     if named := _of_card(folder, flag):
         return {split: of_files({Path(file): file for file in files}, empty=True) for split, files in named.items()}
     inside = folder / "data"
-    configs = sorted(path.name for path in inside.iterdir() if path.is_dir()) if inside.is_dir() else []
-    if configs and "all" not in configs:
-        remedy = f"give one, e.g. {inside / configs[0]}"
-        raise UserError(f"{flag} {folder}: has the configurations {', '.join(configs)}; {remedy}")
-    place = next((place for place in (inside / "all", inside) if place.is_dir()), folder)
-    files = sorted(path for path in place.iterdir() if path.is_file())
+    files = sorted(path for path in (inside if inside.is_dir() else folder).iterdir() if path.is_file())
     chosen = [p for p in files if form(p.name) in _FIRST] or [p for p in files if form(p.name) in _IN_FOLDERS]
     if not chosen:
         raise UserError(f"{flag} {folder}: holds no {', '.join(_IN_FOLDERS)} files; give a file, or such a folder")
@@ -197,32 +190,15 @@ def _by_name(names: dict[Path, str]) -> Splits:
 
 
 def _of_card(folder: Path, flag: str) -> dict[str, list[str]]:
-    """The files by split that the README of a data set names, of its default configuration; {} where it names none."""
-    if not (readme := folder / "README.md").is_file():
+    """The files by split that the card of a data set names, of its default configuration; {} where it names none."""
+    readme = folder / "README.md"
+    if not readme.is_file() or not re.search(r"^configs:", readme.read_text("utf-8", "replace"), re.MULTILINE):
         return {}
-    from huggingface_hub import DatasetCardData, metadata_load
-    from yaml import YAMLError
-
-    try:
-        card = metadata_load(readme) or {}
-    except (OSError, ValueError, YAMLError):  # a README that is no card
-        card = {}
-    if "configs" not in card:
-        return {}
-    from datasets.data_files import DataFilesDict, sanitize_patterns
-    from datasets.utils.metadata import MetadataConfigs
+    from datasets import load_dataset_builder
 
     with refused(f"{flag} {folder}: its README.md does not say where the rows are"):
-        configs = MetadataConfigs.from_dataset_card_data(DatasetCardData(configs=card["configs"]))
-        name = configs.get_default_config_name()
-        if name is None:
-            names = ", ".join(configs)
-            raise UserError(f"{flag} {folder}: has the configurations {names}; give the files of one of them")
-        patterns = sanitize_patterns(configs[name]["data_files"])
-        by_split = {split: list(files) for split, files in DataFilesDict.from_patterns(patterns, str(folder)).items()}
-    if not all(by_split.values()):
-        raise UserError(f"{flag} {folder}: holds none of the files that its README.md names, {patterns}")
-    return by_split
+        files = load_dataset_builder(str(folder)).config.data_files
+    return {split: list(named) for split, named in dict(files or {}).items()}
 
 
 def of_tables(tables: dict[str, Any], name: str) -> Splits:

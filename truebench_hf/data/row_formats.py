@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import codecs
 import contextlib
 import csv
 import gzip
@@ -11,13 +10,12 @@ import io
 import lzma
 import re
 import stat
-import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 from urllib.parse import urlsplit
 from zipfile import BadZipFile
 
@@ -29,13 +27,9 @@ from truebench_hf.text.terminal import warn
 
 Entry = Record | UserError
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\0": ".xz"}  # what packed content begins with
+_MAGIC = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx"}  # what content begins with
 _ADDRESS = re.compile(r"^(https?):/+")  # a path has lost one of its slashes
 _HEAD = 1 << 16  # bytes that tell what a file holds
-_REMEDIES = {
-    "in Excel: Save As, .xlsx": (".xls", ".xlsb", ".xlsm", ".ods", ".numbers"),
-    "unpack it, and give the file of rows in it, or the folder": (".zip", ".tar", ".tgz", ".7z", ".rar", ".zst"),
-}  # for files that are none of `FORMS`
 # Of the list of rows in one object.
 _WRAPPERS = ("data", "examples", "rows", "records", "items", "samples", "instances")
 _BATCH = 100  # rows of Parquet at a time: whole documents may stand in each
@@ -58,30 +52,19 @@ class RowFile:
         """
         check_path(path)
         name = name or str(path)
-        ending, opened = _endings(name)[-1], cast("Callable[[], IO[bytes]]", partial(open, path, "rb"))
+        ending, kind = _endings(name)[-1], form(name)
+        opened: Callable[[], IO[bytes]] = partial(_PACKED.get(ending, open), path, "rb")
         with readable(name):
             if what_is(path) == "stream":
-                with path.open("rb") as stream:
-                    if stream.isatty():  # nobody would know what is waited for
-                        remedy = "send rows into it (... | truebench ...), or name a file"
-                        raise UserError(f"{name}: is a terminal; {remedy}")
-                    content = stream.read()
-                for magic, packed in _MAGIC.items():
-                    content = _PACKED[packed](io.BytesIO(content)).read() if content.startswith(magic) else content
-                opened = partial(io.BytesIO, content)
-            elif ending in _PACKED:
-                opened = partial(_PACKED[ending], path, "rb")
-            kind = form(name)
+                opened = partial(io.BytesIO, path.read_bytes())
             if not kind and not ending:  # Parquet, Excel, JSON (a list, or lines), or else a table
                 with opened() as file:
                     head = file.read(_HEAD)
                 start = head.decode("utf-8-sig", "replace").lstrip()[:1]
-                known = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx"}
-                kind = known.get(head[:4]) or (".csv" if start and start not in "[{" else ".json")
+                kind = _MAGIC.get(head[:4]) or (".csv" if start and start not in "[{" else ".json")
         if not kind:
-            remedy = next((f" ({remedy})" for remedy, endings in _REMEDIES.items() if ending in endings), "")
             kinds = f"{', '.join(FORMS)}, as it is or packed ({', '.join(_PACKED)})"
-            raise UserError(f"{name}: give a file of type {kinds}{remedy}")
+            raise UserError(f"{name}: give a file of type {kinds}")
         return cls(name, kind, opened)
 
     def entries(self) -> Iterator[Entry]:
@@ -147,19 +130,12 @@ def _endings(name: str) -> list[str]:
 
 @contextlib.contextmanager
 def readable(name: str) -> Iterator[None]:
-    """Raise UserError in place of what the libraries raise on content that cannot be read.
-
-    Of what is not UTF-8 it says what it is instead, and how it is saved as UTF-8.
-    """
+    """Raise UserError in place of what the libraries raise on content that cannot be read."""
     try:
         yield
     except UnicodeDecodeError as error:
-        what, byte = "is UTF-16, not UTF-8", error.object[error.start : error.start + 1]
-        if error.object[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            letter = f"{byte.decode('cp1252', 'replace')!r} in older encodings such as cp1252"
-            what = f"is not UTF-8: it holds the byte 0x{byte.hex()}, which is {letter}"
         remedy = "save it as UTF-8 (in Excel: Save As, CSV UTF-8)"
-        raise UserError(f"{name}: cannot be read: it {what}; {remedy}") from error
+        raise UserError(f"{name}: cannot be read: it is not UTF-8; {remedy}") from error
     except (OSError, EOFError, csv.Error, zlib.error, lzma.LZMAError) as error:
         raise UserError(f"{name}: cannot be read: {error}") from error
 
@@ -210,17 +186,13 @@ def _csv(rows: RowFile, usual: str = ",") -> Iterator[tuple[str, Any]]:
     """The rows of a table.
 
     What stands between the names of columns most often parts them: spreadsheets write semicolons where a comma is the
-    decimal point. A line `sep=;` before them, which such a program writes too, is taken off.
+    decimal point.
     """
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # whole conversations stand in one field
+    csv.field_size_limit(2**31 - 1)  # whole conversations stand in one field
     with rows.open() as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-        head = text.readline().rstrip("\r\n")
-        if head.startswith("sep=") and len(head) == 5:
-            delimiter = head[4]
-        else:
-            text.seek(0)
-            bare = re.sub(r'"[^"]*"', "", head)
-            delimiter = usual if usual == "\t" in bare else max((usual, ";", "\t", "|"), key=bare.count)
+        bare = re.sub(r'"[^"]*"', "", text.readline())
+        text.seek(0)
+        delimiter = usual if usual == "\t" in bare else max((usual, ";", "\t", "|"), key=bare.count)
         table = csv.DictReader(text, delimiter=delimiter)
         check_columns(table.fieldnames or (), rows.name)
         for number, row in enumerate(table, 1):
@@ -268,15 +240,12 @@ def _xlsx(rows: RowFile) -> Iterator[tuple[str, Any]]:
                 file, sheet_name=None, header=None, dtype=str, na_filter=False, engine="openpyxl"
             )
         except (BadZipFile, KeyError, ValueError) as error:
-            raise UserError(
-                f"{rows.name}: is no Excel file: {error}; save it as .xlsx again, or as CSV UTF-8"
-            ) from error
-    held: dict[str, list[tuple[int, list[str]]]] = {}
-    for title, sheet in sheets.items():
-        cells = [(n, row) for n, row in enumerate(sheet.to_numpy().tolist(), 1) if any(map(str.strip, row))]
-        held |= {title: cells} if len(cells) > 1 else {}
-    for title, ((_, header), *body) in list(held.items())[:1]:
-        if others := ", ".join(map(repr, list(held)[1:])):
+            raise UserError(f"{rows.name}: is no Excel file: {error}; save it as .xlsx again") from error
+    filled = ((title, list(enumerate(sheet.to_numpy().tolist(), 1))) for title, sheet in sheets.items())
+    held = [(title, [(n, row) for n, row in cells if any(map(str.strip, row))]) for title, cells in filled]
+    held = [(title, cells) for title, cells in held if len(cells) > 1]
+    for title, ((_, header), *body) in held[:1]:
+        if others := ", ".join(repr(title) for title, _ in held[1:]):
             remedy = "save one to a file of its own to read it"
             warn(f"Note: {rows.name}: sheet {title!r} is read, and not {others}; {remedy}.")
         check_columns(header, f"{rows.name}, sheet {title!r}")

@@ -29,15 +29,18 @@ _CALLS = """(
     recalled REAL, model TEXT NOT NULL, request TEXT NOT NULL
 ) WITHOUT ROWID"""
 _UNANSWERED = "(role TEXT, model TEXT, input_tokens INTEGER, output_tokens INTEGER, cached_tokens INTEGER)"
-_INSERT = f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * 13)})"
-_SUMS = "SUM(input_tokens), SUM(output_tokens), SUM(reasoning_tokens), COUNT(*), SUM(unknown_calls)"
+_ROWS = "(name TEXT PRIMARY KEY, sha256 TEXT NOT NULL) WITHOUT ROWID"
+_PAID = (
+    "SELECT role, model, SUM(input_tokens), SUM(output_tokens), SUM(cached_tokens), COUNT(*), SUM(unknown_calls) FROM "
+    "(SELECT role, model, input_tokens, output_tokens, cached_tokens, unknown_calls FROM calls WHERE recalled IS NULL "
+    "UNION ALL SELECT *, 0 FROM unanswered) GROUP BY role, model ORDER BY role"
+)
 PAGE = 4096  # bytes of a page of the file
 _LOG_PAGES = 4096  # pages of the log from which on it is folded into the file, which every call under way waits for
 _OURS = 0x54424C34  # application_id: by it SQLite files tell whose they are
-_DAMAGED = {
-    sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ
-}  # fmt: skip
-
+# All statements are right: an error in one means that the tables are not as they were made.
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
+_UNREADABLE = {sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ}
 _ANEW = {  # what helps by the kind of place
     "folder": "put a copy of it back, or move it and the results beside it away, and the same command begins anew",
     "cache": "`truebench cache clear` begins it anew, --no-cache goes without it",
@@ -45,22 +48,25 @@ _ANEW = {  # what helps by the kind of place
 
 
 class Ledger:
-    """Completions of one run folder in SQLite (`ledger.sqlite`), or with `shared` of all who open a cache.
+    """All calls of one run folder in SQLite (`ledger.sqlite`), or with `shared` those of all who open a cache.
 
     A `put` is committed when it returns: killing the process at any time afterwards does not lose it. All methods raise
     UserError where the file cannot be used: another run holds it, the disk is full, it is damaged, or it is no ledger.
     """
 
-    def __init__(self, path: Path, *, shared: bool = False, keeps: bool = True) -> None:
-        """One that does not keep anything takes no answers."""
-        self._keeps = keeps
+    def __init__(self, path: Path, *, shared: bool = False, keeps: bool = True, over: Path | None = None) -> None:
+        """One that keeps nothing takes no answers. What is in the file that it lies `over` is known too: for estimates."""
+        self._keeps, self._over = keeps, over
+        self._below = Ledger(over) if over and over.exists() and over.stat().st_size else None
         self._path, self._kind = path, "cache" if shared else "folder"
         self._shown = f"--cache {path.parent}" if shared else f"--out {path.parent}"
         self._wait = 30.0 if shared else 1.0  # seconds for whoever holds it
+        self.session = f"{time.time():.6f}"
         try:
-            self._db = sqlite3.connect(path, isolation_level=None, timeout=self._wait)
+            # Used by one thread after the other: in notebooks calls run in a thread of their own.
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=self._wait, check_same_thread=False)
         except sqlite3.DatabaseError as error:
-            raise self._put_right(error) from error
+            raise self._meaning(error) from error
         try:
             if not shared:
                 # Held from the first statement to the end of the process: a second run would ask for the same calls.
@@ -76,25 +82,23 @@ class Ledger:
             # NORMAL under WAL survives a killed process; only a power cut may lose commits since the last folding.
             self._ask("PRAGMA synchronous=NORMAL")
             self._ask(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
-            self._ask(f"CREATE TABLE IF NOT EXISTS calls {_CALLS}")
-            self._ask("CREATE TABLE IF NOT EXISTS rows (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL) WITHOUT ROWID")
-            self._ask(f"CREATE TABLE IF NOT EXISTS unanswered {_UNANSWERED}")
+            for table, columns in (("calls", _CALLS), ("rows", _ROWS), ("unanswered", _UNANSWERED)):
+                self._ask(f"CREATE TABLE IF NOT EXISTS {table} {columns}")
             if (report := self._ask("PRAGMA quick_check(1)")[0][0]) != "ok":
                 raise self._is_damaged(report.splitlines()[-1])
         except BaseException:
             self._db.close()
             raise
-        self.session = f"{time.time():.6f}"
 
     def get(self, key: str) -> dict[str, Any] | None:
         """The result committed under `key`, or None."""
-        rows = self._ask("SELECT result FROM calls WHERE key = ?", (key,))
-        return json.loads(rows[0][0]) if rows else None
+        return hit[0] if (hit := self.get_dated(key)) else None
 
     def get_dated(self, key: str) -> tuple[dict[str, Any], float] | None:
         """The result committed under `key`, and when it was (seconds since 1970); or None."""
-        rows = self._ask("SELECT result, finished FROM calls WHERE key = ?", (key,))
-        return (json.loads(rows[0][0]), rows[0][1]) if rows else None
+        if rows := self._ask("SELECT result, finished FROM calls WHERE key = ?", (key,)):
+            return json.loads(rows[0][0]), rows[0][1]
+        return self._below.get_dated(key) if self._below else None
 
     def put(
         self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None,
@@ -110,8 +114,9 @@ class Ledger:
         counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
         tokens = (*map(int, counts), int(usage.unknown_calls > 0))
         kept, before = _storable(json.dumps(result, ensure_ascii=False)), self._db.total_changes
-        row = (key, role, kept, *tokens, self.session, time.time(), recalled, model, _storable(request))
-        self._ask(_INSERT, row)
+        text = "" if self._over else _storable(request)  # which takes memory, and nobody would read it
+        row = (key, role, kept, *tokens, self.session, time.time(), recalled, model, text)
+        self._ask(f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * len(row))})", row)
         first = self.get(key) if self._db.total_changes == before else None
         return json.loads(kept) if first is None else first
 
@@ -121,11 +126,15 @@ class Ledger:
         self._ask("INSERT INTO unanswered VALUES (?, ?, ?, ?, ?)", values)
 
     def used(self) -> bool:
-        """Whether any completion is committed."""
+        """Whether any completion is committed; of an estimate in the file below it."""
+        if self._over:
+            return self._below is not None and self._below.used()
         return bool(self._ask("SELECT EXISTS (SELECT 1 FROM calls)")[0][0])
 
     def without_schema(self, role: str) -> bool:
         """Whether a request of the role that named no JSON schema is committed."""
+        if self._over:
+            return self._below is not None and self._below.without_schema(role)
         # The text of a message cannot hold this: its quotation marks are escaped.
         query = "SELECT EXISTS (SELECT 1 FROM calls WHERE role = ? AND instr(request, ?))"
         return bool(self._ask(query, (role, canonical({"schema": None})[1:-1]))[0][0])
@@ -134,25 +143,17 @@ class Ledger:
         """Tokens and calls by role: of all answers (`total`), of those in it from the cache (`from_cache`), and of those
         asked for in this session (`now`).
         """
-        parts = {
-            "now": "session = ? AND recalled IS NULL",
-            "total": "? <> ''",
-            "from_cache": "? <> '' AND recalled IS NOT NULL",
-        }
-        usage = {}
-        for name, which in parts.items():
-            query = f"SELECT role, {_SUMS} FROM calls WHERE {which} GROUP BY role ORDER BY role"
-            usage[name] = {role: Usage(*counts) for role, *counts in self._ask(query, (self.session,))}
-        return usage
+        parts: dict[str, dict[str, Usage]] = {"now": {}, "total": {}, "from_cache": {}}
+        sums = "SUM(input_tokens), SUM(output_tokens), SUM(reasoning_tokens), COUNT(*), SUM(unknown_calls)"
+        query = f"SELECT role, session = ?, recalled IS NOT NULL, {sums} FROM calls GROUP BY 1, 2, 3 ORDER BY 1"
+        for role, is_new, is_recalled, *counts in self._ask(query, (self.session,)):
+            for part in ("total", *(["from_cache"] if is_recalled else ["now"] if is_new else [])):
+                parts[part][role] = parts[part].get(role, Usage()) + Usage(*counts)
+        return parts
 
     def paid(self) -> dict[tuple[str, str], PaidTokens]:
         """By role and model what was asked for by this folder itself, in all sessions, whether an answer came or not."""
-        query = (
-            "SELECT role, model, SUM(input_tokens), SUM(output_tokens), SUM(cached_tokens), COUNT(*), SUM(unknown_calls) FROM "
-            "(SELECT role, model, input_tokens, output_tokens, cached_tokens, unknown_calls FROM calls WHERE recalled IS NULL "
-            "UNION ALL SELECT *, 0 FROM unanswered) GROUP BY role, model ORDER BY role"
-        )
-        return {(role, model): PaidTokens(*counts) for role, model, *counts in self._ask(query)}
+        return {(role, model): PaidTokens(*counts) for role, model, *counts in self._ask(_PAID)}
 
     def recalled(self) -> tuple[int, int, float, float]:
         """How many answers were asked for by this folder itself, how many came from the cache, and when the first and the
@@ -189,6 +190,8 @@ class Ledger:
     def close(self) -> None:
         """Close the file; the write-ahead log is folded in."""
         self._db.close()
+        if self._below:
+            self._below.close()
 
     def _ask(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         until = time.monotonic() + self._wait
@@ -200,20 +203,17 @@ class Ledger:
                     raise
                 # SQLite waits by itself, except where two that open a new file at once both set its journal mode.
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                    raise self._put_right(error) from error
+                    raise self._meaning(error) from error
                 time.sleep(0.01)
 
-    def _put_right(self, error: sqlite3.DatabaseError) -> UserError:
-        """What the user can do about an error of SQLite."""
+    def _meaning(self, error: sqlite3.DatabaseError) -> UserError:
+        """Return what the user can do about an error of SQLite."""
         code = error.sqlite_errorcode & 0xFF  # the kind of error, without its finer shades
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return UserError(f"{self._shown} is in use by another run; wait for it, or choose another {self._kind}")
-        # An error in a statement, which are all right, means that the tables are not as they were made.
-        if {code, error.sqlite_errorcode} & {*_DAMAGED, sqlite3.SQLITE_ERROR}:
+        if code in _DAMAGED or error.sqlite_errorcode in _DAMAGED | _UNREADABLE:
             return self._is_damaged(error)
-        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-            return write_error(f"{self._shown}: cannot write {self._path.name}", error)
-        return UserError(f"cannot use the ledger {self._path}: {error}; move it away or choose another {self._kind}")
+        return write_error(f"{self._shown}: cannot write {self._path.name}", error)
 
     def _is_damaged(self, reason: object) -> UserError:
         return UserError(f"{self._path} is damaged ({reason}); {_ANEW[self._kind]}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ class PaidTokens(NamedTuple):
     unknown_calls: int = 0
 
 
+Spent = Mapping[tuple[str, str], PaidTokens]  # by part of the study and spec
 _UNANSWERED: ContextVar[list[PaidTokens] | None] = ContextVar("unanswered", default=None)
 
 
@@ -69,12 +70,42 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
 
 
-def read_prices(texts: Sequence[str], file: Path = Path(FILE)) -> dict[str, Price]:
-    """Return the user's prices by model: those of `MODEL=IN,OUT[,CACHED]` texts, over those of a file.
+class Prices:
+    """The prices of models: the user's (`MODEL=IN,OUT[,CACHED]` texts over those of a file), and those servers list."""
 
-    Raises UserError on what is no price.
-    """
-    prices: dict[str, Price] = {}
+    def __init__(
+        self, texts: Sequence[str] = (), noted: Mapping[str, Any] | None = None, file: Path = Path(FILE)
+    ) -> None:
+        """`noted` are those that servers listed in earlier sessions, as JSON. Raises UserError on what is no price."""
+        self._own = {**_read_file(file), **dict(map(_read_text, texts))}
+        self._noted = {spec: Price(**row) for spec, row in (noted or {}).items()}
+        self._listed: dict[str, Price] = {}
+
+    def of(self, spec: str) -> Price | None:
+        """Return the price of a model by its spec, or by its name without its kind; None where nobody tells."""
+        return self._own_of(spec) or self._listed.get(spec) or self._noted.get(spec)
+
+    def look_up(self, models: Iterable[Any]) -> None:
+        """Ask the servers of those models for which the user gives no price."""
+        for model in models:
+            ask = getattr(model, "listed_price", None)
+            known = model.spec in self._listed or self._own_of(model.spec)
+            if ask and not known and (price := ask()):
+                self._listed[model.spec] = price
+
+    def to_json(self) -> dict[str, Any]:
+        """The prices that servers listed, for `run.json`."""
+        return {spec: asdict(price) for spec, price in {**self._noted, **self._listed}.items()}
+
+    def cost(self, spent: Spent) -> float:
+        """Return what is spent on the models whose price is known."""
+        return sum(price.of(tokens) for (_, spec), tokens in spent.items() if (price := self.of(spec)))
+
+    def _own_of(self, spec: str) -> Price | None:
+        return self._own.get(spec) or self._own.get(spec.partition(":")[2])
+
+
+def _read_file(file: Path) -> dict[str, Price]:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     except (OSError, ValueError) as error:
@@ -84,26 +115,19 @@ def read_prices(texts: Sequence[str], file: Path = Path(FILE)) -> dict[str, Pric
     for model, row in content.items():
         if not isinstance(row, dict) or set(row) - {"input", "output", "cached"} or not {"input", "output"} <= set(row):
             raise UserError(f'{file}, {model}: write ["{model}"] with input, output and, if need be, cached')
-        amounts = [row[name] for name in ("input", "output", "cached") if name in row]
-        prices[model] = _price(f"{file}, {model}", *amounts, day=day, source=str(file))
+    return {model: _price(f"{file}, {model}", **row, day=day, source=str(file)) for model, row in content.items()}
+
+
+def _read_text(text: str) -> tuple[str, Price]:
+    model, _, numbers = text.rpartition("=")
+    try:
+        amounts = [float(number) for number in numbers.split(",")]
+    except ValueError:
+        amounts = []
+    if not model or len(amounts) not in (2, 3):
+        raise UserError(f"--price {text}: write it as MODEL=IN,OUT or MODEL=IN,OUT,CACHED, dollars per million tokens")
     today = time.strftime("%Y-%m-%d", time.gmtime())
-    for text in texts:
-        model, _, numbers = text.rpartition("=")
-        try:
-            amounts = [float(number) for number in numbers.split(",")]
-        except ValueError:
-            amounts = []
-        if not model or len(amounts) not in (2, 3):
-            raise UserError(
-                f"--price {text}: write it as MODEL=IN,OUT or MODEL=IN,OUT,CACHED, dollars per million tokens"
-            )
-        prices[model.strip()] = _price(f"--price {text}", *amounts, day=today, source="--price")
-    return prices
-
-
-def find_price(spec: str, prices: Mapping[str, Price]) -> Price | None:
-    """Return the price of a model by its spec, or by its name without what stands before the colon."""
-    return prices.get(spec) or prices.get(spec.partition(":")[2])
+    return model.strip(), _price(f"--price {text}", *amounts, day=today, source="--price")
 
 
 def listed_price(answer: Any, name: str, day: str = "") -> Price | None:
@@ -135,17 +159,29 @@ class BudgetReached(UserError):
 class Budget:
     """What a run may spend; `spent` is what it has, in all sessions. For one event loop."""
 
-    def __init__(self, limit: float, spent: float = 0.0) -> None:
-        self.limit, self.spent = limit, spent
-        self._held: dict[object, float] = {}  # what the calls under way could cost at most
+    def __init__(self, limit: float, prices: Prices, spent: Spent) -> None:
+        """Raises UserError where a model that something was spent on has no price."""
+        self.limit, self.spent, self._prices = limit, prices.cost(spent), prices
+        self._held: list[float] = []  # what each of the calls under way could cost at most
         self._settled = asyncio.Event()
+        for _, spec in spent:
+            self.price(spec)
 
-    async def hold(self, most: float) -> object:
-        """Wait until a call that costs `most` at most has room; a ticket for `settle`. Raises BudgetReached.
+    def price(self, spec: str) -> Price | None:
+        """Return the price of a model; None of one that costs nothing. Raises UserError where nobody tells it."""
+        price = self._prices.of(spec)
+        if price is None and not is_free(spec):
+            raise UserError(
+                f"--budget: nobody tells the price of {spec}; add --price {spec}=IN,OUT, in dollars per million tokens"
+            )
+        return price
+
+    async def hold(self, most: float) -> None:
+        """Wait until a call that costs `most` at most has room; `settle` it afterwards. Raises BudgetReached.
 
         Calls under way mostly cost less than they could, so that they are waited for first; none is broken off.
         """
-        while self.spent + sum(self._held.values()) + most > self.limit:
+        while self.spent + sum(self._held) + most > self.limit:
             if not self._held:
                 raise BudgetReached(
                     f"--budget {self.limit:g}: {dollars(self.spent)} are spent, and the next call could cost up to "
@@ -153,34 +189,25 @@ class Budget:
                 )
             self._settled.clear()
             await self._settled.wait()
-        ticket = object()
-        self._held[ticket] = most
-        return ticket
+        self._held.append(most)
 
-    def settle(self, ticket: object, cost: float) -> None:
+    def settle(self, most: float, cost: float) -> None:
         """Put what a call did cost in place of what was held for it."""
-        del self._held[ticket]
+        self._held.remove(most)
         self.spent += cost
         self._settled.set()
 
 
-class Purse(NamedTuple):
-    """The budget of a run with the price of one model."""
-
-    budget: Budget
-    price: Price
-
-    def most(self, text: str, max_tokens: int) -> float:
-        """Return what a call can cost at most: no tokenizer makes more than a token of a byte."""
-        return self.price.of(PaidTokens(len(text.encode("utf-8", "surrogatepass")), max_tokens))
+def is_free(spec: str) -> bool:
+    """Return whether a model runs in this process, so that its calls cost nothing."""
+    return spec.partition(":")[0] in ("hf", "vllm", "smollm2", "hf-classifier", "reward", "scripted", "loaded")
 
 
-def _price(where: str, read: Any, written: Any, cached: Any = None, *, day: str, source: str) -> Price:
-    cached = read if cached is None else cached
-    amounts = (read, written, cached)
+def _price(where: str, input: Any, output: Any, cached: Any = None, *, day: str, source: str) -> Price:
+    amounts = (input, output, input if cached is None else cached)
     if not all(isinstance(a, int | float) and not isinstance(a, bool) and 0 <= a < inf for a in amounts):
         raise UserError(f"{where}: prices are numbers from 0 on, dollars per million tokens")
-    return Price(float(read), float(written), float(cached), day, source)
+    return Price(float(amounts[0]), float(amounts[1]), float(amounts[2]), day, source)
 
 
 def _amounts(pricing: Any) -> tuple[float, float, float] | None:

@@ -26,7 +26,7 @@ from truebench_hf.report.page import page
 from truebench_hf.report.sections import interval, value
 from truebench_hf.report.table import Column, Table, pairs, what_was_run
 from truebench_hf.results.report import Report
-from truebench_hf.study.providers import identities, values
+from truebench_hf.study.notes import identities, served_values
 from truebench_hf.study.ranking import Board, BoardRow
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
@@ -220,8 +220,8 @@ def _model(row: BoardRow, info: Mapping[str, Any]) -> tuple[str, str | None, str
         sampling["options"] = options
     # The revision that was asked for, that of the weights, or the dated name by which the model calls itself.
     served, own = info.get("served"), _last_part(str(identity.get("model") or ""))
-    named = [dated for dated in values(served, key, "model") if _last_part(dated) != own]
-    served_as = values(served, key, "revision") or named
+    named = [dated for dated in served_values(served, key, "model") if _last_part(dated) != own]
+    served_as = served_values(served, key, "revision") or named
     revision = identity.get("revision") or (served_as[0] if len(served_as) == 1 else None)
     return name, revision and str(revision), provider, sampling
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, refused
+from truebench_hf.hub.options import HubOptions
 from truebench_hf.text import redaction
 from truebench_hf.text.terminal import warn
 from truebench_hf.version import __version__
@@ -19,25 +20,9 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 RepoType = Literal["model", "dataset", "space"]
-Gated = Literal["auto", "manual"]
 
 # Left behind by tools, or private: never part of what is published.
 SKIPPED = frozenset({".git", ".cache", "__pycache__", ".DS_Store", ".ipynb_checkpoints", ".gradio", ".env", ".venv"})
-
-
-class How(TypedDict, total=False):
-    """How something goes to the Hub: into a `private` or `gated` repository, onto the branch `revision` (by default
-    main), under a `tag`, as a pull request, or not at all, to see what would.
-
-    `push_folder`, to which it is handed on, refuses other words.
-    """
-
-    private: bool
-    gated: Gated | None
-    revision: str | None
-    tag: str | None
-    create_pr: bool
-    dry_run: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,62 +44,56 @@ def push_folder(
     folder: Path,
     repo_id: str,
     repo_type: RepoType,
+    how: HubOptions,
     *,
     message: str = "Upload",
     description: str = "",
     replace: Sequence[str] = (),
     create: bool = True,
-    private: bool = False,
-    gated: Gated | None = None,
-    revision: str | None = None,
-    tag: str | None = None,
-    create_pr: bool = False,
-    dry_run: bool = False,
 ) -> Pushed:
     """Push every file below `folder` by the Hub client's own folder commit.
 
     `replace` are patterns of remote files that go in the same commit unless the folder has them. `create` makes the
-    repository if need be, and the branch `revision`. `description` (Markdown) is the text of a pull request. What is
-    there already is not pushed twice: then `Pushed.new` is False. The token is the one that `hf auth login` or HF_TOKEN
-    gave; it appears in no message. Raises UserError where the user can mend it: a file that holds a known secret, a tag
-    that is taken.
+    repository if need be, and the branch. `description` (Markdown) is the text of a pull request. What is there already
+    is not pushed twice: then `Pushed.new` is False. The token is the one that `hf auth login` or HF_TOKEN gave; it
+    appears in no message. Raises UserError where the user can mend it: a file that holds a known secret, a tag that is
+    taken.
     """
     check_name(repo_id)
-    _check_place(repo_type, create_pr, gated, revision, tag)
+    _check_place(how)
     sizes = _sizes(folder)
     title = f"{message} (truebench-hf {__version__})"
-    if dry_run:
-        return Pushed(repo_id, repo_type, sizes, title, True, tag=tag)
-    api, where = hub_api(), cast("dict[str, Any]", {"repo_type": repo_type, "revision": revision})
+    if how.dry_run:
+        return Pushed(repo_id, repo_type, sizes, title, True, tag=how.tag)
+    api, where = hub_api(), cast("dict[str, Any]", {"repo_type": repo_type, "revision": how.revision})
     with hub_errors(repo_id), warnings.catch_warnings(record=True) as remarks:
         if create:
-            _open_repo(repo_id, repo_type, private, gated)
-        if revision and not create_pr and not revision.startswith("refs/"):
-            api.create_branch(repo_id, branch=revision, repo_type=repo_type, exist_ok=True)
-        tags = api.list_repo_refs(repo_id, repo_type=repo_type).tags if tag else []
-        if taken := next((ref.target_commit for ref in tags if ref.name == tag), None):
+            _open_repo(repo_id, repo_type, how)
+        if how.revision and not how.revision.startswith("refs/"):
+            api.create_branch(repo_id, branch=how.revision, repo_type=repo_type, exist_ok=True)
+        tags = api.list_repo_refs(repo_id, repo_type=repo_type).tags if how.tag else []
+        if taken := next((ref.target_commit for ref in tags if ref.name == how.tag), None):
             raise UserError(
-                f"--tag {tag}: {repo_id} has it already, at commit {taken[:10]}, and others may rely on it; give another "
-                "name: nothing was pushed"
+                f"--tag {how.tag}: {repo_id} has it already, at commit {taken[:10]}, and others may rely on it; give "
+                "another name: nothing was pushed"
             )
         head = str(api.repo_info(repo_id, **where).sha)
         done = api.upload_folder(
             repo_id=repo_id, folder_path=folder, commit_message=title, commit_description=description,
-            create_pr=create_pr or None, delete_patterns=[*replace] or None,
+            create_pr=how.create_pr or None, delete_patterns=[*replace] or None,
             ignore_patterns=[pattern for name in SKIPPED for pattern in (name, f"{name}/*", f"*/{name}", f"*/{name}/*")],
             **where,
         )  # fmt: skip
     for remark in remarks:
         warn(f"note: {' '.join(str(remark.message).split())}")
     url, commit = str(done.pr_url or done.commit_url), str(done.oid)
-    try:
-        if tag:
+    if how.tag:
+        try:
             with hub_errors(repo_id):
-                api.create_tag(repo_id, tag=tag, revision=commit, repo_type=repo_type)
-    except UserError as error:
-        reason = str(error).replace("; nothing was pushed", "")
-        raise UserError(f"{reason} (everything is there, at {url}, but for the tag: repeat the command)") from None
-    return Pushed(repo_id, repo_type, sizes, title, False, url, bool(done.pr_url) or commit != head, tag)
+                api.create_tag(repo_id, tag=how.tag, revision=commit, repo_type=repo_type)
+        except UserError as error:
+            raise UserError(f"{error} (everything is there, at {url}, but for the tag: repeat the command)") from None
+    return Pushed(repo_id, repo_type, sizes, title, False, url, bool(done.pr_url) or commit != head, how.tag)
 
 
 def hub_api() -> HfApi:
@@ -124,26 +103,11 @@ def hub_api() -> HfApi:
     return HfApi(library_name="truebench-hf", library_version=__version__)
 
 
-def fetched(place: str | Path) -> Path:
-    """A results data set in a folder: one that is there, or a copy of `ORG/NAME[@REVISION]`. Raises UserError."""
-    from huggingface_hub import snapshot_download
-
-    if (folder := Path(place).expanduser()).is_dir():
-        return folder
-    if str(place).count("/") != 1:
-        raise UserError(f"{place}: no such folder; give a checkout of the results data set, or ORG/NAME[@REVISION]")
-    name, revision = name_and_revision(str(place), "PLACE")
-    with hub_errors(name, reads=True):
-        # The commit first: without the Hub `snapshot_download` is content with what it fetched some other day.
-        commit = hub_api().repo_info(name, repo_type="dataset", revision=revision or None).sha
-        return Path(snapshot_download(name, repo_type="dataset", revision=commit))
-
-
 @contextmanager
-def hub_errors(repo_id: str, *, reads: bool = False) -> Iterator[None]:
+def hub_errors(repo_id: str, right: str = "write") -> Iterator[None]:
     """Turn the client's errors on authorisation, network and absent repositories into a UserError without the token.
 
-    It says that nothing was pushed, unless the block only `reads`.
+    `right` is what the token needs there: write or read.
     """
     from httpx2 import HTTPError  # of the Hub client's own transport
     from huggingface_hub import get_token
@@ -153,7 +117,7 @@ def hub_errors(repo_id: str, *, reads: bool = False) -> Iterator[None]:
     try:
         yield
     except HfHubHTTPError as error:
-        raise UserError(_http_message(repo_id, error, reads)) from None
+        raise UserError(f"{repo_id}: {_refusal(error, repo_id, right)}") from None
     except OfflineModeIsEnabled:
         raise UserError(f"{repo_id}: HF_HUB_OFFLINE is set; unset it to reach the Hub") from None
     except ValueError as error:  # all that the client makes of the validator's answer
@@ -166,21 +130,17 @@ def hub_errors(repo_id: str, *, reads: bool = False) -> Iterator[None]:
         ) from None
     # The xet transport reports its network failures as RuntimeError, and a download that failed is a file not found.
     except (HTTPError, ConnectionError, TimeoutError, RuntimeError, LocalEntryNotFoundError) as error:
-        undone = "" if reads else "nothing was pushed, "
-        raise UserError(f"{repo_id}: the Hub cannot be reached ({_one_line(error)}); {undone}try again") from None
+        raise UserError(f"{repo_id}: the Hub cannot be reached ({_one_line(error)}); try again") from None
 
 
 def check_name(repo_id: str, option: str = "--repo-id") -> None:
     """Raise UserError, with the name of the option, unless this can be the name of a repository on the Hub."""
-    from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     if re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", repo_id, re.ASCII) is None:
         raise UserError(f"{option} {repo_id}: write it as ORGANISATION/NAME, of letters, digits, - _ and .")
-    try:
+    with refused(f"{option} {repo_id}"):
         validate_repo_id(repo_id)
-    except HFValidationError as error:
-        raise UserError(f"{option} {repo_id}: {_one_line(error)}") from None
 
 
 def name_and_revision(text: str, option: str) -> tuple[str, str]:
@@ -192,33 +152,26 @@ def name_and_revision(text: str, option: str) -> tuple[str, str]:
     return name, revision
 
 
-def _check_place(
-    repo_type: RepoType, create_pr: bool, gated: str | None, revision: str | None, tag: str | None
-) -> None:
+def _check_place(how: HubOptions) -> None:
     """Raise UserError on what can be seen to be wrong with where something is to go, before the Hub is asked."""
-    if gated not in (None, "auto", "manual"):
-        raise UserError(
-            f"--gated {gated}: write auto (whoever asks gets access) or manual (you decide on each request)"
-        )
-    if gated and repo_type == "space":
-        raise UserError("--gated: the Hub gates models and data sets, not Spaces; use --private")
-    for option, name in (("--revision", revision), ("--tag", tag)):
-        if name is not None and re.fullmatch(r"(?![./-])[\w./-]*\w", name, re.ASCII) is None:
-            raise UserError(f"{option} {name}: write it of letters, digits, - _ . and /")
-    if revision and create_pr:
-        raise UserError(f"--revision {revision}: a pull request is one to main; leave out one of them")
-    if tag and create_pr:
-        raise UserError(f"--tag {tag}: nothing can be tagged before the pull request is merged; leave out one of them")
+    for name in ("revision", "tag"):
+        value = getattr(how, name)
+        if value is not None and re.fullmatch(r"(?![./-])[\w./-]*\w", value, re.ASCII) is None:
+            raise UserError(f"--{name} {value}: write it of letters, digits, - _ . and /")
+        if value and how.create_pr:
+            raise UserError(
+                f"--{name} {value}: a pull request goes to main, and is tagged when it is merged; leave it out"
+            )
 
 
-def _open_repo(repo_id: str, repo_type: RepoType, private: bool, gated: Gated | None) -> None:
+def _open_repo(repo_id: str, repo_type: RepoType, how: HubOptions) -> None:
     """Make the repository if need be. Gated before anything is in it, so that nobody fetches the files meanwhile."""
     api, sdk = hub_api(), "gradio" if repo_type == "space" else None
-    api.create_repo(repo_id, repo_type=repo_type, private=private or None, exist_ok=True, space_sdk=sdk)
-    if private and not api.repo_info(repo_id, repo_type=repo_type).private:
+    api.create_repo(repo_id, repo_type=repo_type, private=how.private or None, exist_ok=True, space_sdk=sdk)
+    if how.private and not api.repo_info(repo_id, repo_type=repo_type).private:
         # exist_ok accepts a public repository of that name, and never changes its visibility.
         raise UserError(f"{repo_id} exists and is public, but --private was asked for; nothing was pushed")
-    if gated:
+    if gated := getattr(how, "gated", None):
         api.update_repo_settings(repo_id, repo_type=repo_type, gated=gated)
 
 
@@ -243,23 +196,20 @@ def _sizes(folder: Path) -> dict[str, int]:
     return {name: path.stat().st_size for name, path in files.items()}
 
 
-def _http_message(repo_id: str, error: Any, reads: bool) -> str:
+def _refusal(error: Any, repo_id: str, right: str) -> str:
     from huggingface_hub.errors import GatedRepoError, RevisionNotFoundError
 
-    status, right = error.response.status_code, "read" if reads else "write"
+    status = error.response.status_code
     if isinstance(error, GatedRepoError):
-        return f"{repo_id}: is gated; ask for access on its page, then run `hf auth login` or set HF_TOKEN"
+        return "is gated; ask for access on its page, then run `hf auth login` or set HF_TOKEN"
     if isinstance(error, RevisionNotFoundError):
-        return f"{repo_id}: has no such branch or revision"
-    if status == 401:
-        return f"{repo_id}: the Hub does not accept your token, or there is none; run `hf auth login` or set HF_TOKEN"
-    if status == 403:
-        owner = repo_id.split("/")[0]
-        return f"{repo_id}: your token may not {right} there; use one with {right} permission for {owner}"
-    if status == 404:
-        return f"{repo_id}: the Hub has no such repository, or your token may not see it"
-    undone = "; try again" if reads else "; nothing was pushed"
-    return f"{repo_id}: the Hub refused with {status}: {_one_line(error.server_message or error)}{undone}"
+        return "has no such branch or revision"
+    known = {
+        401: "the Hub does not accept your token, or there is none; run `hf auth login` or set HF_TOKEN",
+        403: f"your token may not {right} there; use one with {right} permission for {repo_id.split('/')[0]}",
+        404: "the Hub has no such repository, or your token may not see it",
+    }
+    return known.get(status, f"the Hub refused with {status}: {_one_line(error.server_message or error)}; try again")
 
 
 def _one_line(error: object) -> str:

@@ -1,9 +1,8 @@
-"""Runs into a results data set, and the check of one: every table as its run gives it, nothing twice, nothing vanished."""
+"""Runs into a results data set, the check of one (its tables fit, nothing stands twice, nothing vanished), and its copy."""
 
 from __future__ import annotations
 
 import dataclasses
-import re
 import tempfile
 import time
 from collections import Counter
@@ -11,34 +10,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import models_of
 from truebench_hf.data.catalogue import NAMES
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.errors import UserError
 from truebench_hf.hub import layout
 from truebench_hf.hub.layout import RUNS, TABLE, Rows
-from truebench_hf.hub.push import How, Pushed, check_name, hub_api, hub_errors, push_folder
+from truebench_hf.hub.options import ResultsOptions
+from truebench_hf.hub.push import Pushed, check_name, hub_api, hub_errors, name_and_revision, push_folder
 from truebench_hf.hub.staging import Staged, stage
 from truebench_hf.hub.submission import known_data
-from truebench_hf.models.loading import EMBEDDED
-from truebench_hf.models.providers import unpinned
-from truebench_hf.models.spec import without_kind
 from truebench_hf.results.folder import Results
-from truebench_hf.study.providers import identities
 from truebench_hf.text.terminal import warn
 
 
-def publish_run(
-    run: str | Path,
-    repo_id: str,
-    *,
-    force: bool = False,
-    replace: bool = False,
-    public: bool = False,
-    **how: Unpack[How],
-) -> Pushed:
+def publish_run(options: ResultsOptions) -> Pushed:
     """Add a finished run to a results data set, as a folder for each of its models (see `layout`).
 
     The same run gives the same folder, so that publishing it again changes nothing. The scores of a run over instances
@@ -47,26 +34,32 @@ def publish_run(
     model without `force`, has scores there already that differ, which it may `replace`, or the Hub refuses; and where
     prompts and answers of no known benchmark would be seen by all, unless they are to be `public`.
     """
+    run, repo_id = Path(options.run), str(options.repo_id)
     check_name(repo_id)
-    if public and how.get("private"):
+    if options.public and options.private:
         raise UserError("--public and --private: say one of the two")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        records = stage(Path(run), folder)
-        check_real(run, force)
-        texts = _own_texts(Path(run), folder)
-        if texts and not (public or how.get("private") or how.get("dry_run")):
+        records = stage(run, folder)
+        check_real(run, options.force)
+        texts = _own_texts(run, folder)
+        if texts and not (options.public or options.private or options.dry_run):
             raise UserError(
                 f"{run}: its data is no known benchmark, and {', '.join(texts)} holds every prompt and answer; add "
                 "--private for a private data set, or --public where everybody may read them"
             )
-        if not how.get("dry_run") and not replace:
-            _check_new(records, repo_id, how.get("revision"))
-        _add_card(folder, repo_id, how.get("dry_run", False), how.get("revision"))
+        has_card = False
+        if not options.dry_run:
+            if not options.replace:
+                _check_new(records, repo_id, options.revision)
+            has_card = next(_present(repo_id, "README.md", options.revision), None) is not None
+        if not has_card:  # one that somebody has edited stays as it is
+            card = Path(__file__).with_name("results_card.md").read_text("utf-8")
+            (folder / "README.md").write_text(card.replace("THIS_REPOSITORY", repo_id), encoding="utf-8")
         run_ids = [record.run_id for record in records]
         pushed = push_folder(
-            folder, repo_id, "dataset",
-            message=f"Add run {' and '.join(run_ids)}", replace=[f"{RUNS}/{run_id}/*" for run_id in run_ids], **how,
+            folder, repo_id, "dataset", options, message=f"Add run {' and '.join(run_ids)}",
+            replace=[f"{RUNS}/{run_id}/*" for run_id in run_ids],
         )  # fmt: skip
         return dataclasses.replace(pushed, texts=texts)
 
@@ -84,27 +77,6 @@ def check_real(run: str | Path, force: bool) -> None:
         )
 
 
-def model_of_page(run: str | Path, model_repo: str, force: bool) -> str:
-    """The model of a run that the repository `ORG/MODEL` is of, of several the one; forced a lone model may be another.
-
-    Raises UserError where there is none.
-    """
-    settings = Results.open(run).settings
-    models = models_of(settings) if "model" in settings else [""]
-    known = identities(settings)
-    specs = {name: unpinned(name, str(known.get(name, ("", {}))[1].get("provider"))) for name in models}
-    matching = [name for name, spec in specs.items() if _is_of(spec, model_repo)]
-    if len(matching) == 1:
-        return matching[0]
-    if force and len(models) == 1:
-        return models[0]
-    remedy = ", or add --force if they are the same" if len(models) == 1 else ""
-    raise UserError(
-        f"--model-repo {model_repo}: {run} is a run of {', '.join(specs.values())}; name the repository of "
-        f"{'that model' if len(models) == 1 else 'one of them'}{remedy}"
-    )
-
-
 @dataclass(frozen=True)
 class Checked:
     """How many runs and scores a results data set has, and what is wrong, a line each."""
@@ -114,76 +86,66 @@ class Checked:
     faults: tuple[str, ...]
 
 
-def check(folder: Path, before: Path | None = None, *, name: str = "", name_before: str = "") -> Checked:
-    """Check a results data set in a folder; `before` is one that it must not have less than, say its main branch.
+def check_results(place: str | Path = ".", before: str | Path | None = None) -> Checked:
+    """Check a results data set, a folder or `ORG/NAME[@REVISION]`: `truebench publish results --check` as a call.
 
-    `name` and `name_before` are what the user calls them. Every run is laid out again and its table compared. Raises
-    UserError where one of them is no results data set; `before` may be a new one, with its card alone.
+    Every table has the columns of `layout` and is the one that its run gives, no score stands twice, and none of
+    `before` is gone, as its main branch is for a pull request. Raises UserError where one of them is no results data
+    set; `before` may be a new one, with its card alone.
     """
-    for place, called in ((folder, name or str(folder)), (before, f"--before {name_before or before}")):
-        names = {path.name for path in place.iterdir()} if place and place.is_dir() else set()
-        # Of a new one nothing but the card was pushed yet: the first results come as a pull request, too.
-        is_new = bool(names & {"README.md", ".gitattributes"}) and all(n == "README.md" or n[0] == "." for n in names)
-        if place and not (place / RUNS).is_dir() and not (is_new and place is before):
+    folder, old = _fetched(place), None if before is None else _fetched(before)
+    names = [path.name for path in old.iterdir()] if old else []
+    # Of a new one nothing but the card was pushed yet: the first results come as a pull request, too.
+    is_new = bool(names) and all(name == "README.md" or name[0] == "." for name in names)
+    for there, called in ((folder, str(place)), (None if is_new else old, f"--before {before}")):
+        if there and not (there / RUNS).is_dir():
             raise UserError(
                 f"{called}: no results data set there (it has no folder `{RUNS}`); give a checkout of one, or "
                 "ORG/NAME[@REVISION]"
             )
-    runs = sorted(path for path in (folder / RUNS).iterdir() if path.is_dir())
-    strays = sorted(path for path in (folder / RUNS).iterdir() if not path.is_dir())
-    faults = [f"{path.relative_to(folder).as_posix()}: belongs to no run" for path in strays]
-    tables: dict[str, Rows] = {}
-    for run in runs:
-        tables[run.name], wrong = _checked_run(run)
-        faults += wrong
-    scores_there = _keys(tables)
-    faults += [f"{_words(key)}: stands twice" for key, times in scores_there.items() if times > 1]
-    if before:
-        old = {run.name: _read(run)[0] for run in sorted((before / RUNS).glob("*"))}
-        faults += [f"{_words(key)}: is gone; it stood there before" for key in _keys(old) if key not in scores_there]
-    return Checked(len(runs), sum(map(len, tables.values())), tuple(faults))
+    tables, faults = _read_tables(folder)
+    for name, rows in tables.items():
+        faults += _faults(folder / RUNS / name, rows)
+    scores = _scores(tables)
+    faults += [f"{_words(score)}: stands twice" for score, times in scores.items() if times > 1]
+    stood = _scores(_read_tables(old)[0]) if old else ()
+    faults += [f"{_words(score)}: is gone; it stood there before" for score in stood if score not in scores]
+    return Checked(len(tables), sum(map(len, tables.values())), tuple(faults))
 
 
-def _checked_run(run: Path) -> tuple[Rows, list[str]]:
-    """The table of a run, and what is wrong with it: all that differs from the table that the run itself gives."""
+def _read_tables(folder: Path) -> tuple[dict[str, Rows], list[str]]:
+    """The table of every run of a results data set, and what cannot be read."""
+    tables, faults = dict[str, Rows](), list[str]()
+    for run in sorted((folder / RUNS).glob("*")):
+        try:
+            tables[run.name] = layout.read_table(run / TABLE)
+        except FileNotFoundError:
+            faults.append(f"{RUNS}/{run.name}: holds no {TABLE}")
+        except (OSError, ValueError) as error:
+            faults.append(f"{RUNS}/{run.name}: {TABLE} {' '.join(str(error).split())[:200]}")
+    return tables, faults
+
+
+def _faults(run: Path, rows: Rows) -> list[str]:
+    """What is wrong with the table of a run: values over nothing, and all that does not follow from the run itself."""
     where = f"{RUNS}/{run.name}"
-    rows, faults = _read(run)
-    if faults or not rows:
-        return rows, faults or [f"{where}: {TABLE} is empty"]
-    faults += [
-        f"{where}: {row['model']}, {row['score']}: has the value {row['value']:g} over nothing; what is not known is null"
-        for row in rows
-        if row["value"] is not None and not row["n"]
-    ]
+    empty = [row for row in rows if row["value"] is not None and not row["n"]]
+    faults = [f"{where}: {row['score']}: a value over nothing; what is not known is null" for row in empty]
     try:
         with tempfile.TemporaryDirectory() as scratch:
             (again,) = stage(run, Path(scratch))
     except (UserError, LookupError, TypeError, ValueError, AttributeError) as error:
         reason = " ".join(str(error).replace(f"{run}: ", "").split())
-        return rows, [f"{where}: cannot be laid out again: {reason[:200]}"]
+        return [*faults, f"{where}: cannot be laid out again: {reason[:200]}"]
     if again.run_id != run.name:
         faults.append(f"{where}: is the run {again.run_id}")
-    old, new = ({(row["model"], row["score"]): _plain(row) for row in table} for table in (rows, again.rows))
-    for key in old.keys() | new.keys():
-        row, by_run = old.get(key), new.get(key)
-        if row is None or by_run is None:
-            difference = "is missing from the table" if row is None else "does not follow from the run"
-        else:
-            apart = [column for column in by_run if row[column] != by_run[column]]
-            difference = ", ".join(f"{column} is {row[column]!r}, by the run {by_run[column]!r}" for column in apart)
-        if difference:
-            faults.append(f"{where}: {_words(key)}: {difference}")
-    return rows, sorted(faults)
+    differing = [row for row in rows if not _stands(row, again.rows)] + [r for r in again.rows if not _stands(r, rows)]
+    scores = dict.fromkeys(f"{row['model']}, {row['score']}" for row in differing)
+    return faults + [f"{where}: {score}: is not what the run gives" for score in scores]
 
 
-def _read(run: Path) -> tuple[Rows, list[str]]:
-    where = f"{RUNS}/{run.name}"
-    try:
-        rows = layout.read_table(run / TABLE)
-    except (OSError, ValueError) as error:
-        missing = isinstance(error, FileNotFoundError)
-        return [], [f"{where}: {'holds no ' + TABLE if missing else f'{TABLE} {error}'}"]
-    return rows, []
+def _stands(row: Mapping[str, Any], rows: Rows) -> bool:
+    return _plain(row) in map(_plain, rows)
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,15 +154,30 @@ def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "run": None, "low": None, "high": None, "value": value if value is None else round(value, 8)}
 
 
-def _keys(tables: Mapping[str, Rows]) -> Counter[tuple[str, ...]]:
+def _scores(tables: Mapping[str, Rows]) -> Counter[tuple[str, ...]]:
     """The scores of all tables: (model, score, measurement)."""
     return Counter(
         (row["model"], row["score"], row["measurement"]) for rows in tables.values() for row in rows if row["score"]
     )
 
 
-def _words(key: tuple[str | None, ...]) -> str:
-    return ", ".join(str(part) for part in key if part)
+def _words(score: tuple[str | None, ...]) -> str:
+    return ", ".join(str(part) for part in score if part)
+
+
+def _fetched(place: str | Path) -> Path:
+    """A results data set in a folder: one that is there, or a copy of `ORG/NAME[@REVISION]`. Raises UserError."""
+    from huggingface_hub import snapshot_download
+
+    if (folder := Path(place).expanduser()).is_dir():
+        return folder
+    if str(place).count("/") != 1:
+        raise UserError(f"{place}: no such folder; give a checkout of the results data set, or ORG/NAME[@REVISION]")
+    name, revision = name_and_revision(str(place), "PLACE")
+    with hub_errors(name, right="read"):
+        # The commit first: without the Hub `snapshot_download` is content with what it fetched some other day.
+        commit = hub_api().repo_info(name, repo_type="dataset", revision=revision or None).sha
+        return Path(snapshot_download(name, repo_type="dataset", revision=commit))
 
 
 def _own_texts(run: Path, staged: Path) -> tuple[str, ...]:
@@ -214,41 +191,25 @@ def _own_texts(run: Path, staged: Path) -> tuple[str, ...]:
 
 def _check_new(records: list[Staged], repo_id: str, revision: str | None) -> None:
     """Raise UserError where the data set has other scores of what was measured."""
+    for record in records:
+        for path in _present(repo_id, f"{RUNS}/{record.run_id}/{TABLE}", revision):
+            old = layout.read_table(path)
+            if list(map(_plain, old)) != list(map(_plain, record.rows)):
+                raise UserError(
+                    f"{repo_id} has {record.run_id} already, of {old[0]['finished'] or 'a day not told'}; what was "
+                    "measured stands there once: add --replace to put this run in its place"
+                )
+            break
+
+
+def _present(repo_id: str, name: str, revision: str | None) -> Iterator[Path]:
+    """A file of a data set on the branch `revision` and on main, as which a branch that is yet to be made starts."""
     api = hub_api()
     where: Any = {"repo_id": repo_id, "repo_type": "dataset"}
     with hub_errors(repo_id):
-        for record in records:
-            path = f"{RUNS}/{record.run_id}/{TABLE}"
-            for place in dict.fromkeys((revision, None)):  # a branch that is yet to be made starts as main
-                if not api.file_exists(filename=path, revision=place, **where):
-                    continue
-                old = layout.read_table(Path(api.hf_hub_download(filename=path, revision=place, **where)))
-                if list(map(_plain, old)) != list(map(_plain, record.rows)):
-                    raise UserError(
-                        f"{repo_id} has {record.run_id} already, of {old[0]['finished'] or 'a day not told'}; what was "
-                        "measured stands there once: add --replace to put this run in its place"
-                    )
-                break
-
-
-def _add_card(folder: Path, repo_id: str, dry_run: bool, revision: str | None) -> None:
-    """A card for a data set that has none; one that somebody has edited stays as it is."""
-    if not dry_run:
-        with hub_errors(repo_id):
-            places = {revision, None}  # a branch that is yet to be made starts as main
-            if any(hub_api().file_exists(repo_id, "README.md", repo_type="dataset", revision=r) for r in places):
-                return
-    card = Path(__file__).with_name("results_card.md").read_text("utf-8")
-    (folder / "README.md").write_text(card.replace("THIS_REPOSITORY", repo_id), encoding="utf-8")
-
-
-def _is_of(spec: str, model_repo: str) -> bool:
-    """Whether a spec names the model of a repository: by name and organisation, or by name where no other is told."""
-    name = without_kind(EMBEDDED if spec == "smollm2" else spec).partition("@")[0].rstrip("/").casefold()
-    organisation, own = model_repo.casefold().split("/")
-    *before, last = name.split("/")
-    on_the_hub = len(before) == 1 and before[0] not in (".", "..", "~")  # else it is a folder, or a name alone
-    return last == own and (not on_the_hub or before[0] == organisation)
+        for place in dict.fromkeys((revision, None)):
+            if api.file_exists(filename=name, revision=place, **where):
+                yield Path(api.hf_hub_download(filename=name, revision=place, **where))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -262,8 +223,6 @@ def _texts(value: Any) -> Iterator[str]:
 
 _FILES = ["*run.json", "*judgments.jsonl"]
 _PATIENCE = 10.0  # seconds
-# Differs from request to request, and would make every failure look new.
-_CHANGING = re.compile(r"\(Request ID: [^)]*\)|0x[0-9a-f]{6,}", re.IGNORECASE)
 
 
 class ResultsCopy:
@@ -272,7 +231,6 @@ class ResultsCopy:
     def __init__(self, repo: str) -> None:
         """`repo` is a data set's id, `ORG/NAME[@REVISION]`."""
         self._name, _, self._revision = repo.partition("@")
-        self._reported: set[str] = set()
         self.folder: Path | None = None
         self.stale = ""
 
@@ -290,17 +248,13 @@ class ResultsCopy:
                 self.folder = Path(snapshot_download(self._name, **wanted))
                 if self.folder.name != commit:
                     raise OSError(f"commit {commit} was announced and not sent")
-            self._reported, self.stale = set(), ""
+            self.stale = ""
         except Exception as error:  # the client has many errors of its own; all mean: keep what we have
-            since = time.strftime("%H:%M UTC on %Y-%m-%d", time.gmtime())
-            self.stale = self.stale or f"The results data set could not be reached since {since}."
-            text = " ".join(_CHANGING.sub("", str(error)).split())[:300]
-            message = f"board: results {self._name}: {type(error).__name__}: {text}"
-            if message not in self._reported:
-                self._reported.add(message)
-                warn(message)
+            if not self.stale:
+                since = time.strftime("%H:%M UTC on %Y-%m-%d", time.gmtime())
+                self.stale = f"The results data set could not be reached since {since}."
+                text = " ".join(str(error).split())[:300]
+                warn(f"board: results {self._name}: {type(error).__name__}: {text}")
             if self.folder is None:
-                with suppress(
-                    Exception
-                ):  # what an earlier process has downloaded, if it is whole: there is nothing else to show
+                with suppress(Exception):  # what an earlier process has downloaded: there is nothing else to show
                     self.folder = Path(snapshot_download(self._name, local_files_only=True, **wanted))

@@ -23,8 +23,8 @@ from truebench_hf.hub.submission import Submission, by_rules, validate
 from truebench_hf.report.table import SCORES
 from truebench_hf.results.folder import Results
 from truebench_hf.results.report import score_tables
+from truebench_hf.study.notes import marked
 from truebench_hf.study.outcome import scores_json
-from truebench_hf.study.providers import marked
 from truebench_hf.study.ranking import Board
 from truebench_hf.text import anonymous
 from truebench_hf.text.redaction import known

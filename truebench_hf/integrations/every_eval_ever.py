@@ -30,7 +30,7 @@ from truebench_hf.integrations.finished_run import (
 )
 from truebench_hf.models.providers import unpinned
 from truebench_hf.models.spec import without_kind
-from truebench_hf.study.providers import identities
+from truebench_hf.study.notes import identities
 from truebench_hf.text.terminal import how_many
 
 VERSION = "0.3.0"

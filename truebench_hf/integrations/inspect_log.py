@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -18,7 +19,7 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.extras import need
 from truebench_hf.integrations.every_eval_ever import plain
 from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, groups_of, references_of, verdict_rows
-from truebench_hf.metrics.pass_rate import criterion_share
+from truebench_hf.metrics.pass_rate import checklist_share
 from truebench_hf.text.redaction import known
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Message
@@ -67,7 +68,7 @@ def explained(judged: Judged) -> dict[str, Any]:
     return {
         "answer": judged.response.answers[-1] if judged.response.answers else None,
         "explanation": "\n".join(lines) or judged.undecided,
-        "metadata": {"verdicts": verdicts, "criteria_share": criterion_share(judged.outcomes)},
+        "metadata": {"verdicts": verdicts, "criteria_share": checklist_share(chain.from_iterable(judged.outcomes))},
     }
 
 

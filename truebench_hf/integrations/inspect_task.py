@@ -6,8 +6,9 @@ this module, which needs inspect (extra `inspect`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import chain
 from math import nan
 from typing import Any
 
@@ -25,11 +26,11 @@ from truebench_hf.benchmarks.truebench.study import benchmark, selection
 from truebench_hf.data.judged import Judged, as_answered, cases, judgment, sent
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.integrations.finished_run import groups_of, references_of
-from truebench_hf.integrations.inspect_judges import check_named, generate_config, judges_of, texts
+from truebench_hf.integrations.inspect_judge import TaskJudge, check_named, generate_config, texts
 from truebench_hf.integrations.inspect_log import chat, explained
 from truebench_hf.metrics import pass_rate as rates
 from truebench_hf.metrics.pass_rate import drfr
-from truebench_hf.metrics.repeated import mean, over_values
+from truebench_hf.metrics.votes import mean
 from truebench_hf.options import from_values
 from truebench_hf.types import Instance, Message, Response, Score
 from truebench_hf.version import __version__
@@ -150,12 +151,12 @@ def values(judged: Judged) -> dict[str, float]:
         "overall": judged.passed,
         "strict": judged.passed is True,
         "official": judged.passed_officially,
-        "soft_criterion": rates.criterion_share(judged.outcomes),
+        "soft_criterion": rates.checklist_share(chain.from_iterable(judged.outcomes)),
         "soft_turn": rates.turn_share(judged.outcomes),
         "drfr": decided.count("yes") / len(decided) if decided else None,
-        "weighted": rates.points_share(judged.labels, judged.weights),
+        "weighted": rates.weighted_share(*map(chain.from_iterable, (judged.labels, judged.weights))),
     }
-    return {name: nan if score is None else float(score) for name, score in scores.items()}
+    return {name: _number(score) for name, score in scores.items()}
 
 
 def _score(kind: str, scores: Samples) -> Score:
@@ -169,49 +170,28 @@ def _score(kind: str, scores: Samples) -> Score:
         ]
         return drfr([[rates.outcome(v["label"], v["weight"]) for v in of_instance] for of_instance in verdicts])
     means = [mean([sample.score.as_float() for sample in samples]) for samples in instances.values()]
-    return over_values(means) if kind == "rate" else rates.mean_share(means)
-
-
-def _part(kind: str, part: str) -> Callable[[Samples], float]:
-    """A part of a score, NaN where it has none."""
-
-    def of(scores: Samples) -> float:
-        score = _score(kind, scores)
-        low, high = score.ci95 or (None, None)
-        number = {"value": score.value, "low": low, "high": high}[part]
-        return nan if number is None else number
-
-    return of
+    return rates.pass_rate(means) if kind == "rate" else rates.mean_share(means)
 
 
 @metric(scores="unreduced")
 def value(kind: str) -> Metric:
-    """A score of ours over instances: of a kind rate, share or criteria."""
-    return _part(kind, "value")
+    """A score of ours over instances: of a kind rate, share or criteria. NaN where it has none."""
 
-
-@metric(scores="unreduced")
-def ci95_low(kind: str) -> Metric:
-    """Where its 95 % interval begins; NaN where it has none."""
-    return _part(kind, "low")
-
-
-@metric(scores="unreduced")
-def ci95_high(kind: str) -> Metric:
-    """Where its 95 % interval ends; NaN where it has none."""
-    return _part(kind, "high")
-
-
-def _by(field: str) -> Callable[[Samples], dict[str, float]]:
-    rate = _part("rate", "value")
-
-    def of(scores: Samples) -> dict[str, float]:
-        groups: dict[str, Samples] = {}
-        for sample in scores:
-            groups.setdefault((sample.sample_metadata or {}).get(field) or "", []).append(sample)
-        return {name: rate(samples) for name, samples in groups.items() if name}
+    def of(scores: Samples) -> float:  # inspect hands over what the annotation says
+        return _number(_score(kind, scores).value)
 
     return of
+
+
+@metric(scores="unreduced")
+def ci95(kind: str) -> Metric:
+    """The ends of its 95 % interval; NaN where it has none."""
+
+    def ends(scores: Samples) -> dict[str, float]:
+        low, high = _score(kind, scores).ci95 or (None, None)
+        return {"low": _number(low), "high": _number(high)}
+
+    return ends
 
 
 @metric(scores="unreduced")
@@ -226,12 +206,26 @@ def language() -> Metric:
     return _by("language")
 
 
+def _by(field: str) -> Metric:
+    def of(scores: Samples) -> dict[str, float]:
+        groups: dict[str, Samples] = {}
+        for sample in scores:
+            groups.setdefault((sample.sample_metadata or {}).get(field) or "", []).append(sample)
+        return {name: _number(_score("rate", samples).value) for name, samples in groups.items() if name}
+
+    return of
+
+
+def _number(score: float | None) -> float:
+    return nan if score is None else float(score)
+
+
 _KINDS = {
     "overall": "rate", "strict": "rate", "official": "rate", "soft_criterion": "share", "soft_turn": "share",
     "weighted": "share", "drfr": "criteria",
 }  # fmt: skip
 METRICS: dict[str, list[Metric]] = {
-    name: [value(kind), ci95_low(kind), ci95_high(kind)] + ([category(), language()] if name == "overall" else [])
+    name: [value(kind), ci95(kind)] + ([category(), language()] if name == "overall" else [])
     for name, kind in _KINDS.items()
 }
 
@@ -240,7 +234,7 @@ METRICS: dict[str, list[Metric]] = {
 def criteria(
     judge: str | None = None,
     judge_level: str | None = None,
-    rules: str | bool = "auto",
+    rules: str | bool = "decide",
     reasoning: bool = True,
     prompt: str | list[str] | None = None,
     judge_arg: str | list[str] | dict[str, Any] | None = None,
@@ -251,10 +245,7 @@ def criteria(
     The other arguments are those of `truebench judge`.
     """
     try:
-        judges = judges_of(
-            judge, rules, judge_level=judge_level, reasoning=reasoning, prompt=prompt, judge_arg=judge_arg,
-            judge_base_url=judge_base_url,
-        )  # fmt: skip
+        judges = TaskJudge(judge, judge_level, rules, reasoning, prompt, judge_arg, judge_base_url)
     except UserError as error:
         raise PrerequisiteError(str(error)) from error
 

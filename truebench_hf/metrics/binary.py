@@ -7,11 +7,12 @@ two ways is refused with the choices named.
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 from truebench_hf.errors import UserError
 
 Label = str | None
+T = TypeVar("T")
 
 
 def parallel(**columns: Sized | None) -> int:
@@ -42,6 +43,11 @@ def decide(label: Label, positive: str = "yes", negative: str = "no") -> bool | 
 def ratio(part: float, total: float) -> float | None:
     """`part / total`, or None where there is nothing to divide by."""
     return part / total if total else None
+
+
+def is_known(value: T | None) -> TypeGuard[T]:
+    """Whether there is a value; NaN is how arrays spell a missing one, and the only value that differs from itself."""
+    return value is not None and value == value
 
 
 def mean_of(*values: float | None) -> float | None:

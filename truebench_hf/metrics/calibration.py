@@ -2,16 +2,15 @@
 
 None of the five papers has this. The calibration error is that of Guo et al. (2017) for the probability of yes; the
 calibrators are temperature, Platt and isotonic. What is measured after a fit is honest only on rows that had no say in
-it: `cross_fit` calibrates every row by a calibrator that saw no row of its group.
+it: `out_of_fold` applies to every row what was fitted without its group, and `cross_fit` calibrates so.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
@@ -46,15 +45,7 @@ class Calibration:
     bins: tuple[Bin, ...]
 
 
-@dataclass(frozen=True)
-class Threshold:
-    """Say yes from probability `value` on; `balanced_accuracy` (0..1) is what that gives on the `n` rows seen."""
-
-    value: float
-    balanced_accuracy: float
-    n: int
-
-
+T = TypeVar("T")
 Rows = Sequence[tuple[float, bool]]  # (probability of yes, is yes)
 
 
@@ -64,8 +55,12 @@ def usable(probabilities: Sequence[float | None], labels: Sequence[Label]) -> li
     for row, probability in enumerate(probabilities):
         if probability is not None and not 0 <= probability <= 1:
             raise UserError(f"probability {probability!r} in row {row} is outside 0..1")
-    pairs = ((probability, decide(label)) for probability, label in zip(probabilities, labels, strict=True))
-    return [(probability, label) for probability, label in pairs if probability is not None and label is not None]
+    return _decided(probabilities, labels)
+
+
+def _decided(scores: Sequence[float | None], labels: Sequence[Label]) -> list[tuple[float, bool]]:
+    pairs = ((score, decide(label)) for score, label in zip(scores, labels, strict=True))
+    return [(score, label) for score, label in pairs if score is not None and label is not None]
 
 
 def calibration(probabilities: Sequence[float | None], labels: Sequence[Label], *, n_bins: int = 10) -> Calibration:
@@ -102,33 +97,37 @@ def reliability_bins(rows: Rows, n_bins: int = 10) -> tuple[Bin, ...]:
     return tuple(Bin(low, high, count, ratio(p, count), ratio(yes, count)) for low, high, count, p, yes in bins)
 
 
-def thresholds(scores: Sequence[float]) -> list[float]:
-    """Every threshold that tells scores apart, ascending: the lowest score, and halfway between each two neighbours."""
-    steps = sorted(set(scores))
-    middles = ((low, (low + high) / 2, high) for low, high in itertools.pairwise(steps))
-    return [*steps[:1], *(middle if low < middle else high for low, middle, high in middles)]
+def best_threshold(
+    scores: Sequence[float | None],
+    labels: Sequence[Label],
+    measure: Literal["balanced_accuracy", "kappa"] = "balanced_accuracy",
+) -> tuple[float, float] | None:
+    """(threshold, measure) where saying yes from the threshold on has the highest measure; None unless both labels occur.
 
-
-def best_threshold(probabilities: Sequence[float | None], labels: Sequence[Label]) -> Threshold | None:
-    """The threshold with the highest balanced accuracy; None unless both labels occur.
-
-    It lies halfway between two neighbouring probabilities; of several equally good ones the nearest to 0.5 is taken.
-    Fit it on cross-fitted probabilities: on the rows a calibrator was fitted on it is too good.
+    Tried are the lowest score, from which all are yes, and the middle between each two neighbouring scores. Of equally
+    good ones by balanced accuracy (of probabilities) the nearest to 0.5 is taken, by Cohen's kappa (of ratings) the middle
+    one. Fit it on cross-fitted probabilities: on the rows a calibrator was fitted on it is too good.
     """
     import numpy as np
 
-    rows = usable(probabilities, labels)
+    rows = _decided(scores, labels)
     yes, no = (np.sort([value for value, label in rows if label is side]) for side in (True, False))
     if not len(yes) or not len(no):
         return None
-    cuts = thresholds([value for value, _ in rows])[::-1]
+    steps = np.unique([value for value, _ in rows])
+    middles = (steps[:-1] + steps[1:]) / 2
+    cuts = np.concatenate([steps[:1], np.where(steps[:-1] < middles, middles, steps[1:])])
     hit, alarm = ((len(side) - np.searchsorted(side, cuts)) / len(side) for side in (yes, no))
-    scores = (hit + 1 - alarm) / 2
-    top = float(scores.max())
-    value = min(
-        (cut for cut, score in zip(cuts, scores, strict=True) if score >= top - 1e-12), key=lambda cut: abs(cut - 0.5)
-    )
-    return Threshold(value, top, len(rows))
+    if measure == "balanced_accuracy":
+        worth = (hit + 1 - alarm) / 2
+        good = cuts[worth >= worth.max() - 1e-12][::-1]
+        return float(min(good, key=lambda cut: abs(cut - 0.5))), float(worth.max())
+    share = len(yes) / len(rows)
+    called, right = share * hit + (1 - share) * alarm, share * hit + (1 - share) * (1 - alarm)
+    by_chance = share * called + (1 - share) * (1 - called)
+    worth = np.round((right - by_chance) / (1 - by_chance), 12)
+    good = cuts[worth == worth.max()]
+    return float(good[(len(good) - 1) // 2]), float(worth.max())
 
 
 # Keeps the log-odds of 0 and 1 finite: about 13.8 either way.
@@ -245,84 +244,59 @@ def fit(kind: str, probabilities: Sequence[float | None], labels: Sequence[Label
 
 
 def cross_fit(
-    kind: str,
-    probabilities: Sequence[float | None],
-    labels: Sequence[Label],
-    groups: Sequence[Hashable],
-    *,
-    folds: int = 5,
-    seed: int = 0,
-) -> tuple[float | None, ...]:
-    """Calibrate every row with a calibrator that saw no row of its group (the instruction), for honest measures.
+    kind: str, probabilities: Sequence[float | None], labels: Sequence[Label], groups: Sequence[Hashable],
+    *, folds: int = 5, seed: int = 0,
+) -> tuple[list[float | None], list[Label]]:  # fmt: skip
+    """Calibrate every row by what saw no row of its group (the instruction), and decide it by the best threshold there.
 
-    Groups are dealt into `folds` folds, or one each where there are fewer. A row comes back None if it has no
-    probability, or if the other folds hold one label only. Raises `UserError` for unequal columns or a bad kind.
-    """
-    out: list[float | None] = [None] * len(probabilities)
-    for calibrator, _, test in held_out(kind, probabilities, labels, groups, folds, seed):
-        for row in test:
-            p = probabilities[row]
-            out[row] = None if calibrator is None or p is None else calibrator.apply(p)
-    return tuple(out)
-
-
-def cross_labels(
-    kind: str,
-    probabilities: Sequence[float | None],
-    labels: Sequence[Label],
-    groups: Sequence[Hashable],
-    *,
-    folds: int = 5,
-    seed: int = 0,
-) -> tuple[Literal["yes", "no"] | None, ...]:
-    """What `cross_fit` makes of every row, decided by the best threshold on the calibrated rows of the other folds.
-
-    The row's own group has no say in either. None and errors as there.
-    """
-    out: list[Literal["yes", "no"] | None] = [None] * len(probabilities)
-    for calibrator, train, test in held_out(kind, probabilities, labels, groups, folds, seed):
-        if calibrator is None:
-            continue
-        seen = [None if (p := probabilities[row]) is None else calibrator.apply(p) for row in train]
-        best = best_threshold(seen, [labels[row] for row in train])
-        for row in test:
-            p = probabilities[row]
-            if best is not None and p is not None:
-                out[row] = "yes" if calibrator.apply(p) >= best.value else "no"
-    return tuple(out)
-
-
-def held_out(
-    kind: str,
-    probabilities: Sequence[float | None],
-    labels: Sequence[Label],
-    groups: Sequence[Hashable],
-    folds: int,
-    seed: int,
-) -> Iterator[tuple[Calibrator | None, Sequence[int], Sequence[int]]]:
-    """(calibrator fitted on the training rows, training rows, test rows) of each fold; none below two groups.
-
-    No group is in both. Raises `UserError` for columns of unequal length or a bad kind.
+    Calibrated probabilities, and "yes" or "no": None where a row has no probability, or where the other folds hold one
+    label only. Raises `UserError` for columns of unequal length or a bad kind.
     """
     parallel(probabilities=probabilities, labels=labels, groups=groups)
     if kind not in FITTERS:
         raise unknown("calibrator", kind, FITTERS)
-    for train, test in parts(groups, folds, seed):
-        yield fit(kind, [probabilities[row] for row in train], [labels[row] for row in train]), train, test
+
+    def rule(train: Sequence[int]) -> Callable[[int], tuple[float, Label] | None]:
+        shares, truth = [probabilities[row] for row in train], [labels[row] for row in train]
+        calibrator = fit(kind, shares, truth)
+        if calibrator is None:
+            return lambda row: None
+        fitted = [None if share is None else calibrator.apply(share) for share in shares]
+        cut = best_threshold(fitted, truth, "balanced_accuracy")
+
+        def decided(row: int) -> tuple[float, Label] | None:
+            share = probabilities[row]
+            if share is None or cut is None:
+                return None
+            return (value := calibrator.apply(share)), "yes" if value >= cut[0] else "no"
+
+        return decided
+
+    rows = [row or (None, None) for row in out_of_fold(groups, folds, seed, rule)]
+    return [value for value, _ in rows], [label for _, label in rows]
 
 
-def parts(groups: Sequence[Hashable], folds: int, seed: int) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-    """(training rows, test rows) of each fold, every group in one of the two; none below two groups."""
+def out_of_fold(
+    groups: Sequence[Hashable], folds: int, seed: int, rule: Callable[[Sequence[int]], Callable[[int], T | None]]
+) -> list[T | None]:
+    """What a rule that was made without a row's group says of it, for every row; None below two groups.
+
+    `rule` takes the rows it may be made from, and returns what says something of another row. Groups are dealt into
+    `folds` folds, or one each where there are fewer.
+    """
     need("stats", "sklearn", what="cross-fitting")
     from sklearn.model_selection import GroupKFold
 
     codes = {group: code for code, group in enumerate(dict.fromkeys(groups))}
-    folds = min(folds, len(codes))
-    if folds < 2:
-        return
-    split = GroupKFold(folds, shuffle=True, random_state=seed)
+    out: list[T | None] = [None] * len(groups)
+    if min(folds, len(codes)) < 2:
+        return out
+    split = GroupKFold(min(folds, len(codes)), shuffle=True, random_state=seed)
     for train, test in split.split(range(len(groups)), groups=[codes[group] for group in groups]):
-        yield train.tolist(), test.tolist()
+        says = rule(train.tolist())
+        for row in test.tolist():
+            out[row] = says(row)
+    return out
 
 
 def _logit(p: float) -> float:

@@ -1,50 +1,25 @@
-"""Agreement among raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, verbal bands, and raters' skill.
+"""Agreement among raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, and verbal bands.
 
 Cohen's kappa is TRUEBench's measure of judge against human (paper 000, section 5.1), alpha that of TICK among
 annotators (paper 004, Table 6). The values are those of scikit-learn, statsmodels and `krippendorff`;
-kappa is computed here, for all draws of a bootstrap at once. How right raters are where nobody knows the truth follows
-from how far they agree with one another: the one-coin model of Dawid and Skene (1979), by moments. Each rater errs
-independently of the others and of the label, with a rate of their own; then the share of agreeing less that of
-differing answers of two raters is the product of their skills, and of any three raters the skills follow.
+kappa is computed here, for all draws of a bootstrap at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from math import sqrt
+from collections.abc import Hashable, Sequence
 from typing import Any, Literal
-
-import numpy as np
 
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.metrics.binary import Label, parallel, ratio
+from truebench_hf.metrics.binary import is_known, parallel
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, draws, percentiles
+from truebench_hf.types import Score
 
 _DRAWS, _ALPHA_DRAWS = 2000, 1000  # the library computes one alpha at a time
 # Upper ends in hundredths, as in the footnote of paper 000, section 5.1.
 _BANDS = ((20, "slight"), (40, "fair"), (60, "moderate"), (80, "substantial"))
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """A chance-corrected coefficient: 1 is perfect, 0 is chance, below 0 is worse than chance.
-
-    `value` is None where it is undefined: nothing to compare, or only one label in use, where agreement cannot be told
-    from habit. `n` items went in; `left_out` items had too few ratings to be compared.
-    """
-
-    value: float | None
-    n: int
-    left_out: int
-
-    @property
-    def band(self) -> str | None:
-        """The verbal band of the value."""
-        return None if self.value is None else verbal_band(self.value)
 
 
 def verbal_band(kappa: float) -> str:
@@ -56,26 +31,21 @@ def verbal_band(kappa: float) -> str:
     return next((name for upper, name in _BANDS if hundredths <= upper), "almost perfect")
 
 
-def cohen_kappa(first: Sequence[Hashable | None], second: Sequence[Hashable | None]) -> Reliability:
+def cohen_kappa(
+    first: Sequence[Hashable | None], second: Sequence[Hashable | None], clusters: Sequence[Hashable] | None = None,
+    *, seed: int = 0,
+) -> Score:  # fmt: skip
     """Cohen's kappa (1960) of two raters over parallel columns of any labels; None is a missing rating.
 
+    With `clusters` it has its 95 % interval, see `kappa_of_counts`. Rows without both ratings are left out: unscored.
+    None where it is undefined: nothing to compare, or only one label in use, where agreement cannot be told from habit.
     Raises `UserError` for columns of unequal length.
     """
-    total = parallel(first=first, second=second)
-    table = _tables(first, second, [0] * total)
-    n = int(table.sum())
-    return Reliability(_kappa(table.sum(axis=0)), n=n, left_out=total - n)
-
-
-def kappa_interval(
-    first: Sequence[Hashable | None], second: Sequence[Hashable | None], clusters: Sequence[Hashable], *, seed: int = 0
-) -> tuple[float, float] | None:
-    """The 95 % interval of Cohen's kappa of two parallel columns, as `kappa_of_counts` has it.
-
-    Rows without both ratings are left out. Raises `UserError` for columns of unequal length.
-    """
-    parallel(first=first, second=second, clusters=clusters)
-    return kappa_of_counts(_tables(first, second, clusters), seed=seed)[1]
+    total = parallel(first=first, second=second, clusters=first if clusters is None else clusters)
+    tables = _tables(first, second, [0] * total if clusters is None else clusters)
+    value, ends = kappa_of_counts(tables, seed=seed)
+    n = int(tables.sum())
+    return Score(value, n, total - n, ends)
 
 
 def kappa_of_counts(tables: Any, *, seed: int = 0) -> tuple[float | None, tuple[float, float] | None]:
@@ -85,23 +55,28 @@ def kappa_of_counts(tables: Any, *, seed: int = 0) -> tuple[float | None, tuple[
     would claim too much: so it is never narrower than the interval of the observed agreement (`clustered_share`), at the
     agreement by chance that was found. None with fewer than `MIN_CLUSTERS` clusters, or where kappa is undefined.
     """
-    value = _kappa(tables.sum(axis=0))
-    if value is None or len(tables) < MIN_CLUSTERS:
+    import numpy as np
+
+    total = tables.sum(axis=0)
+    agreed, by_chance = _agreed_by_chance(total)
+    if ((total.sum(axis=0) + total.sum(axis=1)) > 0).sum() < 2:  # nothing to compare, or one label only in use
+        return None, None
+    by_chance = float(by_chance)
+    value = (float(agreed) - by_chance) / (1 - by_chance)
+    if len(tables) < MIN_CLUSTERS:
         return value, None
-    with np.errstate(invalid="ignore", divide="ignore"):
-        drawn = np.concatenate(
-            [_kappas(np.tensordot(times, tables, axes=1)) for times in draws(len(tables), seed, _DRAWS)]
-        )
-    low, high = percentiles(drawn) or (value, value)
+    drawn = [_agreed_by_chance(np.tensordot(times, tables, axes=1)) for times in draws(len(tables), seed, _DRAWS)]
+    same, chance = (np.concatenate(shares) for shares in zip(*drawn, strict=True))
+    possible = chance < 1
+    low, high = percentiles((same[possible] - chance[possible]) / (1 - chance[possible])) or (value, value)
     floor = clustered_share(np.trace(tables, axis1=1, axis2=2), tables.sum(axis=(1, 2)))
     if floor is not None:
-        by_chance = float(_agreed_by_chance(tables.sum(axis=0))[1])
         ends = [(share - by_chance) / (1 - by_chance) for share in floor]
         low, high = min(low, ends[0]), max(high, ends[1])
     return value, (max(-1.0, low), min(1.0, high))
 
 
-def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Reliability:
+def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Score:
     """Fleiss' kappa (1971) of items by raters: one list of labels an item, None for a missing rating.
 
     Who gave which label does not matter, but every item needs the same number of ratings: items with fewer than the
@@ -115,99 +90,48 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Reliability:
     full = [row for row in counts if sum(row) == max(raters, 2)]
     used = {column for row in full for column, count in enumerate(row) if count}
     value = float(library_kappa(full)) if len(used) > 1 else None
-    return Reliability(value, n=len(full), left_out=len(counts) - len(full))
+    return Score(value, len(full), len(counts) - len(full))
 
 
 def krippendorff_alpha(
-    ratings: Sequence[Sequence[Hashable | None]],
-    level: Literal["nominal", "ordinal"] = "nominal",
-    *,
-    order: Sequence[Hashable] | None = None,
-) -> Reliability:
+    ratings: Sequence[Sequence[Hashable | None]], level: Literal["nominal", "ordinal"] = "nominal",
+    *, order: Sequence[Hashable] | None = None, clusters: Sequence[Hashable] | None = None, seed: int = 0,
+) -> Score:  # fmt: skip
     """Krippendorff's alpha (1980) of items by raters: one list of labels an item, None for a missing rating.
 
     At the ordinal level labels far apart disagree more; numbers have their own order, other labels need `order`, from
-    lowest to highest. Items with fewer than two ratings cannot be compared: left out and counted. Raises `UserError`
-    when the order is missing or does not hold a label.
+    lowest to highest. Items with fewer than two ratings cannot be compared: left out and counted. With `clusters` of
+    items it has its 95 % percentile bootstrap interval: whole clusters are drawn anew, draws in which all labels are the
+    same tell nothing and are passed over; there is none with fewer than `MIN_CLUSTERS`. Raises `UserError` when the
+    order is missing or does not hold a label, and for columns of unequal length.
     """
     import krippendorff
-
-    paired = [row for row in ratings if sum(map(_has_label, row)) > 1]
-    domain = _domain(paired, level, order)
-    table = _counts(paired, domain)
-    value = float(krippendorff.alpha(value_counts=table, level_of_measurement=level)) if len(domain) > 1 else None
-    return Reliability(value, n=len(paired), left_out=len(ratings) - len(paired))
-
-
-def alpha_interval(
-    ratings: Sequence[Sequence[Hashable | None]],
-    level: Literal["nominal", "ordinal"] = "nominal",
-    *,
-    order: Sequence[Hashable] | None = None,
-    clusters: Sequence[Hashable] | None = None,
-    seed: int = 0,
-) -> tuple[float, float] | None:
-    """The 95 % percentile bootstrap interval of Krippendorff's alpha: whole `clusters` of items are drawn anew.
-
-    Without clusters every item is its own. Items that cannot be compared are left out first. None with fewer than
-    `MIN_CLUSTERS` clusters, or where alpha is undefined. Draws in which all labels are the same tell nothing and are
-    passed over. Raises `UserError` as `krippendorff_alpha`.
-    """
-    import krippendorff
+    import numpy as np
 
     parallel(ratings=ratings, clusters=ratings if clusters is None else clusters)
-    names = range(len(ratings)) if clusters is None else clusters
-    paired = [(name, row) for name, row in zip(names, ratings, strict=True) if sum(map(_has_label, row)) > 1]
-    rows = [row for _, row in paired]
-    domain = _domain(rows, level, order)
-    places = {name: place for place, name in enumerate(dict.fromkeys(name for name, _ in paired))}
-    if len(places) < MIN_CLUSTERS or len(domain) < 2:
-        return None
-    table, cluster = np.array(_counts(rows, domain)), np.array([places[name] for name, _ in paired])
-    alphas = []
-    for times in (row for block in draws(len(places), seed, _ALPHA_DRAWS) for row in block):
-        drawn = np.repeat(table, times[cluster].astype(int), axis=0)
-        if (drawn.sum(axis=0) > 0).sum() > 1:
-            alphas.append(krippendorff.alpha(value_counts=drawn, level_of_measurement=level))
-    return percentiles(np.array(alphas))
+    compared = [place for place, row in enumerate(ratings) if sum(map(is_known, row)) > 1]
+    paired = [ratings[place] for place in compared]
+    domain = _domain(paired, level, order)
+    table = np.array(_counts(paired, domain))
 
+    def alpha(counts: Any) -> float:
+        return float(krippendorff.alpha(value_counts=counts, level_of_measurement=level))
 
-ENOUGH = 30  # questions that two raters have in common: fewer tell too little of a pair
-
-
-def skills(ratings: Sequence[Mapping[str, Label]]) -> dict[str, float]:
-    """The skill of each rater, 1 (never wrong) to 0 (a coin), from a mapping of raters to labels per question.
-
-    1 minus twice the rate of errors. A rater is absent who is in no three of which each two have `ENOUGH` questions in
-    common and agree more often than not.
-    """
-    names = sorted({name for row in ratings for name in row})
-    moments: dict[tuple[str, ...], float] = {}  # of two raters, the share of agreeing less that of differing labels
-    for pair in combinations(names, 2):
-        columns = ((row.get(pair[0]), row.get(pair[1])) for row in ratings)
-        same = [a == b for a, b in columns if a is not None and b is not None]
-        moments[pair] = 2 * sum(same) / len(same) - 1 if len(same) >= ENOUGH else 0.0
-    by_triad: dict[str, list[float]] = {}
-    for triad in combinations(names, 3):
-        a, b, c = (moments[pair] for pair in combinations(triad, 2))  # of (1, 2), (1, 3) and (2, 3)
-        if min(a, b, c) > 0:
-            for name, value in zip(triad, (a * b / c, a * c / b, b * c / a), strict=True):
-                by_triad.setdefault(name, []).append(min(1.0, sqrt(value)))
-    return {name: sum(values) / len(values) for name, values in by_triad.items()}
-
-
-def corrected(moments: Mapping[Hashable, float], skill: Mapping[str, float]) -> float | None:
-    """The skill of somebody else whose agreement with raters is known: `moments` are agreeing less differing shares.
-
-    The least-squares solution over the raters, at most 1; None without a rater of known skill.
-    """
-    known = [(moments[name], share) for name, share in skill.items() if name in moments]
-    value = ratio(sum(moment * share for moment, share in known), sum(share * share for _, share in known))
-    return None if value is None else max(-1.0, min(1.0, value))
+    ends, n = None, len(paired)
+    if clusters is not None and len(domain) > 1:
+        places = {name: place for place, name in enumerate(dict.fromkeys(clusters[place] for place in compared))}
+        if len(places) >= MIN_CLUSTERS:
+            cluster = np.array([places[clusters[place]] for place in compared])
+            times = (row for block in draws(len(places), seed, _ALPHA_DRAWS) for row in block)
+            drawn = (np.repeat(table, row[cluster].astype(int), axis=0) for row in times)
+            ends = percentiles(np.array([alpha(counts) for counts in drawn if (counts.sum(axis=0) > 0).sum() > 1]))
+    return Score(alpha(table) if len(domain) > 1 else None, n, len(ratings) - n, ends)
 
 
 def _tables(first: Sequence[Hashable | None], second: Sequence[Hashable | None], clusters: Sequence[Hashable]) -> Any:
     """The rows that have both ratings, counted by cluster and labels."""
+    import numpy as np
+
     rows = [row for row in zip(first, second, clusters, strict=True) if row[0] is not None and row[1] is not None]
     codes = {label: code for code, label in enumerate(dict.fromkeys(label for row in rows for label in row[:2]))}
     places = {cluster: place for place, cluster in enumerate(dict.fromkeys(row[2] for row in rows))}
@@ -217,31 +141,17 @@ def _tables(first: Sequence[Hashable | None], second: Sequence[Hashable | None],
     return tables
 
 
-def _kappa(table: Any) -> float | None:
-    """None where there is nothing to compare, or one label only in use."""
-    used = (table.sum(axis=0) + table.sum(axis=1)) > 0
-    return float(_kappas(table)) if used.sum() > 1 else None
-
-
-def _kappas(table: Any) -> Any:
-    agreed, chance = _agreed_by_chance(table)
-    return np.where(chance < 1, (agreed - chance) / (1 - chance), np.nan)
-
-
 def _agreed_by_chance(table: Any) -> tuple[Any, Any]:
     """The shares of rows that agree, and that would by chance, from tables of counts (their last two axes)."""
-    total = table.sum(axis=(-2, -1))
+    import numpy as np
+
+    total = np.maximum(table.sum(axis=(-2, -1)), 1)
     agreed = np.trace(table, axis1=-2, axis2=-1) / total
     return agreed, (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / total**2
 
 
-def _has_label(label: Hashable | None) -> bool:
-    """Whether there is a label; NaN is how tables spell a missing one, and the only value that differs from itself."""
-    return label is not None and label == label
-
-
 def _labels(ratings: Sequence[Sequence[Hashable | None]]) -> list[Hashable]:
-    return [*dict.fromkeys(label for row in ratings for label in row if _has_label(label))]
+    return [*dict.fromkeys(label for row in ratings for label in row if is_known(label))]
 
 
 def _counts(ratings: Sequence[Sequence[Hashable | None]], domain: Sequence[Hashable]) -> list[list[int]]:

@@ -3,22 +3,24 @@
 Beside them DRFR, the decomposed requirements following ratio (paper 004, section 3.1.2, after InFoBench); the share of
 grounded responses (FACTS Grounding, paper 002, sections 3.1 and 3.2); pass rates of groups as if all had the same mix of
 kinds (direct standardisation: in TRUEBench's paper Reasoning is there in Korean and English only, Table 4, so that their
-plain rates are over other tasks than those of the ten other languages, Table 6); and whether the answers of a judge that cannot be read depend on what is true, which would bias its scores.
+plain rates are over other tasks than those of the ten other languages, Table 6); whether the answers of a judge that cannot
+be read depend on what is true, which would bias its scores; and FlexEval's Coverage and Achievement from given tri-valued
+verdicts (paper 001, section 4, equations 4 to 7).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
+from typing import Any
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.binary import decide, mean_of, parallel, ratio
-from truebench_hf.metrics.intervals import clustered_share, wilson, wilson_at
+from truebench_hf.metrics.binary import decide, is_known, mean_of, parallel, ratio
+from truebench_hf.metrics.intervals import clustered_share, effective_interval, wilson
 from truebench_hf.types import Label, Score
 
 Labels = Sequence[Sequence[Label | None]]  # an instance: per turn the label of each criterion
-Weights = Sequence[Sequence[float]]  # of the same shape: the points of each criterion
 
 
 def outcome(label: Label | None, weight: float = 1.0) -> Label | None:
@@ -54,22 +56,51 @@ def official_passes(turns: Labels) -> bool:
     return bool(turns) and all(any(turn) and "no" not in turn for turn in turns)
 
 
-def pass_rate(passed: Sequence[bool | None]) -> Score:
-    """Share of scored instances that pass, with a Wilson interval; unscored ones are left out."""
-    scored = [value for value in passed if value is not None]
-    n = len(scored)
-    return Score(ratio(sum(scored), n), n, len(passed) - n, wilson(sum(scored), n))
+def pass_rate(values: Iterable[float | None]) -> Score:
+    """The mean of values (0 to 1), one a unit; None and NaN are unscored.
+
+    Where units pass or fail the interval is Wilson's, else that of `mean_share`.
+    """
+    units = list(values)
+    known = [value for value in units if is_known(value)]
+    if not set(known) <= {0, 1}:
+        return mean_share(units)
+    passed, n = int(sum(known)), len(known)
+    return Score(ratio(passed, n), n, len(units) - n, wilson(passed, n))
 
 
-def criterion_share(turns: Labels) -> float | None:
-    """The share (0 to 1) of the criteria of one instance that pass (soft by criterion, appendix C.2): see `checklist_share`."""
-    return checklist_share([label for turn in turns for label in turn])
+def mean_share(values: Iterable[float | None]) -> Score:
+    """The mean of values (0 to 1), one a unit, with the interval of `clustered_share`, which needs ten of them."""
+    units = list(values)
+    known = [float(value) for value in units if is_known(value)]
+    return Score(mean_of(*known), len(known), len(units) - len(known), clustered_share(known, [1.0] * len(known)))
 
 
-def checklist_share(outcomes: Sequence[Label | None]) -> float | None:
+def pooled(passed: Any, of: Any, undecided: int) -> Score:
+    """The share of all decided rows that pass, from both counts by unit; the interval takes units as clusters."""
+    n = int(sum(of))
+    return Score(ratio(float(sum(passed)), n), n, undecided, clustered_share(passed, of))
+
+
+def clustered_rate(values: Sequence[float | None], clusters: Sequence[Hashable]) -> Score:
+    """The mean of values (0 to 1; True and False are 1 and 0) with an interval that takes rows of a cluster together.
+
+    None is unscored. Raises `UserError` for columns of unequal length.
+    """
+    parallel(values=values, clusters=clusters)
+    sums: dict[Hashable, tuple[float, int]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        if value is not None:
+            passed, of = sums.get(cluster, (0, 0))
+            sums[cluster] = passed + value, of + 1
+    shares, counts = zip(*sums.values(), strict=True) if sums else ((), ())
+    return pooled(shares, counts, len(values) - sum(counts))
+
+
+def checklist_share(outcomes: Iterable[Label | None]) -> float | None:
     """The share (0 to 1) of the criteria on one response that pass (paper 004, section 3.1.2: the checklist pass rate).
 
-    Points count for nothing here. None without criteria, and while one is undecided.
+    Of an instance it is the soft score by criterion of TRUEBench (appendix C.2). Points count for nothing here. None without criteria, and while one is undecided.
     """
     return mean_of(*({"yes": 1, "no": 0}.get(label or "") for label in outcomes))
 
@@ -79,50 +110,22 @@ def turn_share(turns: Labels) -> float | None:
     return mean_of(*(conjunction(turn) for turn in turns if turn))
 
 
-def points_share(labels: Labels, weights: Weights) -> float | None:
-    """The `weighted_share` of one instance, turn by turn."""
-    return weighted_share([x for turn in labels for x in turn], [x for turn in weights for x in turn])
-
-
-def weighted_share(labels: Sequence[Label | None], weights: Sequence[float]) -> float | None:
+def weighted_share(labels: Iterable[Label | None], weights: Iterable[float]) -> float | None:
     """Points of the criteria that are met over all positive points, between 0 and 1 (as HealthBench scores).
 
     None without positive points, and where undecided criteria could still move the share: what is met already, with
     all of them against it, must come to the same as with all of them for it.
     """
-    most = sum(weight for weight in weights if weight > 0)
+    pairs = list(zip(labels, weights, strict=True))
+    most = sum(weight for _, weight in pairs if weight > 0)
     if not most:
         return None
-    pairs = list(zip(labels, weights, strict=True))
     met = sum(weight for label, weight in pairs if label == "yes")
     open_points = [weight for label, weight in pairs if label not in ("yes", "no")]
     worst = met + sum(weight for weight in open_points if weight < 0)
     best = met + sum(weight for weight in open_points if weight > 0)
     low, high = (min(max(points / most, 0.0), 1.0) for points in (worst, best))
     return low if low == high else None
-
-
-def mean_share(shares: Sequence[float | None]) -> Score:
-    """The mean of shares (0 to 1), one an instance, with its interval; undecided ones are left out."""
-    known = [share for share in shares if share is not None]
-    return Score(mean_of(*known), len(known), len(shares) - len(known), clustered_share(known, [1.0] * len(known)))
-
-
-def clustered_rate(values: Sequence[float | None], clusters: Sequence[Hashable]) -> Score:
-    """The mean of values (0 to 1; True and False are 1 and 0) with an interval that takes rows of a cluster together.
-
-    None is unscored. Raises `UserError` for columns of unequal length.
-    """
-    parallel(values=values, clusters=clusters)
-    sums: dict[Hashable, list[float]] = {}
-    for value, cluster in zip(values, clusters, strict=True):
-        if value is not None:
-            row = sums.setdefault(cluster, [0.0, 0.0])
-            row[0] += value
-            row[1] += 1
-    passed, of = ([row[side] for row in sums.values()] for side in (0, 1))
-    n = int(sum(of))
-    return Score(ratio(sum(passed), n), n, len(values) - n, clustered_share(passed, of))
 
 
 def drfr(checklists: Sequence[Sequence[str | None]]) -> Score:
@@ -225,7 +228,7 @@ def standardised(passed: Mapping[str, Sequence[float | None]], mix: Mapping[str,
     share = sum(weight * sum(decided[kind]) / len(decided[kind]) for kind, weight in mix.items())
     effective = 1 / sum(weight**2 / len(decided[kind]) for kind, weight in mix.items())
     share = min(1.0, max(0.0, round(share, 12)))
-    return Score(share, n, unscored, wilson_at(share, effective, NormalDist().inv_cdf(0.975)))
+    return Score(share, n, unscored, effective_interval(share, effective))
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,3 +256,93 @@ def refusals_by_gold(gold: Sequence[str | None], refused: Sequence[bool]) -> Ref
 
         p_value = float(fisher_exact([[sum(side), len(side) - sum(side)] for side in (yes, no)]).pvalue)
     return Refusals(pass_rate(yes), pass_rate(no), p_value)
+
+
+# Verdicts on the dimensions of one conversation; "unknown" says that evidence is missing or a branch does not apply.
+Trace = Mapping[str, str | None]
+# For each dimension the base action it depends on, b(r); None for one that depends on none, and is a base action itself;
+# UNGATED for a branch of a group that has no base action.
+Structure = Mapping[str, str | None]
+
+UNGATED = ""
+_LABELS = ("yes", "no", "unknown", None)
+
+
+@dataclass(frozen=True)
+class FlexEvalScores:
+    """Shares in 0..1, None where nothing counts ("n/a" in the paper).
+
+    `coverage` = `attempted` of the `base_total` judged base actions; `achievement` = `achieved` of the `exercised`
+    branches (decided, with their base action attempted). `correct` = `right` of the `decided` verdicts on all
+    dimensions, which shows base actions that were done wrongly: ours, the paper has none. `undecided` verdicts were not
+    judged and enter nowhere.
+    """
+
+    coverage: float | None
+    achievement: float | None
+    correct: float | None
+    attempted: int
+    base_total: int
+    achieved: int
+    exercised: int
+    right: int
+    decided: int
+    undecided: int
+
+
+def flexeval(traces: Sequence[Trace], structures: Sequence[Structure]) -> FlexEvalScores:
+    """Coverage and Achievement over conversations; `structures` is parallel to `traces`.
+
+    Every dimension of a structure needs an entry in its trace: "yes", "no", "unknown", or None for not judged. A
+    branch counts only where what it depends on is "yes" or "no". What others depend on is a base action even where it
+    is a branch itself: it counts in both. Raises `UserError` for missing or other dimensions, other labels, a base
+    that is no dimension, and dimensions that depend on each other in a circle.
+    """
+    parallel(traces=traces, structures=structures)
+    n = Counter[str]()
+    for number, (trace, structure) in enumerate(zip(traces, structures, strict=True)):
+        if trace.keys() != structure.keys():
+            odd = ", ".join(sorted(trace.keys() ^ structure.keys()))
+            raise UserError(f"conversation {number}: verdicts and structure differ in the dimensions {odd}")
+        for dimension, base in structure.items():
+            if trace[dimension] not in _LABELS:
+                raise UserError(f"conversation {number}: label {trace[dimension]!r} is not yes, no, unknown or None")
+            if base and base not in structure:
+                raise UserError(f"conversation {number}: {base!r}, the base of {dimension!r}, is not a dimension")
+        if ring := circle(structure):
+            raise UserError(f"conversation {number}: {', '.join(ring)} depend on each other in a circle")
+        bases = base_actions(structure)
+        for dimension, base in structure.items():
+            label = trace[dimension]
+            known = label in ("yes", "no")
+            base_action = dimension in bases
+            exercised = known and base is not None and (base == UNGATED or trace[base] in ("yes", "no"))
+            flags = {
+                "undecided": label is None, "decided": known, "right": label == "yes",
+                "base_total": base_action and label is not None, "attempted": base_action and known,
+                "exercised": exercised, "achieved": exercised and label == "yes",
+            }  # fmt: skip
+            for name, flag in flags.items():
+                n[name] += flag
+    coverage, achievement = ratio(n["attempted"], n["base_total"]), ratio(n["achieved"], n["exercised"])
+    return FlexEvalScores(
+        coverage, achievement, ratio(n["right"], n["decided"]), n["attempted"], n["base_total"], n["achieved"],
+        n["exercised"], n["right"], n["decided"], n["undecided"],
+    )  # fmt: skip
+
+
+def base_actions(structure: Structure) -> set[str]:
+    """The set B: dimensions that depend on none, and those that others depend on."""
+    return {name for name, base in structure.items() if base is None} | {base for base in structure.values() if base}
+
+
+def circle(structure: Structure) -> list[str]:
+    """Dimensions that depend on each other in a circle, [] where there are none. Raises nothing."""
+    for start in structure:
+        path, at = [start], structure[start]
+        while at and at in structure and at not in path:
+            path.append(at)
+            at = structure[at]
+        if at == start:
+            return path
+    return []

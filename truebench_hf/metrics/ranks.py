@@ -1,26 +1,30 @@
-"""Ranks of models: spans that hold, one ranking fused out of several, and judges that favour their own models.
+"""Ranks of models: spans that hold, how far two rankings agree, one ranking fused out of several, and judges that favour
+their own models.
 
-A rank goes from 1 + the models surely better to N - the models surely worse. FACTS Grounding ranks models over judges
-and splits by Condorcet's method (paper 002, section 4). The paper does not say what becomes of ties and cycles; here
-ties go by the mean score, and cycles are opened by Schulze's method (2011), winning votes. It reports that judges give
-their own models 3.23 points more and does not say how that was formed; here it is a difference of differences: a judge
-that is lenient to everybody prefers nobody.
+A rank goes from 1 + the models surely better to N - the models surely worse. Rank correlation compares two rankings
+(paper 000, Table 7, which does not name its kind, and Figure 4); paper 001, Table 4, and paper 004, Table 3a, give
+Pearson's r. FACTS Grounding ranks models over judges and splits by Condorcet's method (paper 002, section 4). The paper
+does not say what becomes of ties and cycles; here ties go by the mean score, and cycles are opened by Schulze's method
+(2011), winning votes. It reports that judges give their own models 3.23 points more and does not say how that was formed;
+here it is a difference of differences: a judge that is lenient to everybody prefers nobody.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations, product
-from math import inf, isclose
-from typing import Any
+from math import hypot, inf, isclose, isfinite
+from typing import Any, Literal
 
 import numpy as np
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.binary import mean_of, ratio
-from truebench_hf.metrics.comparison import Tally, ahead, unpaired
-from truebench_hf.metrics.intervals import MIN_CLUSTERS, drawn_ratios, percentiles
+from truebench_hf.metrics.binary import is_known, mean_of, parallel, ratio
+from truebench_hf.metrics.comparison import MIN_PAIRS, Tally, ahead
+from truebench_hf.metrics.intervals import MIN_CLUSTERS, drawn_ratios, draws, percentiles
 from truebench_hf.types import Score
 
 Results = Mapping[Any, float | None]  # instance -> its score (0..1; True and False are 1 and 0), None: undecided
@@ -75,6 +79,22 @@ def rank_spans(entrants: Mapping[str, Entrant], *, ascending: bool = False) -> d
     return {name: RankSpan(1 + int(better[i]), len(names) - int(worse[i]), approximate) for i, name in enumerate(names)}
 
 
+def unpaired(first: Score, second: Score) -> int:
+    """1 where the first score is surely greater, -1 where the second is, else 0: for scores of which only totals are known.
+
+    The 95 % interval of the difference is made of those of both scores (Zou and Donner 2008); for shares with Wilson's
+    that is Newcombe's (1998, method 10). A score without an interval, or over fewer than `MIN_PAIRS`, separates nothing.
+    """
+    if first.value is None or second.value is None or first.ci95 is None or second.ci95 is None:
+        return 0
+    if min(first.n, second.n) < MIN_PAIRS:
+        return 0
+    (low, high), (floor, roof) = first.ci95, second.ci95
+    gap = first.value - second.value
+    below, above = hypot(first.value - low, roof - second.value), hypot(high - first.value, second.value - floor)
+    return int(gap > below) - int(-gap > above)
+
+
 def tally(columns: Any) -> Tally:
     """All pairs of models counted; `columns` is an array of scores (models, instances), NaN where there is none."""
     known = (~np.isnan(columns)).astype(float)
@@ -86,6 +106,109 @@ def tally(columns: Any) -> Tally:
     return Tally(
         known @ known.T, sums - sums.T, squares + squares.T - 2 * scores @ scores.T, won, won.T, odd + odd.T == 0
     )  # fmt: skip
+
+
+_DRAWS = 2000
+Coefficient = Literal["pearson", "spearman", "kendall"]
+
+
+def correlation(x: Sequence[float | None], y: Sequence[float | None], kind: Coefficient) -> Score:
+    """Pearson's r, Spearman's rho (ties at their mean rank) or Kendall's tau-b, by scipy; `n` pairs have both scores.
+
+    None for fewer than two pairs, and where a column is constant, of Pearson's also where it is but for rounding. Raises
+    `UserError` for columns of unequal length.
+    """
+    from scipy import stats
+
+    total = parallel(x=x, y=y)
+    # An endless score has a rank, but no distance from the mean.
+    pairs = [
+        (a, b)
+        for a, b in zip(x, y, strict=True)
+        if is_known(a) and is_known(b) and (kind != "pearson" or isfinite(a + b))
+    ]
+    library = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}[kind]
+    value = None
+    if all(len(set(column)) > 1 for column in zip(*pairs, strict=True)) and pairs:
+        with warnings.catch_warnings(), suppress(stats.NearConstantInputWarning):
+            warnings.simplefilter("error", stats.NearConstantInputWarning)
+            value = float(library(*zip(*pairs, strict=True)).statistic)
+    return Score(value, len(pairs), total - len(pairs))
+
+
+def rank_agreement(x: Sequence[float | None], y: Sequence[float | None], *, seed: int = 0) -> dict[str, Score]:
+    """`spearman` and `kendall`: Spearman's rho and Kendall's tau-b of two columns, a model a place, with their 95 % intervals.
+
+    These are percentiles of a bootstrap over models. By simulation (normal scores, 10 to 31 models, correlations of 0.5
+    to 0.95) they cover 94 % and more. None with fewer than `MIN_CLUSTERS` models, and where no draw differs from another
+    (equal orders, say). Raises `UserError` for columns of unequal length.
+    """
+    agreement = {"spearman": correlation(x, y, "spearman"), "kendall": correlation(x, y, "kendall")}
+    pairs = [pair for pair in zip(x, y, strict=True) if all(map(is_known, pair))]
+    if agreement["spearman"].value is None or len(pairs) < MIN_CLUSTERS:
+        return agreement
+    # Both coefficients of every draw at once, from who stands above whom and how often each model was drawn.
+    columns = np.array(pairs, dtype=float).T
+    drawn = np.concatenate(list(draws(len(pairs), seed, _DRAWS)))
+    first, second = ((column[:, None] > column).astype(float) - (column[:, None] < column) for column in columns)
+    # A model's mid-rank less the mean rank is half of how many it stands above less how many above it.
+    above, beside = drawn @ first.T, drawn @ second.T
+    coefficients = {
+        "spearman": _ratios(drawn, above * beside, above**2, beside**2),
+        "kendall": _ratios(drawn, drawn @ (first * second), drawn @ np.abs(first), drawn @ np.abs(second)),
+    }
+    for name, values in coefficients.items():
+        ends = percentiles(values)  # a draw of one and the same model tells nothing
+        agreement[name] = replace(agreement[name], ci95=ends if ends and ends[1] - ends[0] > 1e-12 else None)
+    return agreement
+
+
+@dataclass(frozen=True)
+class Trend:
+    """The least-squares line of y on x, its R squared (None where y is constant), and a p-value of every point.
+
+    That (two-sided) is how often a point would lie as far off the line through all others by chance, None where it
+    cannot be said.
+    """
+
+    slope: float
+    intercept: float
+    r2: float | None
+    p_values: tuple[float | None, ...]
+
+
+def trend(x: Sequence[float], y: Sequence[float]) -> Trend | None:
+    """The line through these points; None for fewer than three, and where all have the same x.
+
+    A point is held against the line through all others (its externally studentised residual, Student's t with n - 3
+    degrees of freedom). Raises `UserError` for columns of unequal length.
+    """
+    from scipy.special import stdtr
+
+    n = parallel(x=x, y=y)
+    across, up = np.array(x, dtype=float), np.array(y, dtype=float)
+    if n < 3 or np.ptp(across) == 0:
+        return None
+    centred = across - across.mean()
+    spread = float(centred @ centred)
+    slope = float(centred @ up) / spread
+    intercept = float(up.mean() - slope * across.mean())
+    gaps = up - intercept - slope * across
+    total, rest = float(((up - up.mean()) ** 2).sum()), float(gaps @ gaps)
+    free = 1 - 1 / n - centred**2 / spread  # 1 less how far a point draws the line to itself
+    with np.errstate(invalid="ignore", divide="ignore"):
+        without = np.where(free > 1e-12, np.maximum(0.0, rest - gaps**2 / free), 0.0)
+        p_values = 2 * stdtr(n - 3, -np.abs(gaps / np.sqrt(without / (n - 3) * free))) if n > 3 else without
+    known = (without > 1e-12 * (total or 1.0)) & (n > 3)
+    points = (float(p) if sure else None for p, sure in zip(p_values, known, strict=True))
+    return Trend(slope, intercept, 1 - rest / total if total else None, tuple(points))
+
+
+def _ratios(drawn: Any, together: Any, first: Any, second: Any) -> Any:
+    """In each draw the sum of a product over the root of that of both alone."""
+    sums = [(drawn * values).sum(axis=1) for values in (together, first, second)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return sums[0] / np.sqrt(sums[1] * sums[2])
 
 
 @dataclass(frozen=True)

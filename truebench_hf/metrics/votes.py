@@ -1,6 +1,8 @@
-"""Several votes on one criterion (maj@k, paper 004, section 3.2.2): majority, vote share, flips; and what a revision turned.
+"""Several votes on one criterion, and several answers to one instance.
 
-The answers of a checklist before and after a revision are NO mended to YES, or YES broken to NO (section 4.1).
+Votes (maj@k, paper 004, section 3.2.2): majority, vote share, flips; and what a revision turned: NO mended to YES, or YES
+broken to NO (section 4.1). Answers: the mean, any of k (pass@k), all of k (pass^k), and what best-of-N selects (section
+4.2). Samples say more about an instance and nothing about others, so every score takes an instance as one unit.
 """
 
 from __future__ import annotations
@@ -8,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from math import comb
 from operator import add
 from typing import Any
 
 from truebench_hf.metrics.binary import Label, decide, mean_of, parallel, ratio
-from truebench_hf.metrics.intervals import clustered_share
-from truebench_hf.metrics.pass_rate import clustered_rate
+from truebench_hf.metrics.pass_rate import clustered_rate, pass_rate, pooled
 from truebench_hf.types import Score
 
 
@@ -123,22 +125,111 @@ def transitions(before: Sequence[Label], after: Sequence[Label]) -> Transitions:
     """What became of each question of one checklist; parallel columns. Raises `UserError` for other labels."""
     parallel(before=before, after=after)
     pairs = [(decide(was), decide(now)) for was, now in zip(before, after, strict=True)]
-    mended, still_no, broken, still_yes = (
-        pairs.count(pair) for pair in ((False, True), (False, False), (True, False), (True, True))
-    )
-    return Transitions(mended, still_no, broken, still_yes, len(pairs) - mended - still_no - broken - still_yes)
+    kinds = ((False, True), (False, False), (True, False), (True, True))
+    mended, still_no, broken, still_yes = map(pairs.count, kinds)
+    return Transitions(mended, still_no, broken, still_yes, sum(pair not in kinds for pair in pairs))
 
 
 def mended_share(revisions: Iterable[Transitions]) -> Score:
     """The share of questions answered NO that the revisions turned to YES; clusters are the checklists."""
-    return _share([(row.mended, row.mended + row.still_no, row.undecided) for row in revisions])
+    rows = list(revisions)
+    of = [row.mended + row.still_no for row in rows]
+    return pooled([row.mended for row in rows], of, sum(row.undecided for row in rows))
 
 
 def broken_share(revisions: Iterable[Transitions]) -> Score:
     """The share of questions answered YES that the revisions turned to NO; clusters are the checklists."""
-    return _share([(row.broken, row.broken + row.still_yes, row.undecided) for row in revisions])
+    rows = list(revisions)
+    of = [row.broken + row.still_yes for row in rows]
+    return pooled([row.broken for row in rows], of, sum(row.undecided for row in rows))
 
 
-def _share(rows: Sequence[tuple[int, int, int]]) -> Score:
-    turned, of, undecided = ([row[place] for row in rows] for place in range(3))
-    return Score(ratio(sum(turned), sum(of)), sum(of), sum(undecided), clustered_share(turned, of))
+Passed = Sequence[bool | None]  # an instance: whether each of its samples passes, None where that is undecided
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """The mean of what samples are worth (0 to 1), of pass and fail their share; None without any that is decided.
+
+    Samples are draws of one kind: undecided ones are left out, as unscored instances are left out of a pass rate.
+    """
+    return mean_of(*(value for value in values if value is not None))
+
+
+def any_of(passed: Passed, k: int) -> float | None:
+    """The chance (0 to 1) that one of `k` samples passes: 1 - C(n - c, k) / C(n, k) with c of n passing.
+
+    That is the mean over all subsets of `k`, and unbiased (pass@k, Chen et al. 2021, arXiv 2107.03374). None where
+    undecided samples could still move it (with k = n a single pass settles it), and with fewer than `k` samples.
+    """
+    return _settled(passed, k, lambda passing, n: 1 - comb(n - passing, k) / comb(n, k))
+
+
+def all_of(passed: Passed, k: int) -> float | None:
+    """The chance (0 to 1) that all of `k` samples pass: C(c, k) / C(n, k) (pass^k, Yao et al. 2024, arXiv 2406.12045).
+
+    None as in `any_of`; with k = n a single fail settles it.
+    """
+    return _settled(passed, k, lambda passing, n: comb(passing, k) / comb(n, k))
+
+
+def summary(instances: Sequence[Passed]) -> dict[str, Score]:
+    """`mean`, and `any_of_K` and `all_of_K` for every K worth showing; {} where no instance has several samples."""
+    draws = sizes(max(map(len, instances), default=0))
+    rules: dict[str, Callable[[Passed], float | None]] = {"mean": mean}
+    rules |= {f"any_of_{k}": partial(any_of, k=k) for k in draws}
+    rules |= {f"all_of_{k}": partial(all_of, k=k) for k in draws}
+    return {name: pass_rate(map(rule, instances)) for name, rule in rules.items()} if draws else {}
+
+
+def sizes(most: int) -> list[int]:
+    """The k that are worth showing where instances have up to so many samples: all to 8, then doubled, and the most."""
+    doubled = [2**power for power in range(4, most.bit_length()) if 2**power < most]
+    return [*range(2, min(most, 8) + 1), *doubled, *([most] if most > 8 else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The places that share the top selection score (S), and what they are worth by the outside score.
+
+    `score` is the mean outside score over S, `precision` the share of S that is among the top outside scores (T).
+    `chance` is the precision that a random pick expects: the share of all answers that is in T.
+    """
+
+    places: tuple[int, ...]
+    score: float | None
+    precision: float | None
+    chance: float | None
+
+
+def top(scores: Sequence[float | None]) -> tuple[int, ...]:
+    """The places of the highest score, all of them where several share it; an undecided one (None) is never top."""
+    known = [score for score in scores if score is not None]
+    return tuple(i for i, score in enumerate(scores) if known and score == max(known))
+
+
+def select(selection: Sequence[float | None], outside: Sequence[float | None]) -> Selected:
+    """What these selection scores select. Raises `UserError` for columns of unequal length.
+
+    With no selection score decided S is empty and its score and precision None. An undecided outside score leaves
+    open which answers are best, so precision and chance are None; the score is None where one of S is undecided.
+    """
+    parallel(selection=selection, outside=outside)
+    places = top(selection)
+    best = None if None in outside else set(top(outside))
+    precision = len(best & set(places)) / len(places) if best and places else None
+    chance = len(best) / len(outside) if best else None
+    return Selected(places, mean_of(*(outside[place] for place in places)), precision, chance)
+
+
+def best(scores: Sequence[float | None]) -> float | None:
+    """The highest score there is to select. None without any, or with an undecided one, which could be higher."""
+    known = [score for score in scores if score is not None]
+    return max(known) if known and len(known) == len(scores) else None
+
+
+def _settled(passed: Passed, k: int, share: Callable[[int, int], float]) -> float | None:
+    if not 1 <= k <= len(passed):
+        return None
+    sure = sum(value is True for value in passed)
+    least, most = (share(passing, len(passed)) for passing in (sure, sure + sum(value is None for value in passed)))
+    return least if least == most else None

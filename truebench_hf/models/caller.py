@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from truebench_hf.engine.ledger import Ledger
-from truebench_hf.engine.money import PaidTokens, Purse, unanswered
+from truebench_hf.engine.money import Budget, PaidTokens, Price, unanswered
 from truebench_hf.engine.retry import RequestFailed, Slot
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest
@@ -91,11 +91,12 @@ class Caller:
 
     def __init__(
         self, model: ChatModel, ledger: Ledger, role: str, concurrency: int, cache: Ledger | None = None,
-        purse: Purse | None = None, ask: bool = True,
+        budget: Budget | None = None, ask: bool = True,
     ) -> None:  # fmt: skip
         self.model, self._may_ask = model, ask
         self._ledger = ledger
-        self._cache, self._purse = cache, purse
+        self._cache = cache
+        self._limits = (budget, price) if budget and (price := budget.price(model.spec)) else None
         self._role = role
         self._identity = asdict(model.identity)
         self.parts = {role: model.spec}  # whose calls count under which name, with those of `in_role`
@@ -201,7 +202,7 @@ class Caller:
         lost = unanswered()
         try:
             async with Slot(self._slots):  # given back while the call waits for its next try
-                result, usage = await (self._within_budget(body, ask, limit, lost) if self._purse else ask())
+                result, usage = await (_within(*self._limits, body, ask, limit, lost) if self._limits else ask())
         except Exception as failed:
             cause: BaseException | None = failed
             while cause is not None:  # masked, too: a traceback shows it
@@ -217,26 +218,27 @@ class Caller:
             self._cache.put(place, self.model.spec, "", answer, usage, model=self.model.spec)
         return answer
 
-    async def _within_budget(
-        self, body: str, ask: _Ask, limit: int, lost: list[PaidTokens]
-    ) -> tuple[dict[str, Any], Usage]:
-        """What `ask` gives, once the budget has room for it; `lost` are paid for too. Raises BudgetReached."""
-        assert self._purse is not None
-        budget, price, most = self._purse.budget, self._purse.price, self._purse.most(body, limit)
-        ticket, cost = await budget.hold(most), 0.0
-        try:
-            result, usage = await ask()
-            tokens = PaidTokens(usage.input_tokens, usage.output_tokens, result.get("cached_tokens", 0))
-            cost = most if usage.unknown_calls else price.of(tokens)
-            return result, usage
-        finally:
-            budget.settle(ticket, cost + sum(map(price.of, lost)))
-
     def _place(self, key: str) -> str | None:
         """The key in the cache: the ledger's, and where the model is; None where nobody can tell what it is."""
         # Asked each time: the weights of the Hub are known once they are loaded.
         scope = getattr(self.model, "cache_scope", None)
         return None if scope is None else digest(f"{scope} {key}")
+
+
+async def _within(
+    budget: Budget, price: Price, body: str, ask: _Ask, limit: int, lost: list[PaidTokens]
+) -> tuple[dict[str, Any], Usage]:
+    """What `ask` gives, once the budget has room for it; `lost` are paid for too. Raises BudgetReached."""
+    most = price.of(PaidTokens(len(body.encode("utf-8", "surrogatepass")), limit))  # no token is less than a byte
+    await budget.hold(most)
+    cost = 0.0
+    try:
+        result, usage = await ask()
+        tokens = PaidTokens(usage.input_tokens, usage.output_tokens, result.get("cached_tokens", 0))
+        cost = most if usage.unknown_calls else price.of(tokens)
+        return result, usage
+    finally:
+        budget.settle(most, cost + sum(map(price.of, lost)))
 
 
 def _is_yes(label: object) -> bool:

@@ -10,6 +10,7 @@ batched and counted as all else is.
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import math
 import tempfile
@@ -22,13 +23,12 @@ from typing import Any
 
 from pydantic import NonNegativeInt, PositiveInt
 
-from truebench_hf.engine.pool import Batcher
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.extras import need
-from truebench_hf.models.chat_template import encode_chat
+from truebench_hf.models.chat_template import encode_chat, window_of
 from truebench_hf.models.loading import Checkpoint
-from truebench_hf.models.local import MACHINE, Dtype, LocalModel, LocalOptions
+from truebench_hf.models.local import MACHINE, Dtype
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest
 from truebench_hf.types import Usage
 
@@ -68,10 +68,6 @@ class ClassifierModel(Checkpoint):
     shaped_by = ("dtype", "supported_label", "window", "overlap", "joined")
     batch: int | None = 64
 
-    def __init__(self, name: str, options: ClassifierOptions) -> None:
-        super().__init__(name, options)
-        self._decisions = Batcher(self._decide, lambda request: len(request.state), 1, MACHINE)
-
     async def complete(self, request: ChatRequest) -> Completion:
         """Raises UserError: a classifier writes no text."""
         raise UserError(
@@ -80,10 +76,9 @@ class ClassifierModel(Checkpoint):
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """P(supported) of every claim in the questions; see `ChatModel.decide`."""
-        return await self._decisions.ask(request)
+        return await asyncio.get_running_loop().run_in_executor(MACHINE, self._decide, request)
 
-    def _decide(self, requests: Sequence[DecisionRequest]) -> list[Decision | BaseException]:
-        (request,) = requests  # batches are made of the chunks of one document
+    def _decide(self, request: DecisionRequest) -> Decision:
         model, tokenizer = self._load()
         place = supported_class(self.spec, model.config, self._options.supported_label)
         window = self._options.window or own_window(self.spec, model, tokenizer)
@@ -97,60 +92,52 @@ class ClassifierModel(Checkpoint):
         best: list[float | None] = [None] * len(request.questions)
         for start in range(0, len(inputs), self._options.batch_size):
             some = inputs[start : start + self._options.batch_size]
-            shares = probabilities(model, tokenizer, [chunk for _, chunk in some], place)
-            for (number, _), share in zip(some, shares, strict=True):
+            logits = _logits(model, tokenizer, [chunk for _, chunk in some])
+            shares = logits[:, 0].sigmoid() if place is None else logits.softmax(-1)[:, place]
+            if shares.isnan().any():
+                raise RequestFailed("the classifier gave no number; dtype=float32 may help")
+            for (number, _), share in zip(some, shares.tolist(), strict=True):
                 best[number] = max(share, best[number] or 0.0)
-        fed = sum(len(chunk["input_ids"]) for _, chunk in inputs)
-        return [Decision(tuple(best), Usage(fed, 0, 0, 1))]
+        return Decision(tuple(best), Usage(sum(len(chunk["input_ids"]) for _, chunk in inputs), 0, 0, 1))
 
 
 class RewardModel(Checkpoint):
-    """A reward model run by transformers in this process."""
+    """A reward model run by transformers in this process, one conversation at a time: reading one fills the machine."""
 
     kind = "reward"
     provider = "transformers reward"
     shaped_by = ("dtype", "chat_template_kwargs")
-    batch: int | None = LocalModel.batch
-
-    def __init__(self, name: str, options: LocalOptions) -> None:
-        super().__init__(name, options)
-        self._batches = Batcher(self._rate, LocalModel._length, options.batch_size, MACHINE)
+    batch: int | None = 64
 
     async def complete(self, request: ChatRequest) -> Completion:
         """The reward of a conversation's last message, which is the assistant's. Raises UserError on any other."""
         if not request.messages or request.messages[-1].role != "assistant":
             raise UserError(f"{self.spec}: a reward model writes no text; use it to select answers (best-of --by)")
-        return await self._batches.ask(request)
+        return await asyncio.get_running_loop().run_in_executor(MACHINE, self._rate, request)
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """Raises UserError: a reward is no probability."""
         raise UserError(f"{self.spec}: a reward model decides no criteria; use it to select answers (best-of --by)")
 
-    def _rate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
-        import torch
-
+    def _rate(self, request: ChatRequest) -> Completion:
         model, tokenizer = self._load()
-        window = getattr(model.config, "max_position_embeddings", None) or math.inf
-        template = self._options.chat_template_kwargs
-        tokens = [encode_chat(tokenizer, request.messages, template, answered=True) for request in requests]
-        fits = [i for i, row in enumerate(tokens) if len(row) <= window]
-        # A decoder finds the end of an answer by the padding token; where the model knows none, each goes alone.
-        size = len(fits) if model.config.pad_token_id is not None else 1
-        answers: list[Completion | BaseException] = [
-            RequestFailed(f"the conversation has {len(row)} tokens, the window {window:.0f}") for row in tokens
-        ]
-        for start in range(0, len(fits), max(1, size)):
-            batch = fits[start : start + size]
-            width, pad = max(len(tokens[i]) for i in batch), model.config.pad_token_id or 0  # alone a row needs none
-            ids = torch.tensor([[*tokens[i], *[pad] * (width - len(tokens[i]))] for i in batch], device=model.device)
-            mask = torch.tensor([[1] * len(tokens[i]) + [0] * (width - len(tokens[i])) for i in batch])
-            with torch.inference_mode():
-                logits = model(input_ids=ids, attention_mask=mask.to(ids.device)).logits
-            for i, reward in zip(batch, logits.float().reshape(len(batch)).tolist(), strict=True):
-                answers[i] = RequestFailed(f"the reward is {reward}, which ranks nothing")
-                if math.isfinite(reward):
-                    answers[i] = Completion(repr(reward), usage=Usage(len(tokens[i]), 0, 0, 1))
-        return answers
+        tokens = encode_chat(tokenizer, request.messages, self._options.chat_template_kwargs, answered=True)
+        if len(tokens) > (window := window_of(model)):
+            raise RequestFailed(f"the conversation has {len(tokens)} tokens, the window {window}")
+        reward = _logits(model, tokenizer, [{"input_ids": tokens, "attention_mask": [1] * len(tokens)}]).item()
+        if not math.isfinite(reward):
+            raise RequestFailed(f"the reward is {reward}, which ranks nothing")
+        return Completion(repr(reward), usage=Usage(len(tokens), 0, 0, 1))
+
+
+def _logits(model: Any, tokenizer: Any, inputs: Sequence[Mapping[str, list[int]]]) -> Any:
+    """The logits of each input, of shape (inputs, classes)."""
+    import torch
+
+    batch = {name: [one[name] for one in inputs] for name in inputs[0]}
+    padded = tokenizer.pad(batch, padding=len(inputs) > 1, return_tensors="pt")
+    with torch.inference_mode():
+        return model(**padded.to(model.device)).logits.float()
 
 
 def chunks(
@@ -176,24 +163,6 @@ def chunks(
     names = [name for name in tokenizer.model_input_names if name in encoded]
     for place in range(len(encoded["input_ids"])):
         yield {name: encoded[name][place] for name in names}
-
-
-def probabilities(
-    model: Any, tokenizer: Any, inputs: Sequence[Mapping[str, list[int]]], place: int | None
-) -> list[float]:
-    """P(supported) of each input: by softmax the class at `place`, or the sigmoid of a single output.
-
-    Raises RequestFailed where the model gives no number.
-    """
-    import torch
-
-    batch = tokenizer.pad({name: [chunk[name] for chunk in inputs] for name in inputs[0]}, return_tensors="pt")
-    with torch.inference_mode():
-        logits = model(**batch.to(model.device)).logits.float()
-    shares = logits[:, 0].sigmoid() if place is None else logits.softmax(-1)[:, place]
-    if shares.isnan().any():
-        raise RequestFailed("the classifier gave no number; dtype=float32 may help")
-    return [float(share) for share in shares]
 
 
 def supported_class(spec: str, config: Any, label: str) -> int | None:
@@ -230,7 +199,7 @@ def own_window(spec: str, model: Any, tokenizer: Any) -> int:
 
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
-_BATCH, _LONGEST = 64, 256  # texts at a time; tokens per text, as the model was trained
+_LONGEST = 256  # tokens per text, as the model was trained
 _LAYERS = 6  # all that the model has
 
 
@@ -240,25 +209,16 @@ def embed(texts: Sequence[str]) -> Any:
     Raises UserError when the model cannot be had.
     """
     with _source() as source:  # first: it says what to install
-        from transformers import AutoModel, AutoTokenizer
+        from transformers import pipeline
 
-        tokenizer, model = AutoTokenizer.from_pretrained(source), AutoModel.from_pretrained(source).eval()
+        states = pipeline("feature-extraction", model=source, device="cpu")
 
     import numpy as np
-    import torch
 
-    longest_first = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
-    vectors = np.zeros((len(texts), model.config.hidden_size), dtype=np.float32)
-    with torch.inference_mode():
-        for start in range(0, len(texts), _BATCH):
-            chosen = longest_first[start : start + _BATCH]
-            batch = tokenizer(
-                [texts[i] for i in chosen], padding=True, truncation=True, max_length=_LONGEST, return_tensors="pt"
-            )
-            states, mask = model(**batch).last_hidden_state, batch["attention_mask"].unsqueeze(-1)
-            means = (states * mask).sum(1) / mask.sum(1)
-            vectors[chosen] = torch.nn.functional.normalize(means, dim=1).numpy()
-    return vectors
+    cut = {"truncation": True, "max_length": _LONGEST}
+    means = [states(text, tokenize_kwargs=cut, return_tensors=True)[0].mean(0).numpy() for text in texts]
+    vectors = np.array(means, dtype=np.float32).reshape(len(texts), states.model.config.hidden_size)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def bert_scores(candidates: Sequence[str], references: Sequence[str]) -> list[tuple[float, float, float]]:
@@ -273,7 +233,7 @@ def bert_scores(candidates: Sequence[str], references: Sequence[str]) -> list[tu
     if not candidates:
         return []
     with _source() as source:
-        columns = score([*candidates], [*references], model_type=source, num_layers=_LAYERS, batch_size=_BATCH)
+        columns = score([*candidates], [*references], model_type=source, num_layers=_LAYERS, batch_size=64)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 

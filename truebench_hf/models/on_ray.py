@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.engine.money import PaidTokens, Price, note_unanswered, unanswered
-from truebench_hf.engine.retry import RequestFailed, ServerUnavailable, Slot
+from truebench_hf.engine.money import PaidTokens, note_unanswered, unanswered
+from truebench_hf.engine.retry import RequestFailed, Slot
 from truebench_hf.errors import UserError
 from truebench_hf.models.loading import COPIES, of_spec
 from truebench_hf.models.protocol import (
@@ -29,7 +29,6 @@ from truebench_hf.models.protocol import (
     Decision,
     DecisionRequest,
     Identity,
-    NoDecisions,
     SchemaRefused,
 )  # fmt: skip
 from truebench_hf.models.providers import Served
@@ -41,13 +40,8 @@ from truebench_hf.version import __version__
 # Seconds for a connection, for an answer (left alone, Ray ends this process), and without any before it is told.
 _CONNECTS, _ANSWERS, _SILENT = 5.0, 15.0, 120.0
 _TRIES = 3  # a request that is lost so often may be what kills the workers
-_AT_ONCE = 8192  # requests let in at once, of which the workers get what they may have under way
-_RAISED: dict[str, type[Exception]] = {
-    "failed": RequestFailed, "refused": SchemaRefused, "no_decisions": NoDecisions, "gone": ServerUnavailable,
-    "user": UserError, "bug": RuntimeError,
-}  # fmt: skip
-# An answer, or the kind of a failure and its text; who gave answers (kind, value, how many); what was billed in vain.
-Reply = tuple[str, Any, list[tuple[str, str, int]], list[PaidTokens]]
+# An answer, or what is to be raised; who gave answers (by kind); what was billed in vain.
+Reply = tuple[Completion | Decision | Exception, Mapping[str, Counter[str]], list[PaidTokens]]
 _CARRIED = ("HF_TOKEN", "HF_ENDPOINT", "HF_HUB_OFFLINE")  # beside all of OPENAI_*
 _FILES = ("hf", "hf-classifier", "reward", "vllm", "scripted")  # specs that may name one
 
@@ -108,31 +102,35 @@ class Cluster:
             with silent_stderr():
                 ray.init(address=self.address, log_to_driver=False, logging_level="ERROR", **own)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            raise _no_cluster(self.address, " ".join(str(error).split())[:200]) from error
+            raise self._missing(" ".join(str(error).split())[:200]) from error
         self._ours = True
 
     def _check_answers(self) -> None:
         """Raise UserError where no cluster answers at HOST:PORT within seconds, or none that lets this process in."""
-        address = self.address
-        host, _, port = address.rpartition(":")
+        host, _, port = self.address.rpartition(":")
         if not host or not port.isdigit() or "/" in host:
             raise UserError(
-                f"--ray-address (or RAY_ADDRESS) {address}: write it as HOST:PORT, that of the head of the cluster, or auto"
+                f"--ray-address (or RAY_ADDRESS) {self.address}: write it as HOST:PORT of the head, or auto"
             )
-        health_check = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+        health_check = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", self.address]
         try:
             socket.create_connection((host.strip("[]"), int(port)), _CONNECTS).close()
             done = subprocess.run(health_check, capture_output=True, timeout=_ANSWERS, check=False)
         except (OSError, OverflowError, subprocess.TimeoutExpired) as error:
-            raise _no_cluster(address, getattr(error, "strerror", None) or "no answer") from error
-        if done.returncode and b"InvalidAuthToken" in done.stderr:
-            # Ray sends its token to an address only where it is told to, and so do we.
+            raise self._missing(getattr(error, "strerror", None) or "no answer") from error
+        if done.returncode and b"InvalidAuthToken" in done.stderr:  # Ray sends its token only where it is told to
             raise UserError(
-                f"--engine ray: the cluster at {address} asks for its token; export RAY_AUTH_MODE=token, with that token in "
-                "RAY_AUTH_TOKEN or ~/.ray/auth_token"
+                f"--engine ray: the cluster at {self.address} asks for its token; export RAY_AUTH_MODE=token, with the "
+                "token in RAY_AUTH_TOKEN or ~/.ray/auth_token"
             )
         if done.returncode:
-            raise _no_cluster(address, "what answers there is no cluster of this version of Ray")
+            raise self._missing("what answers there is no cluster of this version of Ray")
+
+    def _missing(self, why: str) -> UserError:
+        return UserError(
+            f"--engine ray: no cluster at {self.address}: {why}; start one with `ray start --head`, check --ray-address, or "
+            "leave it out for one of its own"
+        )
 
 
 @dataclass(frozen=True)
@@ -142,15 +140,13 @@ class Opening:
     spec: str
     arguments: Mapping[str, str] = field(repr=False)
     base_url: str | None = field(repr=False)
-    patience: float
     environment: Mapping[str, str] = field(repr=False)
     identity: Identity | None = None
     version: str = __version__
 
     @classmethod
     def here(
-        cls, spec: str, arguments: Mapping[str, str], base_url: str | None, patience: float,
-        identity: Identity | None = None,
+        cls, spec: str, arguments: Mapping[str, str], base_url: str | None, identity: Identity | None = None
     ) -> Opening:  # fmt: skip
         """With what of this process's environment a provider reads; workers have a working folder of their own.
 
@@ -162,29 +158,24 @@ class Opening:
         recorded = {"record": str(Path(arguments["record"]).absolute())} if "record" in arguments else {}
         wanted = {*_CARRIED, arguments.get("api_key_env", "")}
         environment = {name: text for name, text in os.environ.items() if name in wanted or name.startswith("OPENAI_")}
-        return cls(spec, {**arguments, **recorded}, base_url, patience, environment, identity)
+        return cls(spec, {**arguments, **recorded}, base_url, environment, identity)
 
     def open(self) -> ChatModel:
         """The provider, in the process of a worker. Raises UserError as `open_model` does, and where it is another one."""
         if self.version != __version__:
-            raise UserError(
-                f"--engine ray: truebench-hf is {self.version} here and {__version__} on a worker; install one version on "
-                "every machine"
-            )
+            versions, remedy = [self.version, __version__], "install one version on every machine"
+            raise UserError(f"--engine ray: truebench-hf is {versions[0]} here and {versions[1]} on a worker; {remedy}")
         for name in [name for name in os.environ if name.startswith("OPENAI_")]:
             del os.environ[name]  # the worker's own: another server, or a key that is none of this study's business
         os.environ.update(self.environment)
-        model = open_model(self.spec, self.arguments, self.base_url, self.patience)
+        model = open_model(self.spec, self.arguments, self.base_url)
         here, worker = self.identity, model.identity
         if here and self.spec.startswith("scripted:"):  # by its whole path there
             worker = replace(worker, model=here.model)
         if here and here != worker:  # the embedded model is a package here, say, and another file of the Hub there
             versions = [" ".join(filter(None, (identity.model, identity.revision))) for identity in (here, worker)]
-            hint = f": {COPIES}" if of_spec(self.spec) else ""
-            raise UserError(
-                f"--engine ray: {self.spec} is {versions[0]} here and {versions[1]} on a worker; have the same on every "
-                f"machine{hint}"
-            )
+            remedy = f"have the same on every machine{f': {COPIES}' if of_spec(self.spec) else ''}"
+            raise UserError(f"--engine ray: {self.spec} is {versions[0]} here and {versions[1]} on a worker; {remedy}")
         return model
 
 
@@ -194,33 +185,24 @@ class Holder:
     def __init__(self, opening: Opening, calls: int) -> None:
         self._opening = opening
         self._model: ChatModel | None = None
-        self._worked: set[type] = set()  # the kinds of requests that were ever answered
-        self._useless: dict[type, UserError] = {}
         self._slots = asyncio.Semaphore(calls)
 
     async def answer(self, request: ChatRequest | DecisionRequest) -> Reply:
         """Return what the provider answers, or how it failed."""
-        kind, lost = type(request), unanswered()
-        reply: tuple[str, Any]
+        lost = unanswered()
+        answer: Completion | Decision | Exception
         try:
             async with Slot(self._slots):  # given back while the call waits for its next try
-                if useless := self._useless.get(kind):
-                    raise useless
                 self._model = self._model or self._opening.open()
                 ask: Any = self._model.decide if isinstance(request, DecisionRequest) else self._model.complete
-                reply = "answer", await ask(request)
-                self._worked.add(kind)
-        except Exception as error:
-            if isinstance(error, UserError) and kind not in self._worked:
-                self._useless[kind] = error  # weights that cannot be loaded are not tried again for every request
-            failure = next((name for name, raised in _RAISED.items() if isinstance(error, raised)), "bug")
-            text = traceback.format_exc() if failure == "bug" else str(error)  # of a bug, for where the study runs
-            reply = failure, redaction.error(text)
-        counters: dict[str, Counter[str]] = {}
-        if isinstance(served := getattr(self._model, "served", None), Served):
-            counters, served.counts = served.counts, {}
-        facts = [(fact, value, count) for fact, counts in counters.items() for value, count in counts.items()]
-        return *reply, facts, lost
+                answer = await ask(request)
+        except (RequestFailed, SchemaRefused, UserError) as error:
+            answer = type(error)(redaction.error(str(error)))
+        except Exception:
+            answer = RuntimeError(redaction.error(traceback.format_exc()))
+        served = getattr(self._model, "served", Served())
+        counts, served.counts = served.counts, {}
+        return answer, counts, lost
 
 
 class OnRay:
@@ -230,17 +212,17 @@ class OnRay:
     `lost` counts requests that were lost with a worker, and repeated.
     """
 
-    batch: int | None = _AT_ONCE
+    batch: int | None = 8192  # requests let in at once, of which the workers get what they may have under way
 
     def __init__(self, model: ChatModel, opening: Opening, cluster: Cluster) -> None:
         self.spec, self.identity, self.takes_schema = model.spec, model.identity, model.takes_schema
+        self.listed_price = getattr(model, "listed_price", lambda: None)
         self.concurrency, self.lost, self.served = 1, 0, Served()
         self._model, self._opening, self._cluster = model, opening, cluster
         self._is_local = bool(model.batch)
-        self._start_one: Callable[[], Any] | None = None
-        self._actors: list[Any] = []
+        self._start_one: Callable[[], Any]
         self._load: Counter[Any] = Counter()  # requests by actor
-        self._starting, self._idle, self._under_way = asyncio.Lock(), asyncio.Event(), 0
+        self._starting, self._under_way = asyncio.Lock(), 0
         self._alarm: asyncio.TimerHandle | None = None
         self._has_answered = False
 
@@ -248,10 +230,6 @@ class OnRay:
     def cache_scope(self) -> Any:
         """That of the model as it is opened here."""
         return getattr(self._model, "cache_scope", None)
-
-    def listed_price(self) -> Price | None:
-        """That which the server of the model lists."""
-        return getattr(self._model, "listed_price", lambda: None)()
 
     async def complete(self, request: ChatRequest) -> Completion:
         """See `ChatModel.complete`."""
@@ -270,8 +248,8 @@ class OnRay:
 
     async def leave(self) -> None:
         """Give the workers back once none of them is asked any more."""
-        if self._under_way:
-            await self._idle.wait()
+        while self._under_way:
+            await asyncio.sleep(0.05)
         self._stop()
 
     def room(self) -> tuple[int, int, float, int]:
@@ -302,26 +280,24 @@ class OnRay:
         """
         await self._cluster.join(self if self._is_local else None)
         self._under_way += 1
-        self._idle.clear()
         try:
             await self._start()
             async with self._slots:
-                kind, answer, served, lost = await self._reply(request)
+                answer, served, lost = await self._reply(request)
         finally:
             self._under_way -= 1
-            if not self._under_way:
-                self._idle.set()
-        for fact, value, count in served:
-            self.served.add(fact, value, count)
+        for fact, counts in served.items():
+            for value, count in counts.items():
+                self.served.add(fact, value, count)
         for tokens in lost:
             note_unanswered(tokens)
-        if kind in _RAISED:
-            raise _RAISED[kind](answer)
+        if isinstance(answer, Exception):
+            raise answer
         return answer
 
     async def _start(self) -> None:
         async with self._starting:
-            if self._actors:
+            if self._load:
                 return
             import ray
 
@@ -333,34 +309,26 @@ class OnRay:
             )
             opening = ray.put(self._opening)  # which no log of Ray shows
             self._start_one = lambda: kind.remote(opening, calls)
-            self._actors = [self._start_one() for _ in range(workers)]
-
-            def tell_silence() -> None:
-                """Say what a worker needs, and what is free: little is, too, while a worker loads its model."""
-                total, free = ray.cluster_resources(), ray.available_resources()
-                parts = [("processors", "CPU", cpus), *([("GPUs", "GPU", gpus)] if gpus else [])]
-                resources = "; ".join(
-                    f"{free.get(key, 0):g} of {total.get(key, 0):g} {name} are free, of which a worker takes {need:g}"
-                    for name, key, need in parts
-                )
-                warn(f"--engine ray: no answer for {_SILENT:g} s; {resources}; it goes on waiting")
-
-            self._alarm = asyncio.get_running_loop().call_later(_SILENT, tell_silence)
+            self._load = Counter({self._start_one(): 0 for _ in range(workers)})
+            needs = f"each of the {workers} workers takes {cpus:g} processors and {gpus} GPUs; `ray status` shows what is free"
+            told = f"--engine ray: no answer for {_SILENT:g} s; {needs}; it goes on waiting"
+            self._alarm = asyncio.get_running_loop().call_later(_SILENT, warn, told)
 
     async def _reply(self, request: Any) -> Reply:
         import ray
         from ray.exceptions import RayError
 
         for number in range(_TRIES):
-            actor = min(self._actors, key=self._load.__getitem__)
+            actor = min(self._load, key=self._load.__getitem__)
             self._load[actor] += 1
             try:
                 reply: Reply = await actor.answer.remote(request)
             except RayError as error:
                 why = str(error).strip() or type(error).__name__
                 self.lost += number < _TRIES - 1
-                if actor in self._actors and self._start_one is not None:  # else another request has seen it first
-                    self._actors[self._actors.index(actor)] = self._start_one()
+                if actor in self._load:  # else another request has seen it first
+                    del self._load[actor]
+                    self._load[self._start_one()] = 0
                     ray.kill(actor)
             else:
                 self._has_answered = True
@@ -368,7 +336,8 @@ class OnRay:
                     self._alarm.cancel()
                 return reply
             finally:
-                self._load[actor] -= 1
+                if actor in self._load:
+                    self._load[actor] -= 1
         if self._has_answered:
             raise RequestFailed(f"lost with {_TRIES} workers one after the other")
         raise UserError(
@@ -379,15 +348,8 @@ class OnRay:
     def _stop(self) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
-        actors, self._actors = self._actors, []
+        actors, self._load = list(self._load), Counter()
         for actor in actors:
             import ray
 
             ray.kill(actor)
-
-
-def _no_cluster(address: str, why: str) -> UserError:
-    return UserError(
-        f"--engine ray: no cluster at {address}: {why}; start one with `ray start --head`, check --ray-address, or leave "
-        "it out for one of its own"
-    )

@@ -11,12 +11,21 @@ from typing import Any, TypeVar
 import httpx2
 
 from truebench_hf.engine.money import Price, listed_price, note_unanswered
-from truebench_hf.engine.retry import PATIENCE, RequestFailed, RetryPolicy, TryAgain, breaker_of
+from truebench_hf.engine.retry import RequestFailed, RetryPolicy, TryAgain, breaker_of
 from truebench_hf.errors import UserError
 from truebench_hf.models.chat_template import broken_up
-from truebench_hf.models.openai_errors import URLS, Call, meaning, one_line, status_error
 from truebench_hf.models.openai_options import OpenAIOptions, server_of
-from truebench_hf.models.openai_reading import completion, decision, paid_tokens, question_name
+from truebench_hf.models.openai_reading import (
+    URLS,
+    Call,
+    completion,
+    decision,
+    meaning,
+    one_line,
+    paid_tokens,
+    question_name,
+    status_error,
+)
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.providers import Served, provider, providers
 from truebench_hf.text import redaction
@@ -37,20 +46,10 @@ class OpenAIModel:
 
     batch: int | None = None
 
-    def __init__(
-        self,
-        name: str,
-        options: OpenAIOptions,
-        patience: float = PATIENCE,
-        host: str = "openai",
-        needs_key: bool = True,
-    ) -> None:
-        """`host` is the provider's name in `providers.yaml`; an estimate, which asks nothing, needs no key.
-
-        `patience`: seconds for which all calls to the server may fail before the run is stopped; see `CircuitBreaker`.
-        """
+    def __init__(self, name: str, options: OpenAIOptions, host: str = "openai", needs_key: bool = True) -> None:
+        """`host` is the provider's name in `providers.yaml`; an estimate, which asks nothing, needs no key."""
         self.spec = f"{host}:{name}"
-        self._name, self._options, self._host, self._patience = name, options, providers()[host], patience
+        self._name, self._options, self._host = name, options, providers()[host]
         self.takes_schema = self._host.schema
         self._server = server_of(self.spec, options, self._host, needs_key=needs_key)
         self._key = self._server.key  # as it is now: another one in the environment later on would not be masked
@@ -64,7 +63,7 @@ class OpenAIModel:
         shaping = {option: value for option, value in shaping.items() if value}
         self.identity = Identity(provider(name, self._server.url, host), name, "", shaping)
         self.served = Served()
-        self.policy = RetryPolicy(attempts=options.attempts, deadline=options.deadline)
+        self.policy = RetryPolicy(options.attempts, deadline=options.deadline, patience=options.patience)
         # An answer may take long; an address where nobody answers shows soon. To the aiohttp client "pool" is all of connecting.
         connect = min(options.timeout, options.connect_timeout)
         self._timeout = httpx2.Timeout(options.timeout, connect=connect, pool=connect)
@@ -220,7 +219,7 @@ class OpenAIModel:
             return result
 
         try:
-            return await breaker.ask(understood, self.policy, self._patience)
+            return await breaker.ask(understood, self.policy)
         except RequestFailed as error:
             last = error.__cause__
             is_gone = isinstance(last, TryAgain) and last.kind == "gone" and not hasattr(last.__cause__, "status_code")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import re
 from dataclasses import dataclass, field, replace
@@ -36,6 +35,8 @@ class OpenAIOptions(SamplingOptions):
     timeout: _Seconds = 1800.0  # seconds without a word from the server: reasoning models think that long
     connect_timeout: Annotated[float, Field(gt=0, le=30)] = 30.0  # seconds until there is a connection
     attempts: PositiveInt = 14
+    # Seconds for which every call to the server may fail for want of server, key or model before the command stops.
+    patience: Annotated[float, Field(ge=0)] = 60.0
     deadline: _Seconds = 3600.0  # seconds over all attempts of one request: room for one that takes the whole timeout
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
     extra_body: dict[str, Any] = field(default_factory=dict)
@@ -45,11 +46,6 @@ class OpenAIOptions(SamplingOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, sent in (("extra_body", self.extra_body), ("chat_template_kwargs", self.chat_template_kwargs)):
-            try:
-                json.dumps(sent, ensure_ascii=False, allow_nan=False).encode()
-            except ValueError as wrong:  # NaN, say, which Python's JSON takes and no other
-                raise ValueError(f"{name} cannot be sent as JSON: {wrong}") from None
         for name in self.omitted:
             if name not in OMITTABLE:
                 raise unknown("parameter to omit", name, OMITTABLE)

@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from truebench_hf.engine.retry import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.extras import need
 from truebench_hf.models.protocol import ChatModel
@@ -45,14 +44,12 @@ def kinds() -> frozenset[str]:
 
 
 def open_model(
-    spec: str, arguments: Mapping[str, str] | None = None, base_url: str | None = None, patience: float = PATIENCE,
-    needs_key: bool = True,
+    spec: str, arguments: Mapping[str, str] | None = None, base_url: str | None = None, needs_key: bool = True
 ) -> ChatModel:  # fmt: skip
     """The model a spec names, or holds (`InMemory`). Nothing heavy is loaded before its first request.
 
     `arguments` are the provider's options as text; `base_url` is for servers (`openai:`, `groq:`), and gives way to one
-    among them; `patience` is how many seconds a server may be away before the run is stopped. An estimate, which
-    asks nothing, needs no key.
+    among them. An estimate, which asks nothing, needs no key.
     Raises UserError on an unknown spec or option, and on a missing extra.
     """
     kind, _, name = spec.partition(":")
@@ -72,7 +69,7 @@ def open_model(
         from truebench_hf.models.openai_model import OpenAIModel
         from truebench_hf.models.openai_options import OpenAIOptions
 
-        model = OpenAIModel(name, read_options(OpenAIOptions, options, spec), patience, kind, needs_key)
+        model = OpenAIModel(name, read_options(OpenAIOptions, options, spec), kind, needs_key)
         if model.identity.provider == OPEN:
             warn(pinning(spec))
         return model

@@ -16,10 +16,11 @@ from typing import Any, Literal
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import ratio
-from truebench_hf.metrics.kappa import Reliability, cohen_kappa, fleiss_kappa, krippendorff_alpha
+from truebench_hf.metrics.kappa import cohen_kappa, fleiss_kappa, krippendorff_alpha, verbal_band
 from truebench_hf.metrics.votes import majority
 from truebench_hf.report.table import Column, Table
 from truebench_hf.text.whole_files import write_whole
+from truebench_hf.types import Score
 
 How = Literal["unanimous", "single", "majority", "decided", "tie", "unanswered"]
 FILE = "labels.jsonl"
@@ -92,9 +93,9 @@ class AnnotatorAgreement:
     missing: Mapping[str, int]
     raw: float | None
     pairs: int
-    cohen: Mapping[tuple[str, str], Reliability]
-    fleiss: Reliability
-    alpha: Reliability
+    cohen: Mapping[tuple[str, str], Score]
+    fleiss: Score
+    alpha: Score
 
 
 def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = None) -> Settled:
@@ -142,9 +143,10 @@ def agreement(annotations: Annotations) -> AnnotatorAgreement:
 
 def agreement_table(among: AnnotatorAgreement, unit: str = "questions") -> Table:
     """Return how far annotators agree with each other, about units of this name."""
+    fleiss = among.fleiss.value
     row = {
         "annotators": ", ".join(among.annotators), "n": among.items, "missing": sum(among.missing.values()), "raw": among.raw,
-        "fleiss_kappa": among.fleiss.value, "band": among.fleiss.band, "krippendorff_alpha": among.alpha.value,
+        "fleiss_kappa": fleiss, "band": None if fleiss is None else verbal_band(fleiss), "krippendorff_alpha": among.alpha.value,
     }  # fmt: skip
     columns = (
         Column("annotators", "Annotators"), Column("n", unit, "count"), Column("missing", "unanswered", "count"),

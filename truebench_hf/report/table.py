@@ -311,7 +311,7 @@ def what_was_run(facts: Mapping[str, object]) -> list[Table]:
 
 
 def repeated(scores: Mapping[str, Score], title: str = "Repeated samples") -> Table:
-    """What `metrics.repeated.summary` gives as a table of this title; k is how many samples are looked at."""
+    """What `metrics.votes.summary` gives as a table of this title; k is how many samples are looked at."""
     note = (
         "The share that passes: n counts instances, and intervals are by instance. The mean leaves out undecided samples; any "
         "and all of k are over all choices of k samples, and unscored where undecided ones could change them or there are "

@@ -136,7 +136,7 @@ class Submissions:
 
     def _ask(self) -> None:
         try:
-            self._kept = submissions(self.repo, _MOST, self._kept)
+            self._kept = submissions(self.repo, _MOST)
         except Exception as error:  # the client has many of its own; all mean: keep what there is
             if not self._silent_since:
                 warn(f"submissions of {self.repo}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")

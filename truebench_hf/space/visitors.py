@@ -9,7 +9,6 @@ import traceback
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, contextmanager
 from difflib import SequenceMatcher
-from math import inf
 from typing import Any, TypeVar
 
 from markupsafe import escape
@@ -39,7 +38,7 @@ UPLOAD_MIB = 64  # size of an uploaded file
 _MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)])(?:\s+|$)")
 _QUOTED = 12  # characters in common from which an error quotes a text rather than speaks the same language
 # A visitor waits: that a server is gone has to show in seconds, where a run would wait for it for minutes.
-_SOON = {"attempts": "2", "connect_timeout": "3"}
+_SOON = {"attempts": "2", "connect_timeout": "3", "patience": "inf"}
 
 
 class VisitorError(Exception):
@@ -126,7 +125,7 @@ def shown_name(spec: str) -> str:
 def opened(spec: str, arguments: tuple[str, ...], flag: str, base_url: str | None) -> ChatModel:
     """The model of a spec, whose server is not waited for. Raises UserError where the spec cannot be used."""
     options = pairs(arguments, flag)
-    return open_model(spec, _SOON | options if takes_url(spec) else options, base_url, inf)
+    return open_model(spec, _SOON | options if takes_url(spec) else options, base_url)
 
 
 class SeenModel(StreamedModel):

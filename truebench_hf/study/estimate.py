@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.engine.ledger import Ledger
-from truebench_hf.engine.money import Budget, PaidTokens, Price, Purse, dollars, find_price, read_prices
-from truebench_hf.errors import UserError
+from truebench_hf.engine.money import Prices, Spent, dollars, is_free
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.report.table import Column, Table
-from truebench_hf.study.options import FolderOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Usage
@@ -57,39 +53,6 @@ class EstimatedModel:
         """Nothing is held."""
 
 
-class EstimatedLedger(Ledger):
-    """What would be asked for, in memory, beside what the ledger of a folder holds, if there is one."""
-
-    def __init__(self, file: Path) -> None:
-        super().__init__(Path(":memory:"))
-        self._paid = Ledger(file) if file.exists() and file.stat().st_size else None
-
-    def get(self, key: str) -> dict[str, Any] | None:
-        """See `Ledger.get`."""
-        return super().get(key) or (self._paid.get(key) if self._paid else None)
-
-    def put(
-        self, key: str, role: str, request: str, result: dict[str, Any], usage: Usage, recalled: float | None = None,
-        model: str = "",
-    ) -> dict[str, Any]:  # fmt: skip
-        """See `Ledger.put`; requests take memory, and nobody reads them."""
-        return super().put(key, role, "", result, usage, recalled, model)
-
-    def used(self) -> bool:
-        """See `Ledger.used`."""
-        return self._paid is not None and self._paid.used()
-
-    def without_schema(self, role: str) -> bool:
-        """See `Ledger.without_schema`."""
-        return self._paid is not None and self._paid.without_schema(role)
-
-    def close(self) -> None:
-        """Give the file back."""
-        super().close()
-        if self._paid:
-            self._paid.close()
-
-
 def tokens(text: str) -> int:
     """About how many tokens a text has."""
     return len(text.encode("utf-8", "surrogatepass")) // _BYTES + 1
@@ -101,7 +64,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def estimated(spent: Mapping[tuple[str, str], PaidTokens], count: int, notes: Sequence[str]) -> Outcome[Any]:
+def estimated(spent: Spent, count: int, notes: Sequence[str]) -> Outcome[Any]:
     """What is shown of an estimate over `count` items: a line per part and model."""
     usage = {part: Usage(used.input, used.output, calls=used.calls) for (part, _), used in spent.items()}
     rows = [{"part": part, "model": model, **asdict(usage[part])} for part, model in spent]
@@ -137,66 +100,13 @@ def local_time(study: Study[Any, Any, Any, Any]) -> list[str]:
     return lines
 
 
-Spent = Mapping[tuple[str, str], PaidTokens]  # by part of the study and spec
-_FREE = ("hf", "vllm", "smollm2", "hf-classifier", "reward", "scripted", "loaded")  # kinds that run in this process
-
-
-class Prices:
-    """The prices of a study's models: the user's, those that `noted` in its folder, and those that servers list."""
-
-    def __init__(self, options: FolderOptions, noted: Mapping[str, Any]) -> None:
-        """Raises UserError on a price that is none."""
-        self._own = read_prices(options.price)
-        self._noted = {spec: Price(**row) for spec, row in noted.items()}
-        self.listed: dict[str, Price] = {}
-
-    def of(self, spec: str) -> Price | None:
-        """Return the price of a model; None where nobody tells."""
-        return find_price(spec, self._own) or self.listed.get(spec) or self._noted.get(spec)
-
-    def look_up(self, models: Iterable[ChatModel]) -> None:
-        """Ask the servers of those models for which the user gives no price."""
-        for model in models:
-            ask = getattr(model, "listed_price", None)
-            known = model.spec in self.listed or find_price(model.spec, self._own)
-            if ask and not known and (price := ask()):
-                self.listed[model.spec] = price
-
-    def to_json(self) -> dict[str, Any]:
-        """The prices that servers listed, for `run.json`."""
-        return {spec: asdict(price) for spec, price in {**self._noted, **self.listed}.items()}
-
-    def cost(self, spent: Spent) -> float:
-        """Return what is spent on the models whose price is known."""
-        return sum(price.of(tokens) for (_, spec), tokens in spent.items() if (price := self.of(spec)))
-
-
-class RunBudget:
-    """The budget of a study, of which every model gets its purse."""
-
-    def __init__(self, limit: float, prices: Prices, spent: Spent) -> None:
-        """`spent` counts, whatever session it was in. Raises UserError where a paid model has no price."""
-        self._budget, self._prices = Budget(limit, prices.cost(spent)), prices
-        for _, spec in spent:
-            self.purse(spec)
-
-    def purse(self, spec: str) -> Purse | None:
-        """Return the purse of a model; None of one that costs nothing. Raises UserError where it has no price."""
-        price = self._prices.of(spec)
-        if price is None and spec.partition(":")[0] not in _FREE:
-            raise UserError(
-                f"--budget: nobody tells the price of {spec}; add --price {spec}=IN,OUT, in dollars per million tokens"
-            )
-        return Purse(self._budget, price) if price else None
-
-
 def cost_notes(spent: Spent, prices: Prices, count: int, verb: str = "Cost") -> list[str]:
     """Return what was (or would be) spent over `count` items, and by which prices; nothing where no price is known."""
     known = {spec: price for _, spec in spent if (price := prices.of(spec))}
     if not known:
         return []
     total = prices.cost(spent)
-    unpriced = sorted({spec for _, spec in spent if spec not in known and spec.partition(":")[0] not in _FREE})
+    unpriced = sorted({spec for _, spec in spent if spec not in known and not is_free(spec)})
     without = f", without {', '.join(unpriced)}, whose price nobody tells" if unpriced else ""
     unknown = sum(tokens.unknown_calls for tokens in spent.values())
     least = f" at least, since {unknown:,} calls came without counts" if unknown else ""

@@ -11,11 +11,9 @@ from math import inf
 from typing import Any, ClassVar
 
 from truebench_hf.engine.ledger import CacheOptions
-from truebench_hf.engine.retry import PATIENCE
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.judge import LEVELS, JudgeSettings
-from truebench_hf.judging.panel import check, rule_in_words
+from truebench_hf.judging.judge import LEVELS, JudgeSettings, check_panel_rule, rule_in_words
 from truebench_hf.judging.rules.deciding import MODES
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, Options, at_least_one, option, pairs, roles
@@ -26,7 +24,7 @@ ENGINES = ("asyncio", "ray")
 
 @dataclass(frozen=True, kw_only=True)
 class FolderOptions(CacheOptions):
-    """Where a study lives, and how long it puts up with a server that is away."""
+    """Where a study lives, what it may cost, and where its models are asked."""
 
     PANEL: ClassVar[str] = "Output"
     folder_named: ClassVar[bool] = True  # by whoever gave the options; else its name is made, and has to be told
@@ -34,10 +32,6 @@ class FolderOptions(CacheOptions):
     out: str = option(
         "", help="Folder of the study: made if absent, continued if it holds the same one. If not given, runs/ and a name "
         "of model and date, where the same command of the same day goes on."
-    )  # fmt: skip
-    patience: float = option(
-        PATIENCE, rare=True, help="Seconds for which every call to a server may fail for want of server, key or model "
-        "before the command stops; inf: never."
     )  # fmt: skip
     estimate: bool = option(False, help="Print the calls, tokens and money it would take, and ask nothing.")
     price: tuple[str, ...] = option(
@@ -68,8 +62,6 @@ class FolderOptions(CacheOptions):
             object.__setattr__(self, "folder_named", False)
         if self.budget is not None and not self.budget > 0:
             raise UserError(f"--budget {self.budget}: must be above 0")
-        if not self.patience >= 0:
-            raise UserError(f"--patience {self.patience}: must be at least 0")
 
     def asked_otherwise(self, role: str, requested: int, other: int) -> bool:
         """Whether two models of a role, by place, are asked in other words, so that they may be one model."""
@@ -215,7 +207,7 @@ class PanelOptions(Options):
     def check_panel(self, judges: int) -> None:
         """Raise UserError where the panel does not go with the number of judges."""
         if self.panel is not None:
-            check(*self.rule_and_weights, judges)
+            check_panel_rule(*self.rule_and_weights, judges)
 
     @property
     def rule_and_weights(self) -> tuple[str, tuple[float, ...]]:
@@ -321,7 +313,7 @@ def default_folder(options: Any) -> str:
 
 
 _BESIDE = (
-    "out", "limit", "estimate", "patience", "engine", "ray_address", "allow_unscored", "fail_under", "cache", "no_cache",
+    "out", "limit", "estimate", "engine", "ray_address", "allow_unscored", "fail_under", "cache", "no_cache",
     "update", "price", "budget",
 )  # fmt: skip
 
@@ -332,5 +324,6 @@ def level_of(level: str | None, spec: str, text_level: str) -> str:
 
 
 def numbered(specs: Sequence[str]) -> list[str]:
-    """A name per spec of a role: the spec, numbered where one is named more than once."""
+    """A name per spec of a role: the spec, numbered where one is named more than once, as models in memory may be."""
+    specs = list(map(str, specs))
     return [spec if specs.count(spec) == 1 else f"{spec}#{number}" for number, spec in enumerate(specs, 1)]

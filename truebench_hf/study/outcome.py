@@ -12,7 +12,7 @@ from truebench_hf.errors import write_error
 from truebench_hf.report.page import page, page_template, run_facts
 from truebench_hf.report.sections import Conversations, Section
 from truebench_hf.report.table import SCORES, Table, what_was_run
-from truebench_hf.study import providers
+from truebench_hf.study.notes import marked
 from truebench_hf.study.ranking import Ranking
 
 V = TypeVar("V")
@@ -107,7 +107,7 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
         folder.write_lines(REPORT, parts)
     board = outcome.ranking.board() if outcome.ranking else None
     if board:
-        board = providers.marked(board, folder.info["settings"], folder.info.get("served", {}))
+        board = marked(board, folder.info["settings"], folder.info.get("served", {}))
     described = {table.name: table.described() for table in outcome.tables if table.name}
     folder.finish(
         **({"board": board.as_json()} if board else {}), **({"tables": described} if described else {}), **outcome.known

@@ -16,31 +16,36 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from truebench_hf.engine.folder import RunFolder, count_noted, read_info
+from truebench_hf.engine.folder import LEDGER, RunFolder, count_noted, read_info
 from truebench_hf.engine.ledger import Ledger, open_cache
-from truebench_hf.engine.pool import bounded, outside_loop, progress, run_async
+from truebench_hf.engine.money import Budget, Prices
+from truebench_hf.engine.pool import bounded, progress, run_async
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
 from truebench_hf.judging.sample_prompts import check_judge_prompts, check_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.report.table import SCORES
-from truebench_hf.study import providers
-from truebench_hf.study.binding import NOTED, Editable, bound, growing, refuse_to_drop
 from truebench_hf.study.estimate import (
-    EstimatedLedger,
-    Prices,
-    RunBudget,
     cost_notes,
     cost_table,
     estimated,
     local_time,
 )
 from truebench_hf.study.items import Items
-from truebench_hf.study.notes import from_cache, lost_calls, reading_costs, reading_notes, reading_record, reading_table
+from truebench_hf.study.notes import (
+    from_cache,
+    lost_calls,
+    provider_notes,
+    reading_costs,
+    reading_notes,
+    reading_record,
+    reading_table,
+    served_so_far,
+)  # fmt: skip
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome, lines, prepare, write
-from truebench_hf.study.roles import Roles
+from truebench_hf.study.roles import NOTED, Editable, Roles, bound, growing, refuse_to_drop
 from truebench_hf.types import Usage
 
 O = TypeVar("O", bound=FolderOptions)  # noqa: E741
@@ -81,7 +86,7 @@ class Study(Generic[O, T, D, V]):
         self.tell: Callable[[str], None] = untold  # prints the lines of `understood`
         self.ledger: Ledger
         self._cache: Ledger | None = None  # what other folders have asked
-        self._budget: RunBudget | None = None
+        self._budget: Budget | None = None
         self._callers: dict[str, Caller] = {}
         self._first: dict[tuple[str, int], Caller] = {}  # by role and model
         self._judges: dict[Any, CriteriaJudge] = {}
@@ -141,9 +146,8 @@ class Study(Generic[O, T, D, V]):
             if first:
                 self._callers[part] = first.in_role(part)
             else:
-                purse = self._budget.purse(model.spec) if self._budget else None
                 limit = self.roles.concurrency(role)
-                self._callers[part] = Caller(model, self.ledger, part, limit, self._cache, purse)
+                self._callers[part] = Caller(model, self.ledger, part, limit, self._cache, self._budget)
             self._first.setdefault((role, id(model)), self._callers[part])
         return self._callers[part]
 
@@ -168,9 +172,6 @@ class Study(Generic[O, T, D, V]):
         Every call is in the ledger before its answer is used: the same options in the same folder ask nothing twice.
         With the option `estimate` nothing is asked: the outcome's value is the Usage of each part.
         """
-        return outside_loop(self._run)
-
-    def _run(self) -> Outcome[V]:
         need("stats", *self.needs, what="this command")
         settings = self._open()
         edited = Editable(Path(self.options.out), self.editable, self.options)
@@ -185,10 +186,10 @@ class Study(Generic[O, T, D, V]):
         self.ledger = self.folder.ledger
         try:
             self._cache = open_cache(self.options)
-            self.prices = Prices(self.options, self.folder.info.get("prices", {}))
+            self.prices = Prices(self.options.price, self.folder.info.get("prices", {}))
             if self.options.budget is not None:  # see how much of it is left
                 self.prices.look_up(self.roles.opened)
-                self._budget = RunBudget(self.options.budget, self.prices, self.ledger.paid())
+                self._budget = Budget(self.options.budget, self.prices, self.ledger.paid())
             self._tell_understood()
             for line in expected:
                 self.tell(line)
@@ -197,7 +198,7 @@ class Study(Generic[O, T, D, V]):
                 try:
                     done = run_async(self._work())
                 finally:  # however it ends, what the answers told of who gave them is noted
-                    if by_model := providers.served(self.roles, self.folder.info.get("served", {})):
+                    if by_model := served_so_far(self.roles, self.folder.info.get("served", {})):
                         self.folder.note(served=by_model)
             outcome = self._with_notes(self.score(done), len(done))
             notes = list(outcome.notes)
@@ -271,7 +272,7 @@ class Study(Generic[O, T, D, V]):
         if ledger.usage()["now"]:
             self.prices.look_up(self.roles.opened)
         before = [*self._left_out(), *from_cache(*ledger.recalled()), *lost_calls(lost)]
-        behind = [*providers.notes(info["settings"], info.get("served", {})), *reading_notes(costs, callers)]
+        behind = [*provider_notes(info["settings"], info.get("served", {})), *reading_notes(costs, callers)]
         price_notes = cost_notes(spent, self.prices, count)
         known = {**outcome.known, **({"calls_lost": lost} if lost else {}), "reading": record}
         if listed := self.prices.to_json():
@@ -304,13 +305,13 @@ class Study(Generic[O, T, D, V]):
     def _estimate(self) -> Outcome[Any]:
         """What would be asked beside what the folder's ledger holds; nothing is asked, and nothing written."""
         self.roles.estimate()
-        self.ledger = EstimatedLedger(Path(self.options.out) / "ledger.sqlite")
+        self.ledger = Ledger(Path(":memory:"), over=Path(self.options.out) / LEDGER)
         try:
             self._cache = open_cache(self.options, reading=True)
             self.setup()
             run_async(self._work())
             recalled = from_cache(*self.ledger.recalled())
-            prices = Prices(self.options, read_info(Path(self.options.out)).get("prices", {}))
+            prices = Prices(self.options.price, read_info(Path(self.options.out)).get("prices", {}))
             prices.look_up(self.roles.opened)
             paid = self.ledger.paid()
             parts = dict.fromkeys(part for caller in self._callers.values() for part in caller.parts.items())

@@ -18,7 +18,7 @@ from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import FactsItem
 from truebench_hf.judging.grounding.types import material
 from truebench_hf.judging.signed_asking import ask_by_prompt
-from truebench_hf.metrics.pass_rate import pass_rate
+from truebench_hf.metrics.agreement import class_agreement
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import at_least_one, option, role
@@ -139,9 +139,9 @@ class Classify(Study[ClassifyOptions, FactsItem, SortedPrompt, Sequence[SortedPr
             counts += [{"by": name, "kind": kind, "prompts": n, "share": n / len(done)} for kind, n in often]
         for name, kinds in _COLUMNS.items():  # against the data's own word, where that is among the kinds
             words = [(getattr(prompt.item, name).casefold(), prompt.labels[name]) for prompt in done]
-            pairs = [(truth, label) for truth, label in words if truth in kinds]
-            right = pass_rate([None if label is None else label == truth for truth, label in pairs])
-            scores += [{"by": name, "agreement": right}] if pairs else []
+            gold = [truth if truth in kinds else None for truth, _ in words]
+            agreed = class_agreement(gold, [label for _, label in words])["accuracy"]
+            scores += [{"by": name, "agreement": agreed}] if any(gold) else []
         by = Column("by", "")
         columns = (
             by,

@@ -26,10 +26,9 @@ from pydantic import BeforeValidator, Strict
 
 from truebench_hf.data import catalogue, jsonl, row_files
 from truebench_hf.data.answer_files import IDS
-from truebench_hf.data.headers import unwrapped
 from truebench_hf.data.instances import free_id
 from truebench_hf.data.row_formats import read_text
-from truebench_hf.data.rows import Id, Name, Record, Row, Text, Words, fold, holds, named
+from truebench_hf.data.rows import Id, Name, Record, Row, Text, Words, fold, holds, named, unwrapped
 from truebench_hf.errors import UserError, refused
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.types import Passage, Source

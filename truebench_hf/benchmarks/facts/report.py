@@ -15,7 +15,7 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.classifier import CLASSIFIER
 from truebench_hf.judging.grounding.types import TEMPLATES
 from truebench_hf.judging.signed_asking import texts_of
-from truebench_hf.metrics.repeated import summary
+from truebench_hf.metrics.votes import summary
 from truebench_hf.models.spec import family
 from truebench_hf.report.page import page_bytes
 from truebench_hf.report.sections import Conversation, Conversations, conversation, points

@@ -18,8 +18,7 @@ from truebench_hf.judging.grounding.types import Eligibility, Excerpt, Grounding
 from truebench_hf.metrics.agreement import by_group
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.intervals import clustered_mean, clustered_share
-from truebench_hf.metrics.pass_rate import clustered_rate, disqualified
-from truebench_hf.results.verdicts import rate
+from truebench_hf.metrics.pass_rate import clustered_rate, disqualified, pass_rate
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Label, Response, Score, Usage, Verdict
 
@@ -152,7 +151,7 @@ def _mean_share(rows: DataFrame, measure: Measure) -> Score:
     means = sampled.reindex(rows["item"].unique()).to_numpy(dtype=float)
     clusters = rows.drop_duplicates("item")["cluster"].tolist()
     if len(set(clusters)) == len(clusters):
-        shares = [rate(column) for column in means.T]
+        shares = [pass_rate(column) for column in means.T]
     else:  # some documents have several answers
         shares = [clustered_rate(_or_none(column), clusters) for column in means.T]
     if len(shares) == 1:

@@ -14,7 +14,7 @@ from truebench_hf.errors import UserError, refused
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, Cut, classifies
 from truebench_hf.judging.grounding.types import DEFAULT, TEMPLATES, prompts_of, template_named
 from truebench_hf.metrics.agreement import agreement
-from truebench_hf.metrics.calibration import Calibrator, best_threshold, cross_fit, cross_labels, fit
+from truebench_hf.metrics.calibration import Calibrator, best_threshold, cross_fit, fit
 from truebench_hf.metrics.choosing import Choice, choose
 from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
 from truebench_hf.types import Label, Score
@@ -246,7 +246,7 @@ class Fitted:
     """The cut of a classifier, fitted on all answers; `labels` are those of cuts that had not seen the answer's document."""
 
     cut: Cut
-    labels: tuple[Label | None, ...]
+    labels: tuple[str | None, ...]
 
 
 def fitted(
@@ -254,9 +254,8 @@ def fitted(
 ) -> Fitted | None:  # fmt: skip
     """Fit as `truebench study calibrate --kind platt` does; None where labels and probabilities do not allow it."""
     calibrator = fit("platt", shares, gold)
-    fair = cross_fit("platt", shares, gold, groups, folds=folds, seed=seed)
-    best = best_threshold(fair, gold)
+    unseen, labels = cross_fit("platt", shares, gold, groups, folds=folds, seed=seed)
+    best = best_threshold(unseen, gold)
     if calibrator is None or best is None:
         return None
-    labels = cross_labels("platt", shares, gold, groups, folds=folds, seed=seed)
-    return Fitted(Cut(best.value, calibrator), labels)
+    return Fitted(Cut(best[0], calibrator), tuple(labels))

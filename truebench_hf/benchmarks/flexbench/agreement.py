@@ -18,8 +18,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.correlation import pearson
-from truebench_hf.metrics.flexeval import flexeval
+from truebench_hf.metrics.pass_rate import flexeval
+from truebench_hf.metrics.ranks import correlation
 from truebench_hf.metrics.texts import spread
 from truebench_hf.report import labels, sheets
 from truebench_hf.report.labels import Annotations, adjudicate
@@ -164,9 +164,10 @@ def _pearson(procedure: Procedure, experts: Labels, others: Labels) -> dict[str,
             )
             for labels in (experts, others)
         ])  # fmt: skip
-    correlations = {
-        name: pearson(*([getattr(pair[side], name) for pair in scores] for side in (0, 1))) for name in PAPERS
-    }
+    correlations = {}
+    for name in PAPERS:
+        by_experts, by_others = ([getattr(pair[side], name) for pair in scores] for side in (0, 1))
+        correlations[name] = correlation(by_experts, by_others, "pearson")
     return {name: result.value if result.n > 2 else None for name, result in correlations.items()}
 
 

@@ -13,7 +13,7 @@ from truebench_hf.benchmarks.flexbench.procedure import Dimension, Segment
 from truebench_hf.data.rows import Record, Row
 from truebench_hf.errors import UserError
 from truebench_hf.judging import checklists
-from truebench_hf.metrics.flexeval import UNGATED, circle
+from truebench_hf.metrics.pass_rate import UNGATED, circle
 from truebench_hf.models.asking import CUT_OFF, Problem, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling

@@ -35,7 +35,7 @@ from truebench_hf.data.judged import as_answered, with_history
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import Record, Text, user_error
 from truebench_hf.errors import UserError, refused
-from truebench_hf.metrics.flexeval import UNGATED, circle
+from truebench_hf.metrics.pass_rate import UNGATED, circle
 from truebench_hf.types import Message
 
 FILE, SEVERAL = "procedure.yaml", "procedures"

@@ -29,7 +29,7 @@ from truebench_hf.judging import tri_valued
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.rules.deciding import measured
 from truebench_hf.judging.tri_valued import DimensionFacts, Requirement, verdict
-from truebench_hf.metrics.flexeval import base_actions
+from truebench_hf.metrics.pass_rate import base_actions
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
 from truebench_hf.study.items import Items

@@ -16,8 +16,8 @@ from typing import Any
 from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, models_of, read_judged
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.hashing import digest
-from truebench_hf.metrics.flexeval import UNGATED, base_actions
 from truebench_hf.metrics.intervals import resampled_difference, resampled_ratio
+from truebench_hf.metrics.pass_rate import UNGATED, base_actions
 from truebench_hf.report.sections import (
     Conversation,
     Conversations,

@@ -1,7 +1,7 @@
 """What annotators are asked (appendix H): checklists to be written, preferences, scores, scores after a checklist.
 
 Their filled-in sheets become entries of the rows that the questions were made of: `truebench label out` and `label in` on
-a file of rows.
+a file of rows. How far annotators agree is the paper's table 6.
 """
 
 from __future__ import annotations
@@ -9,24 +9,31 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from itertools import combinations, permutations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.tick.agreement import annotator_tables
-from truebench_hf.benchmarks.tick.entries import entry_items, load_entries
-from truebench_hf.data.checklist_rows import EFFECTS, ChecklistRow, Text, Written, read
+from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, grouped_table, paper_rows
+from truebench_hf.data.checklist_rows import EFFECTS, ChecklistRow, Text, Written, load_entries, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.checklists import Checklist, read_checklist
+from truebench_hf.metrics.binary import ratio
+from truebench_hf.metrics.kappa import krippendorff_alpha
+from truebench_hf.metrics.preference import preference_from_ratings
 from truebench_hf.report.labels import Annotations, write_rows
 from truebench_hf.report.sheets import Question, material
+from truebench_hf.report.table import Column, Table
+from truebench_hf.study.items import sample
 from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 SCALE = tuple("12345")
+Row = dict[str, Any]
 
 
 @cache
@@ -38,34 +45,80 @@ def _guide(name: str) -> dict[str, str]:
     return texts[name]
 
 
-@dataclass(frozen=True)
-class Target:
-    """What an answer is about: it becomes the `column` of the entry with this `key` in the list `part` of the row.
+class Returned:
+    """The rows with all answers, and what came of the sheets: `counts` by what they are, `notes` on what did not fit.
 
-    Or `part` is safe or sense: doubts, which become notes. `place` is that of a question among the `size` of its
-    `checklist`; a preference is `turned` where the sheet showed the two responses the other way round.
+    A newer answer replaces an older one, a blank none. Raises UserError on sheets that were made of other rows.
     """
 
-    entry: str
-    part: str
-    column: str = ""
-    key: Mapping[str, str] = field(default_factory=dict)
-    checklist: str | None = None
-    place: int = 0
-    size: int = 0
-    turned: bool = False
+    def __init__(self, entries: Sequence[ChecklistRow], new: Annotations) -> None:
+        self.rows: list[Row] = [copy.deepcopy(dict(entry.row)) for entry in entries]
+        self.counts: Counter[str] = Counter()
+        self.notes: list[str] = []
+        asked = [(row, q) for entry, row in zip(entries, self.rows, strict=True) for q in _every_question(entry)]
+        if unknown_ids := new.labels.keys() - {question.id for _, question in asked}:
+            raise UserError(
+                f"{min(unknown_ids)}: asks about no row of the data as it is now; give the sheets' own data"
+            )
+        for annotator in new.annotators:
+            labels = new.of(annotator)
+            for row, question in asked:
+                if question.id in labels:
+                    question.blind(self, row, annotator, labels[question.id])
+        # What we write can be read.
+        self.entries = [read(Record(f"row {row['id']}", row)) for row in self.rows]
+
+    def find(self, row: Row, part: str, key: Row) -> Row | None:
+        """The entry of a list of the row with this key."""
+        row[part] = row.get(part) or []
+        return next((entry for entry in row[part] if key.items() <= entry.items()), None)
+
+    def entry(self, row: Row, part: str, key: Row, what: str) -> Row:
+        """The same, a new one where there is none; it is counted as `what` it is."""
+        if (entry := self.find(row, part, key)) is None:
+            row[part].append(entry := dict(key))
+            self.counts[what] += 1
+        return entry
 
 
+# The questions of a protocol; what one is about, its `blind`, is the function that enters an answer.
 def _write(entry: ChecklistRow, author: str | None = None, seed: int = 0) -> Iterator[Question]:
     guided, key = _guide("writing") | _entry_texts(entry), _key("write", entry)
     doubts = {
-        "safe": "Is it all right to ask an assistant for this?",
-        "sense": "Does the instruction make sense, so that a response can be told good from bad?",
-    }
-    for part, text in doubts.items():
-        yield Question(f"{key}-{part}", text, guided, group=key, settles=("no",), blind=Target(entry.id, part))
+        "safe": ("Is it all right to ask an assistant for this?", "all right to ask for"),
+        "sense": ("Does the instruction make sense, so that a response can be told good from bad?", "one that makes sense"),
+    }  # fmt: skip
+    for part, (text, doubt) in doubts.items():
+        about = partial(_enter_doubt, doubt=doubt)
+        yield Question(f"{key}-{part}", text, guided, group=key, settles=("no",), blind=about)
     text = "Your checklist: one question a line, each ending with a question mark."
-    yield Question(f"{key}-questions", text, guided, (), group=key, blind=Target(entry.id, "checklists"))
+    yield Question(f"{key}-questions", text, guided, (), group=key, blind=_enter_checklist)
+
+
+def _enter_doubt(returned: Returned, row: Row, annotator: str, label: str, doubt: str) -> None:
+    if label == "no":
+        returned.notes.append(f"{row['id']}: {annotator} finds the instruction not {doubt}")
+
+
+def _enter_checklist(returned: Returned, row: Row, annotator: str, text: str) -> None:
+    """A list that somebody wrote, as another run of theirs unless they wrote the same before."""
+    listed = row["checklists"] = row.get("checklists") or []
+    written = read_checklist(f"Questions:\n{text}")
+    if not isinstance(written, Checklist):
+        returned.notes.append(f"{row['id']}: what {annotator} wrote has no question: each ends with a question mark")
+        return
+    if dropped := written.duplicates + written.others:
+        returned.notes.append(f"{row['id']}: of the lines of {annotator} {dropped} were no questions, or stood twice")
+    own = [recorded for recorded in listed if recorded.get("author") == annotator]
+    if list(written.questions) in [list(recorded["questions"]) for recorded in own]:
+        return
+    run = 1 + max((int(recorded.get("run", 1)) for recorded in own), default=0)
+    name, taken = f"{annotator}, run {run}", {recorded.get("id") for recorded in listed}
+    while name in taken:
+        name += "'"
+    facts = {"author": annotator, "source": "human", "run": run, "chosen": False}
+    listed.append({"id": name, **facts, "questions": list(written.questions)})
+    returned.counts["checklists"] += 1
 
 
 def _prefer(entry: ChecklistRow, author: str | None, seed: int) -> Iterator[Question]:
@@ -78,16 +131,33 @@ def _prefer(entry: ChecklistRow, author: str | None, seed: int) -> Iterator[Ques
 def _compared(entry: ChecklistRow, a: Text, b: Text) -> Question:
     guided = {**_guide("preferring"), **_entry_texts(entry), "Response A": a.text, "Response B": b.text}
     first, second = (response.id for response in entry.responses if response in (a, b))
-    key = {"response_a": first, "response_b": second}
-    about = Target(entry.id, "preferences", "rating", key, turned=first != a.id)
+    about = partial(_enter_preference, first=first, second=second, turned=first != a.id)
     return Question(_key("prefer", entry, a, b), "Which response is better?", guided, SCALE, blind=about)
+
+
+def _enter_preference(
+    returned: Returned, row: Row, annotator: str, label: str, first: str, second: str, turned: bool
+) -> None:
+    """A rating of two responses; the data may have them the other way round."""
+    who, part = {"annotator": annotator}, "preferences"
+    if returned.find(row, part, {"response_a": second, "response_b": first, **who}):
+        first, second, turned = second, first, not turned
+    entry = returned.entry(row, part, {"response_a": first, "response_b": second, **who}, part)
+    entry["rating"] = 6 - int(label) if turned else int(label)
 
 
 def _direct(entry: ChecklistRow, author: str | None = None, seed: int = 0) -> Iterator[Question]:
     for response in entry.responses:
         guided = _guide("scoring") | _entry_texts(entry, response)
-        about = Target(entry.id, "ratings", "score", {"response_id": response.id, "protocol": "direct"})
+        about = partial(_enter_score, key={"response_id": response.id, "protocol": "direct"})
         yield Question(_key("direct", entry, response), "How good is the response?", guided, SCALE, blind=about)
+
+
+def _enter_score(
+    returned: Returned, row: Row, annotator: str, label: str, key: Row, checklist: str | None = None
+) -> None:
+    entry = returned.entry(row, "ratings", {**key, "annotator": annotator}, "scores")
+    entry |= {"score": int(label), "checklist_id": checklist, "effect": entry.get("effect")}
 
 
 def _check_then_score(entry: ChecklistRow, author: str | None, seed: int) -> Iterator[Question]:
@@ -99,21 +169,33 @@ def _check_then_score(entry: ChecklistRow, author: str | None, seed: int) -> Ite
 
 def _checked(entry: ChecklistRow, checklist: Written) -> Iterator[Question]:
     """The questions of a checklist about each response, then its score, then what the checklist did to scoring."""
-    size = len(checklist.questions)
     listed = {"The checklist": "\n".join(f"- {text}" for text in checklist.questions)}
     for response in entry.responses:
         key, texts = _key("check", entry, response, checklist), _entry_texts(entry, response)
-        ids = {"response_id": response.id, "checklist_id": checklist.id}
-        answer = Target(entry.id, "answers", "answers", ids, size=size)
+        ids, size = {"response_id": response.id, "checklist_id": checklist.id}, len(checklist.questions)
         for place, text in enumerate(checklist.questions):
-            about = replace(answer, place=place)
+            about = partial(_enter_answer, key=ids, place=place, size=size)
             yield Question(f"{key}-q{place + 1}", text, _guide("answering") | texts, group=key, blind=about)
-        key_of_score = {"response_id": response.id, "protocol": "check_then_score"}
-        scored = Target(entry.id, "ratings", "score", key_of_score, checklist.id)
+        scored = {"response_id": response.id, "protocol": "check_then_score"}
+        about = partial(_enter_score, key=scored, checklist=checklist.id)
         guided = _guide("scoring") | texts | listed
-        yield Question(f"{key}-score", "How good is the response, all in all?", guided, SCALE, group=key, blind=scored)
+        yield Question(f"{key}-score", "How good is the response, all in all?", guided, SCALE, group=key, blind=about)
         text = "What did the checklist do to giving a score: did it make it easier, harder, or neither?"
-        yield Question(f"{key}-effect", text, texts, EFFECTS, group=key, blind=replace(scored, column="effect"))
+        about = partial(_enter_effect, key=scored)
+        yield Question(f"{key}-effect", text, texts, EFFECTS, group=key, blind=about)
+
+
+def _enter_answer(returned: Returned, row: Row, annotator: str, label: str, key: Row, place: int, size: int) -> None:
+    entry = returned.entry(row, "answers", {**key, "annotator": annotator}, "answered checklists")
+    entry["answers"] = list(entry.get("answers") or [None] * size)
+    entry["answers"][place] = label
+
+
+def _enter_effect(returned: Returned, row: Row, annotator: str, label: str, key: Row) -> None:
+    if (entry := returned.find(row, "ratings", {**key, "annotator": annotator})) is None:
+        returned.notes.append(f"{row['id']}: {annotator} told what the checklist did, but gave no score")
+    else:
+        entry["effect"] = label
 
 
 def _entry_texts(entry: ChecklistRow, response: Text | None = None) -> dict[str, str]:
@@ -127,100 +209,10 @@ def _key(protocol: str, entry: ChecklistRow, *parts: Text | Written) -> str:
     return digest(canonical([protocol, entry.id, messages, texts]))[:12]
 
 
-# The questions of a protocol on a row, by the checklist of an author; what one is about, its `blind`, is a Target. The
-# first is the one that asks most of the rows; any row can have a checklist written.
+# By the checklist of an author. The first is the one that asks most of the rows; any row can have a checklist written.
 PROTOCOLS: dict[str, Callable[[ChecklistRow, str | None, int], Iterator[Question]]] = {
-    "check-then-score": _check_then_score,
-    "preference": _prefer,
-    "direct": _direct,
-    "write": _write,
-}
-Row = dict[str, Any]
-_DOUBTS = {"safe": "all right to ask for", "sense": "one that makes sense"}
-_COUNTED = {"answers": "answered checklists", "ratings": "scores", "preferences": "preferences"}
-
-
-class Returned:
-    """The rows with all answers, and what came of the sheets: `counts` by what they are, `notes` on what did not fit.
-
-    A newer answer replaces an older one, a blank none. Raises UserError on sheets that were made of other rows.
-    """
-
-    def __init__(self, entries: Sequence[ChecklistRow], new: Annotations) -> None:
-        self.rows: list[Row] = [copy.deepcopy(dict(entry.row)) for entry in entries]
-        self.counts: Counter[str] = Counter()
-        self.notes: list[str] = []
-        by_id = dict(zip((entry.id for entry in entries), self.rows, strict=True))
-        targets = {question.id: question.blind for entry in entries for question in _every_question(entry)}
-        if unknown_ids := [name for name in new.labels if name not in targets]:
-            raise UserError(
-                f"{unknown_ids[0]}: is in a sheet, but asks about no row of the data as it is now; give the data that the "
-                "sheets were made of"
-            )
-        for annotator in new.annotators:
-            labels = new.of(annotator)
-            for item, target in targets.items():
-                if item in labels:
-                    self._enter(by_id[target.entry], target, annotator, labels[item])
-        # What we write can be read.
-        self.entries = [read(Record(f"row {row['id']}", row)) for row in self.rows]
-
-    def _enter(self, row: Row, target: Target, annotator: str, label: str) -> None:
-        if target.part in _DOUBTS:
-            if label == "no":
-                self.notes.append(f"{row['id']}: {annotator} finds the instruction not {_DOUBTS[target.part]}")
-            return
-        row[target.part] = row.get(target.part) or []
-        if target.part == "checklists":
-            self._enter_checklist(row, annotator, label)
-        else:
-            self._enter_label(row, target, annotator, label)
-
-    def _enter_checklist(self, row: Row, annotator: str, text: str) -> None:
-        """A list that somebody wrote, as another run of theirs unless they wrote the same before."""
-        written = read_checklist(f"Questions:\n{text}")
-        if not isinstance(written, Checklist):
-            self.notes.append(f"{row['id']}: what {annotator} wrote has no question: each ends with a question mark")
-            return
-        if dropped := written.duplicates + written.others:
-            self.notes.append(f"{row['id']}: of the lines of {annotator} {dropped} were no questions, or stood twice")
-        own = [recorded for recorded in row["checklists"] if recorded.get("author") == annotator]
-        if list(written.questions) in [list(recorded["questions"]) for recorded in own]:
-            return
-        run = 1 + max((int(recorded.get("run", 1)) for recorded in own), default=0)
-        name, taken = f"{annotator}, run {run}", {recorded.get("id") for recorded in row["checklists"]}
-        while name in taken:
-            name += "'"
-        facts = {"author": annotator, "source": "human", "run": run, "chosen": False}
-        row["checklists"].append({"id": name, **facts, "questions": list(written.questions)})
-        self.counts["checklists"] += 1
-
-    def _enter_label(self, row: Row, target: Target, annotator: str, label: str) -> None:
-        """An answer, a score, what the checklist did to scoring, or a preference, in place of an earlier one."""
-        listed, key, turned = row[target.part], {**target.key, "annotator": annotator}, target.turned
-
-        def matching(key: Row) -> Row | None:
-            return next((record for record in listed if key.items() <= record.items()), None)
-
-        record = matching(key)
-        if record is None and target.column == "rating":  # the data may have the two the other way round
-            record = matching(key | {"response_a": key["response_b"], "response_b": key["response_a"]})
-            turned = turned != (record is not None)
-        if record is None and target.column == "effect":
-            self.notes.append(f"{row['id']}: {annotator} told what the checklist did, but gave no score")
-            return
-        if record is None:
-            listed.append(record := dict(key))
-            self.counts[_COUNTED[target.part]] += 1
-        if target.column == "answers":
-            record["answers"] = list(record.get("answers") or [None] * target.size)
-            record["answers"][target.place] = label
-        elif target.column == "effect":
-            record["effect"] = label
-        elif target.column == "rating":
-            record["rating"] = 6 - int(label) if turned else int(label)
-        else:
-            record |= {"score": int(label), "checklist_id": target.checklist, "effect": record.get("effect")}
+    "check-then-score": _check_then_score, "preference": _prefer, "direct": _direct, "write": _write,
+}  # fmt: skip
 
 
 def _every_question(entry: ChecklistRow) -> Iterator[Question]:
@@ -279,7 +271,7 @@ class RowLabels(Labelling):
             checked = "a response and a checklist" + (f" by {author}" if author else "")
             lacks = {"preference": "two responses", "direct": "a response"}.get(protocol, checked)
             raise UserError(f"no row has {lacks}, which {protocol} is about")
-        chosen = entry_items(having).sampled(options.n, options.seed)
+        chosen = sample(having, options.n, lambda e: e.id, lambda e: (e.language, e.category), options.seed)
         drawn = [question for entry in chosen for question in questions(entry, name)]
         return Draw(drawn, [f"{protocol}: {len(drawn)} questions about {len(chosen)} instructions"])
 
@@ -288,10 +280,7 @@ class RowLabels(Labelling):
         if decisions:
             raise UserError("--decisions: rows keep the answers of every annotator; hand the sheet in as the others")
         if bool(new.labels) != (options.out is not None):
-            raise UserError(
-                "give filled-in sheets and --out, a JSONL for the rows with them (their own file adds them there); or "
-                "neither: then what the rows hold is shown"
-            )
+            raise UserError("give filled-in sheets and --out, a JSONL for the rows with them, or neither of both")
         entries = self._entries()
         if options.out is None:
             return Taken(entries, None, annotator_tables(entries))
@@ -304,3 +293,79 @@ class RowLabels(Labelling):
         counts = ", ".join(f"{count} {what}" for what, count in returned.counts.items()) or "nothing"
         notes = [f"New: {counts}.", *returned.notes]
         return Taken(returned.entries, None, annotator_tables(returned.entries), notes=notes, files=[out])
+
+
+_TITLES = {"direct": "direct scoring", "check_then_score": "check-then-score"}
+_PREFERENCES, _ANSWERS = "preferences, 1 to 5", "answers to questions"
+
+
+def rating_frame(entries: Sequence[ChecklistRow]) -> DataFrame:
+    """A row per thing that an annotator was asked about.
+
+    Columns: what (categorical: scores by protocol, preferences, answers), cluster (the instruction), item (what was asked
+    about: annotators with the same item answered the same), value (1 to 5, yes or no, None: left open). A preference is
+    about the response that stands first in the data.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for entry in entries:
+        place = {response.id: n for n, response in enumerate(entry.responses)}
+        rows += [(_TITLES[r.protocol], entry.id, str((entry.id, r.response_id)), r.score) for r in entry.ratings]
+        for preference in entry.preferences:
+            a, b = preference.response_a, preference.response_b
+            rating = preference.rating if place[a] < place[b] else 6 - preference.rating
+            rows.append((_PREFERENCES, entry.id, str((entry.id, *sorted((a, b)))), rating))
+        rows += [
+            (_ANSWERS, entry.id, str((entry.id, answers.response_id, answers.checklist_id, number)), label)
+            for answers in entry.answers for number, label in enumerate(answers.answers)
+        ]  # fmt: skip
+    return frame_of(("what", "cluster", "item", "value"), rows, {"what": [*_TITLES.values(), _PREFERENCES, _ANSWERS]})
+
+
+def annotator_tables(entries: Sequence[ChecklistRow], seed: int = 0) -> list[Table]:
+    """Return how far annotators agree (Table 6), what answering a checklist did to scoring (H.4), and their preferences."""
+
+    def alpha(rows: DataFrame) -> dict[str, Any]:
+        items = [own for _, own in rows.groupby("item", sort=False)]
+        level: Any = "nominal" if len(rows) and rows["what"].iloc[0] == _ANSWERS else "ordinal"
+        ratings, clusters = [list(own["value"]) for own in items], [own["cluster"].iloc[0] for own in items]
+        values = [float(value == "yes" if isinstance(value, str) else value) for value in rows["value"] if value]
+        agreed = krippendorff_alpha(ratings, level, clusters=clusters, seed=seed)
+        return {"ratings": len(values), "alpha": agreed, "mean": ratio(sum(values), len(values))}
+
+    frame = rating_frame(entries)
+    columns = (
+        Column("what", "what"), Column("ratings", "ratings", "count"),
+        Column("alpha", "alpha", "score", "Krippendorff's; items with a single rating are unscored.", unit="", digits=3, parts=ALL),
+        Column("mean", "mean", "number", "Of the scores; of answers the share of yes.", unit="", digits=3),
+    )  # fmt: skip
+    note = (
+        "Krippendorff's alpha at the ordinal level (the paper names none), of answers at the nominal one, with a bootstrap "
+        "interval over instructions; none of fewer than ten."
+    )
+    printed = paper_rows("6", what="Eval. Protocol", alpha="Inter-Annotator Agreement", mean="Command-R+ Avg. Score")
+    names = set(frame["what"])
+    published = [{**row, "what": row["what"].lower()} for row in printed if row["what"].lower() in names]
+    title = "Agreement of annotators (like the paper's table 6)"
+    agreed = grouped_table("agreement", frame, ["what"], alpha, columns, published=published, title=title, note=note)
+    return [*([agreed] if len(frame) else []), *_effects(entries), *_preferences(frame)]
+
+
+def _effects(entries: Sequence[ChecklistRow]) -> list[Table]:
+    """How often annotators say that a checklist made scoring easier, harder, or had no effect."""
+    tally = Counter(rating.effect for entry in entries for rating in entry.ratings if rating.effect)
+    rows = [{"effect": name, "answers": tally[name], "share": ratio(tally[name], tally.total())} for name in EFFECTS]
+    printed = {"easier": 0.785, "harder": 0.064, "no effect": 0.15}
+    published = [{"effect": name, "share": share} for name, share in printed.items()]
+    share = Column("share", "%", "number", digits=1)
+    columns = (Column("effect", "effect"), Column("answers", "answers", "count"), share)
+    title = "What answering the checklist did to scoring (like the paper's appendix H.4)"
+    return [beside_paper(Table("effects", columns, rows, title), published)] if tally else []
+
+
+def _preferences(frame: DataFrame) -> list[Table]:
+    items = frame[frame["what"] == _PREFERENCES].groupby("item", sort=False)["value"]
+    labels = Counter(preference_from_ratings(list(ratings)) for _, ratings in items)
+    rows = [{"label": name, "pairs": labels[name]} for name in ("win", "tie", "loss")]
+    note = "About the response that stands first in the data, by the mean of its annotators: below 2.5 is a win, above 3.5 a loss."
+    columns = (Column("label", "label"), Column("pairs", "pairs", "count"))
+    return [Table("preferences", columns, rows, "Preferences", note)] if labels else []

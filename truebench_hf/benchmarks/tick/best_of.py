@@ -18,18 +18,18 @@ from truebench_hf.engine.pool import together
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.ratings import rate
-from truebench_hf.metrics import repeated
+from truebench_hf.metrics import votes
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.pass_rate import mean_share
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
-from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.options import Binds, option, role
 from truebench_hf.report.sections import Conversation, Conversations, fixed
-from truebench_hf.report.table import PUBLISHED, Column, Table
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.text import anonymous
-from truebench_hf.types import Instance, Message, Score, Verdict
+from truebench_hf.types import Instance, Message, Verdict
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -42,7 +42,7 @@ ANSWERS = "answers.jsonl"
 class BestOfOptions(stick.SelfJudgingOptions):
     """How many answers are drawn, and what selects among them."""
 
-    n: int = option(8, binds=Binds(late=True), help="How many answers are drawn per instruction.")
+    n: int = option(8, least=1, binds=Binds(late=True), help="How many answers are drawn per instruction.")
     by: tuple[str, ...] = option(
         (), binds=Binds(grows=True, late=True),
         help="What selects: stick (the model's own checklist; if none is named), direct (its rating from 1 to 5) or reward:REPO_OR_PATH; may "
@@ -58,7 +58,6 @@ class BestOfOptions(stick.SelfJudgingOptions):
         rewards = dict.fromkeys([*(name for name in self.by if name.startswith("reward:")), *self.reward])
         object.__setattr__(self, "reward", tuple(rewards))
         object.__setattr__(self, "by", tuple(dict.fromkeys((*self.by, *rewards))) or (STICK,))
-        at_least_one(self, "n")
         if wrong := [spec for spec in self.reward if not spec.startswith("reward:")]:
             raise UserError(f"--reward {wrong[0]}: a reward model is reward:REPO_OR_PATH")
         for name in self.by:
@@ -148,13 +147,11 @@ class BestOf(stick.SelfJudging):
         """A row per way to choose; ranked together over the same data and outside judge."""
         options, names = self.options, ("outside", "precision")
         scores = (replace(column, title=column.name.capitalize()) for column in lines.columns if column.name in names)
-        columns = [scoring.MODEL, *scores, Column("N", "N"), Column("By", "By")]
-        rows = [
-            {"model": f"{anonymous.name(options.model)}, {anonymous.name(row['by'])}", "N": str(options.n), "By": row["by"], **{name: row[name] for name in names}}
-            for row in lines.rows if not row.get(PUBLISHED)
-        ]  # fmt: skip
+        columns = [scoring.MODEL, *scores, Column("by", "By")]
+        model = anonymous.name(options.model)
+        rows = [{**row, "model": f"{model}, {anonymous.name(row['by'])}"} for row in lines.rows]
         table = Table("", columns, rows, "STICK: best of N", "Outside score of what was selected, in %")
-        return self.ranking(table, "outside", done)
+        return self.ranking(table, "outside", done, N=str(options.n))
 
 
 GREEDY, RANDOM, BEST = "greedy", "random", "best"
@@ -193,10 +190,10 @@ class Sampled:
     answers: tuple[SampledAnswer, ...]
     greedy: SampledAnswer
 
-    def selected(self, by: str) -> repeated.Selected:
+    def selected(self, by: str) -> votes.Selected:
         """What a scoring function selects. An answer that there is not is undecided, and so no candidate."""
         inside = [answer.inside[by].score if by in answer.inside else None for answer in self.answers]
-        return repeated.select(inside, [answer.worth for answer in self.answers])
+        return votes.select(inside, [answer.worth for answer in self.answers])
 
     def value(self, by: str) -> tuple[float | None, float | None]:
         """What a way to choose is worth: a scoring function's name, or greedy, random or best.
@@ -205,11 +202,11 @@ class Sampled:
         score; None for greedy, which does not select.
         """
         worth = [answer.worth for answer in self.answers]
-        chance, selected = repeated.select(worth, worth), self.selected(by)
+        chance, selected = votes.select(worth, worth), self.selected(by)
         ways = {
             GREEDY: (self.greedy.worth, None),
             RANDOM: (mean_of(*worth), chance.chance),
-            BEST: (repeated.best(worth), chance.precision),
+            BEST: (votes.best(worth), chance.precision),
         }
         return ways.get(by, (selected.score, selected.precision))
 
@@ -302,9 +299,9 @@ def _published(outside: str) -> list[dict[str, Any]]:
         for row in printed:
             score, precision = row[f"{data}/{measure}"] / unit, row[f"{data}/Precision"]
             rows.append({
-                "by": f"{row['Scoring Function']} ({model}, {data})", "outside": Score(score, 0),
-                "precision": None if precision is None else Score(precision, 0),
-                "difference": None if row is printed[0] else Score(score - greedy, 0),
+                "by": f"{row['Scoring Function']} ({model}, {data})", "outside": score,
+                "precision": precision,
+                "difference": None if row is printed[0] else score - greedy,
             })  # fmt: skip
     return rows
 

@@ -7,7 +7,6 @@ names of categories are the papers'; what they mean is worded for this project.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +14,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.tick.entries import DATA_HELP, answered, answerers, load_entries
 from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, grouped_table, paper_rows
-from truebench_hf.data.checklist_rows import ChecklistRow, Written
+from truebench_hf.data.checklist_rows import DATA_HELP, ChecklistRow, Written, answerers, load_entries
+from truebench_hf.data.rows import Text, adapter
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import sections as case_sections
@@ -27,7 +26,7 @@ from truebench_hf.metrics.agreement import set_scores
 from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.options import Binds, option, role
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
@@ -63,16 +62,12 @@ class SortedQuestion:
     reason: str = ""
 
     @property
-    def text(self) -> str:
-        """The question itself."""
-        return self.checklist.questions[self.index]
-
     def row(self) -> dict[str, Any]:
         """Its line in `categories.jsonl`."""
         gold = None if self.gold is None else sorted(self.gold)
-        about = {"id": self.entry.id, "checklist_id": self.checklist.id, "question": self.text}
-        named = None if self.named is None else list(self.named)
-        return about | {"categories": named, "annotators": gold, "reason": self.reason}
+        about = {"id": self.entry.id, "checklist_id": self.checklist.id}
+        about["question"] = self.checklist.questions[self.index]
+        return about | {"categories": self.named, "annotators": gold, "reason": self.reason}
 
 
 def by_scheme(entry: ChecklistRow, names: Collection[str]) -> bool:
@@ -99,7 +94,7 @@ def rate_table(done: Sequence[SortedQuestion], names: Sequence[str]) -> list[Tab
         (name, f"{response.model or 'responses'}, answered by {by}", question.entry.id, met.get(labels[question.index] or ""))
         for by in answerers(list({question.entry.id: question.entry for question in done}.values()))
         for question in done for response in question.entry.responses
-        if (labels := answered(question.entry, response, question.checklist, by))
+        if (labels := question.entry.answered(response, question.checklist, by))
         for name in (sorted(question.gold or ()) if question.named is None else question.named)
     ]  # fmt: skip
     frame = frame_of(("category", "responses", "cluster", "met"), rows, {"category": names, "responses": None})
@@ -138,10 +133,8 @@ def sorting_table(done: Sequence[SortedQuestion], model: str) -> list[Table]:
     scores = set_scores([question.gold or () for question in known], [question.named for question in known])
     names = ("f1", "precision", "recall")
     cells = {name: Score(getattr(scores, name), scores.n, scores.undecided) for name in names}
-    published = [
-        {"model": f"GPT-4o on {row['Dataset']}", **{name: Score(row[name.capitalize()], 0) for name in names}}
-        for row in paper_rows("7")
-    ]  # fmt: skip
+    printed = paper_rows("7", model="Dataset", **{name: name.capitalize() for name in names})
+    published = [{**row, "model": f"GPT-4o on {row['model']}"} for row in printed]
     columns = (
         Column("model", "Sorted by"), Column("f1", "F1", "score", parts=("value", "n", "unscored"), digits=1),
         Column("precision", "precision", "score", digits=1), Column("recall", "recall", "score", digits=1),
@@ -168,11 +161,10 @@ class CategoriesOptions(StudyOptions):
         "internal", binds=Binds("categories", lambda o: o.categories),
         help="The categories: internal or infobench (of the paper, appendix A), or a JSON file of names and definitions."
     )  # fmt: skip
-    max_tokens: int = option(1024, binds=True, help="Token limit of one answer.")
+    max_tokens: int = option(1024, least=1, binds=True, help="Token limit of one answer.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "max_tokens")
         self.categories  # noqa: B018  # read now, not when the first question is due
 
     @cached_property
@@ -181,16 +173,12 @@ class CategoriesOptions(StudyOptions):
         if self.scheme in schemes():
             return schemes()[self.scheme]
         try:
-            scheme = json.loads(Path(self.scheme).read_text(encoding="utf-8-sig"))
+            scheme = adapter(dict[str, Text]).validate_json(Path(self.scheme).read_text(encoding="utf-8-sig"))
+            if len(set(map(str.casefold, scheme))) < len(scheme):
+                raise ValueError("two names differ in capitals alone")
         except (OSError, ValueError) as error:
-            names = ", ".join(schemes())
-            raise UserError(f"--scheme {self.scheme}: give {names}, or a JSON file of categories ({error})") from error
-        texts = [*scheme, *scheme.values()] if isinstance(scheme, dict) else [None]
-        named = all(isinstance(text, str) and text.strip() for text in texts)
-        if not named or len(scheme) < 2 or len({name.casefold() for name in scheme}) < len(scheme):
-            raise UserError(
-                f'--scheme {self.scheme}: write {{"NAME": "definition", ...}}, two names or more, all different'
-            )
+            kinds = f'{", ".join(schemes())}, or a JSON file of {{"NAME": "definition", ...}}'
+            raise UserError(f"--scheme {self.scheme}: give {kinds} ({error})") from error
         return dict(scheme)
 
     @property
@@ -213,9 +201,7 @@ class Categories(Study[CategoriesOptions, SortedQuestion, SortedQuestion, dict[s
         if not questions:
             raise UserError(f"--data {self.options.data}: holds no checklist")
         if self.options.model is None and not any(question.gold is not None for question in questions):
-            raise UserError(
-                f"--data {self.options.data}: nobody sorted its questions by these categories; name a --model"
-            )
+            raise UserError(f"--data {self.options.data}: nobody sorted its questions so; name a --model")
         rows = {entry.id: digest(canonical(dict(entry.row))) for entry in self.entries}
         return Items(
             questions, lambda question: f"{question.entry.id} {question.checklist.id} {question.index + 1}",
@@ -236,7 +222,7 @@ class Categories(Study[CategoriesOptions, SortedQuestion, SortedQuestion, dict[s
         if self.options.model is None:
             return replace(question, reason="no model was asked")
         words = {name: name for name in self.options.categories}
-        values = case_sections(question.entry.case("", [question.text]))
+        values = case_sections(question.entry.case("", [question.checklist.questions[question.index]]))
         answer = await ask_by_prompt(
             self.schemas, self.options.prompts, "categories",
             {**values, "question": values["criteria"][0], "categories": self.options.defined}, {"categories": ListOf(words)},
@@ -259,14 +245,11 @@ class Categories(Study[CategoriesOptions, SortedQuestion, SortedQuestion, dict[s
         tables = [*against, count_table(done, names), *rate_table(done, names)]
         ranking = None
         if against:  # by F1, among those that sorted the same questions by the same categories
-            data = {"data": str(self.provenance["data"])}
-            columns = [column for column in against[0].columns if column.kind == "score"]
-            columns = [against[0].columns[0], *columns, Column("data", "Data")]
-            drawn = Table("", columns, [{**row, **data} for row in against[0].rows])
+            title, facts = "TICK: categories of questions", {"Data": str(self.provenance["data"])}
             alike = [self.provenance["data_sha256"], self.provenance["categories"]]
-            ranking = Ranking(drawn, "f1", alike, title="TICK: categories of questions", unit="F1 in %")
+            ranking = Ranking(against[0], "f1", alike, title=title, unit="F1 in %", facts=facts)
         return Outcome(
             {table.name: table for table in tables}, title="TICK: what checklists ask for", tables=tables,
-            items={LINES: [question.row() for question in done]}, notes=notes, incomplete=len(unread),
+            items={LINES: [question.row for question in done]}, notes=notes, incomplete=len(unread),
             facts={"Questions": len(done), "Sorted by": options.model or "annotators alone"}, ranking=ranking,
         )  # fmt: skip

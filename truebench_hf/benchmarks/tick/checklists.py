@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from truebench_hf.data import catalogue, instances, jsonl, row_files
-from truebench_hf.data.catalogue import located
+from truebench_hf.data import instances, jsonl, row_files
+from truebench_hf.data.checklist_rows import rows_of
 from truebench_hf.data.judged import Case, as_answered, with_history
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -56,10 +56,6 @@ class InstructionOptions(DataOptions):
         logs = getattr(self, "logs", None)  # they hold instructions, too
         if not logs and (self.data is None) == (self.instruction is None):
             raise UserError("give either --data or --instruction")
-        if self.instruction is not None and not self.instruction.strip():
-            raise UserError("--instruction is blank; give a text")
-        if (self.column or self.criteria_separator) and self.data is None and not logs:
-            raise UserError("--column and --criteria-separator are about --data, and there is none")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +85,6 @@ class ChecklistOptions(PromptOptions):
 FILE = "checklists.jsonl"
 PROMPTS = ("generate_checklist",)  # of who writes checklists
 EDITABLE = {FILE: "checklists"}
-MINI = "checklists_mini"
-MINI_FILE = Path(__file__).with_name(f"{MINI}.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +157,6 @@ def load_records(options: InstructionOptions) -> Iterable[Record]:
     if options.data is None:
         return [Record("--instruction", {"prompt": options.instruction})]
     return map(_as_prompt, rows_of(options.data))
-
-
-def rows_of(data: str) -> Iterable[Record]:
-    """The rows of `checklists_mini`, or of what `row_files` reads."""
-    file = str(MINI_FILE) if catalogue.built(data, MINI) else located(data)
-    return row_files.one_split(file, (MINI, "truebench_mini", "truebench"))
 
 
 async def checklist_for(study: Study[Any, Any, Any, Any], item: ChecklistItem) -> ListedChecklist:
@@ -247,16 +235,12 @@ def known_checklists(options: ChecklistOptions, instances: Sequence[Instance]) -
     by_id = read_checklists(options.checklists)
     both = [(instance, by_id[instance.id]) for instance in instances if instance.id in by_id]
     if not both:
-        raise UserError(
-            f"--checklists {options.checklists}: has a checklist for no instruction of the data; rows are matched by id"
-        )
+        raise UserError(f"--checklists {options.checklists}: is for no instruction of the data; rows go by their id")
     for instance, listed in both:
         texts = [(side.turns[0].prompt, side.system, side.history) for side in (instance, listed.instance)]
         if texts[0] != texts[1]:
-            raise UserError(
-                f"--checklists {options.checklists}: id {instance.id} has another prompt than in the data; a checklist is "
-                "for one instruction: give the file that was made of this data, or leave the row out"
-            )
+            fault = f"id {instance.id} has another prompt than in the data; leave the row out"
+            raise UserError(f"--checklists {options.checklists}: {fault}")
     # The instruction stays that of the data: of the file nothing but the checklist counts.
     return known | {i.id: replace(listed, instance=with_criteria(i, listed.criteria)) for i, listed in both}
 

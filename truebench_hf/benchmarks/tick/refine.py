@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists, scoring, stick
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ListedChecklist
 from truebench_hf.benchmarks.tick.revision import STATUS, Refined, ResponseVersion, Rewrite, criticise, rewrite
 from truebench_hf.data.judged import Case
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.pass_rate import drfr
 from truebench_hf.metrics.votes import broken_share, mended_share
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import metered
-from truebench_hf.options import Binds, at_least_one, option
+from truebench_hf.options import Binds, option
 from truebench_hf.report.sections import Conversation, Conversations
 from truebench_hf.report.sections import Outcome as Mark
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
-from truebench_hf.types import Score, Usage
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -38,13 +37,16 @@ KEEP, CRITIQUES = ("last", "best"), ("checklist", "free")
 class RefineOptions(stick.SelfJudgingOptions):
     """Which model refines its answers, how often, and by what feedback."""
 
-    iterations: int = option(4, binds=Binds(late=True), help="How often a response is rewritten at most.")
+    iterations: int = option(4, least=1, binds=Binds(late=True), help="How often a response is rewritten at most.")
     critique: str = option(
-        "checklist", binds=Binds(late=True),
+        "checklist", choices=CRITIQUES, binds=Binds(late=True),
         help="The feedback: checklist (its answers; ends where all are YES), or free (prose; never ends early)."
     )  # fmt: skip
     keep: str = option(
-        "last", binds=Binds(late=True), help="Which version counts after an iteration: last, or best by its own score."
+        "last",
+        choices=KEEP,
+        binds=Binds(late=True),
+        help="Which version counts after an iteration: last, or best by its own score.",
     )
 
     @property
@@ -54,11 +56,6 @@ class RefineOptions(stick.SelfJudgingOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "iterations")
-        if self.critique not in CRITIQUES:
-            raise unknown("critique", self.critique, CRITIQUES)
-        if self.keep not in KEEP:
-            raise unknown("version to keep", self.keep, KEEP)
         if self.critique == "free":
             if self.keep == "best":
                 raise UserError("--keep best goes by the own score, which --critique free does not give; leave out one")
@@ -144,7 +141,7 @@ class Refine(stick.SelfJudging):
         missing = [(refined.instance.id, why) for refined in done if (why := undecided(refined, options))]
         frame = version_frame(done, options)
         steps = iteration_table(frame, options)
-        tables = [steps, *([gain_table(frame, options)] if options.scored else []), token_table(done)]
+        tables = [steps, *([gain_table(frame, options)] if options.scored else [])]
         note = "Each version with the model's own verdicts; the last one shown is the last that was written."
         return self.outcome(
             done, tables, missing, {VERSIONS: [row for refined in done for row in refined.rows()]},
@@ -245,7 +242,7 @@ def gain_table(frame: DataFrame, options: RefineOptions) -> Table:
     published = [  # the paper prints no n and no intervals
         {
             "category": f"{row['Task']} ({model}, {method})", "first": row[f"{model}/Base"] / 100,
-            "refined": row[f"{model}/{method}"] / 100, "difference": Score(row[f"{model}/{method}/delta"] / 100, 0),
+            "refined": row[f"{model}/{method}"] / 100, "difference": row[f"{model}/{method}/delta"] / 100,
         }
         for model in ("Command-R+", "GPT-4o") for row in scoring.paper_rows("1")
     ]  # fmt: skip
@@ -253,21 +250,6 @@ def gain_table(frame: DataFrame, options: RefineOptions) -> Table:
     return scoring.grouped_table(
         "gains", gains, ["category"], gain, columns, published=published, title=title, note=note
     )
-
-
-def token_table(done: Sequence[Refined]) -> Table:
-    """Return what each iteration cost, by role."""
-    spent: defaultdict[tuple[int, str], Usage] = defaultdict(Usage)
-    for version in (version for refined in done for version in refined.versions):
-        for role, usage in version.spent.items():
-            spent[version.iteration, role] += usage
-    rows = [{"iteration": number, "role": role, **asdict(spent[number, role])} for number, role in sorted(spent)]
-    columns = (
-        Column("iteration", "iteration", "count"), Column("role", "role"), Column("calls", "calls", "count"),
-        Column("input_tokens", "tokens in", "count"), Column("output_tokens", "tokens out", "count"),
-    )  # fmt: skip
-    note = "What an earlier run of this folder had paid for is counted too."
-    return Table("tokens", columns, rows, "Tokens by iteration", note, keys=2)
 
 
 def undecided(refined: Refined, options: RefineOptions) -> str:

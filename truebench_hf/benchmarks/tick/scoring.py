@@ -15,16 +15,16 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import CriteriaJudge
 from truebench_hf.metrics.agreement import by_group
 from truebench_hf.metrics.comparison import paired_difference
-from truebench_hf.metrics.pass_rate import checklist_share, instance_passes, pass_rate
+from truebench_hf.metrics.pass_rate import checklist_share, instance_passes, mean_share, pass_rate, pooled
 from truebench_hf.metrics.preference import preference_from_scores
-from truebench_hf.metrics.repeated import summary
+from truebench_hf.metrics.votes import summary
 from truebench_hf.models.caller import metered
 from truebench_hf.models.spec import family
 from truebench_hf.report import table as reports
 from truebench_hf.report.sections import Conversation, Conversations, conversation, exchanges
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table
 from truebench_hf.results.report import Report
-from truebench_hf.results.verdicts import mean, pooled, rate, unit_means
+from truebench_hf.results.verdicts import unit_means
 from truebench_hf.study.notes import by_rules, cut_off, rules_fact, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
@@ -53,14 +53,20 @@ PAIRED_NOTE = (
 )
 
 
-def paper_rows(table: str) -> list[dict[str, Any]]:
-    """The rows of one of the paper's tables (1, 2, 3a, 3b, 4 to 8), keyed by column. Raises KeyError for others."""
-    return reports.paper_rows("tick", f"tick_table{table}")
+def paper_rows(table: str, **columns: str) -> list[dict[str, Any]]:
+    """The rows of one of the paper's tables (1, 2, 3a, 3b, 4 to 8), keyed by column, or by ours for those of its
+    `columns` that are named. Raises KeyError for others."""
+    rows = reports.paper_rows("tick", f"tick_table{table}")
+    return [{ours: row[theirs] for ours, theirs in columns.items()} for row in rows] if columns else rows
 
 
 def beside_paper(table: Table, rows: Iterable[Mapping[str, Any]]) -> Table:
-    """The table with rows of the paper below its own, marked as such."""
-    return replace(table, rows=[*table.rows, *({**row, PUBLISHED: True} for row in rows)])
+    """The table with rows of the paper below its own, marked as such; it prints scores without n and intervals."""
+    scores = {column.name for column in table.columns if column.kind == "score"}
+    printed = (
+        {name: Score(value, 0) if name in scores and value is not None else value for name, value in row.items()} for row in rows
+    )  # fmt: skip
+    return replace(table, rows=[*table.rows, *({**row, PUBLISHED: True} for row in printed)])
 
 
 def grouped_table(
@@ -148,9 +154,9 @@ def measures(rows: DataFrame) -> dict[str, Score]:
     answered = rows[["id", "yes", "decided"]].groupby("id", sort=False).sum()
     answered = answered[answered["decided"] > 0]
     return {
-        "pass_rate": mean(unit_means(rows["pass_rate"].to_numpy(), rows["id"].to_numpy())),
+        "pass_rate": mean_share(unit_means(rows["pass_rate"].to_numpy(), rows["id"].to_numpy())),
         "drfr": pooled(answered["yes"].to_numpy(), answered["decided"].to_numpy(), int(rows["open"].sum())),
-        "all_met": rate(unit_means(rows["met"].to_numpy(), rows["id"].to_numpy())),
+        "all_met": pass_rate(unit_means(rows["met"].to_numpy(), rows["id"].to_numpy())),
     }
 
 
@@ -294,11 +300,11 @@ def _ranking(graded: Sequence[GradedResponse], tables: Sequence[Table], provenan
     if (most := max((len(samples) for entry in graded for samples in entry.judged.values()), default=1)) > 1:
         facts["Samples"] = str(most)
     named = {table.name: table for table in tables}
-    rows = {(row["model"],): {**row, **facts} for row in named["scores"].rows}
+    rows = {(row["model"],): dict(row) for row in named["scores"].rows}
     groups = group_columns(rows, named.get("categories"), "category", "pass_rate", "Categories")
-    table = Table("", [MODEL, *MEASURES, *groups, *(Column(name, name) for name in facts)], list(rows.values()))
+    table = Table("", [MODEL, *MEASURES, *groups], list(rows.values()))
     alike, unit = [digest(canonical(instances)), how], "Mean pass rate in %: questions answered YES"
-    return Ranking(table, "pass_rate", alike, title="TICK: any prompts", unit=unit)
+    return Ranking(table, "pass_rate", alike, title="TICK: any prompts", unit=unit, facts=facts)
 
 
 def group_columns(

@@ -17,7 +17,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from math import inf
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,15 +24,14 @@ from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.scoring import FILES, GradedResponse, judged, results
 from truebench_hf.data.answer_files import of_model, of_row, read_answers, responses_by_model
-from truebench_hf.data.headers import words
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.logs import read_logs
-from truebench_hf.data.rows import Record, fold
+from truebench_hf.data.rows import Record, fold, words
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.models.asking import converse
-from truebench_hf.options import Binds, at_least_one, columns, option, role
+from truebench_hf.options import Binds, columns, option, role
 from truebench_hf.results.report import Report
 from truebench_hf.study import options as shared
 from truebench_hf.study.items import Items
@@ -53,20 +51,17 @@ class QuestionJudgeOptions(shared.JudgingOptions):
 
     judge: str = role(help="Judge: answers every question on every response.", binds=Binds(late=True))
     votes: int = option(
-        1, binds=Binds(late=True), help="Votes per question (majority, maj@k); more than one needs a judge temperature."
+        1,
+        least=1,
+        binds=Binds(late=True),
+        help="Votes per question (majority, maj@k); more than one needs a judge temperature.",
     )
-    judge_temperature: float = option(0.0, binds=Binds(late=True), help="Sampling temperature of the judge.")
+    judge_temperature: float = option(0.0, least=0, binds=Binds(late=True), help="Sampling temperature of the judge.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "votes")
-        if not 0 <= self.judge_temperature < inf:
-            raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
         if self.decides(self.judge) and (self.votes > 1 or self.judge_temperature):
-            raise UserError(
-                "--votes and --judge-temperature go with --judge-level rubric: a probability does not change from vote to "
-                "vote"
-            )
+            raise UserError("--votes and --judge-temperature go with --judge-level rubric: a probability is one vote")
 
     @property
     def usual_rules(self) -> str:
@@ -117,8 +112,6 @@ class TickOptions(
             raise UserError("--logs holds answers; leave out --model and --samples")
         if not self.logs and not self.model:
             raise UserError("name at least one --model, or --logs with answers that are there already")
-        if self.model_name and not self.logs:
-            raise UserError("--model-name goes with --logs")
         super().__post_init__()
 
 
@@ -182,7 +175,7 @@ class Tick(ChecklistJudging[TickOptions]):
     def items(self) -> Items[ChecklistItem]:
         if self.options.logs:
             return self.logged_items()
-        self.models = shared.numbered(list(map(str, self.options.model)))  # models in memory may share a name
+        self.models = shared.numbered(self.options.model)
         return self.answered_items(checklists.load_items(self.options), {})
 
     async def work(self, item: ChecklistItem) -> GradedResponse:
@@ -221,9 +214,7 @@ class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.S
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.instruction is not None:
-            raise UserError(
-                "--instruction has no response; give --data with responses, or with --responses FILE, or --logs"
-            )
+            raise UserError("--instruction has no response; give --data with responses, --responses FILE, or --logs")
         if self.logs and self.responses:
             raise UserError("--logs holds prompts and answers; leave out --responses")
 
@@ -253,10 +244,8 @@ class ScoreChecklists(ChecklistJudging[ScoreOptions]):
             ]
         by_model = responses_by_model([item.instance for item in loaded.every], files)
         if not by_model:
-            raise UserError(
-                f"--data {options.data}: no row has a response (response, output, completion, answer); give them by "
-                "--responses FILE, conversations that end with one by --logs"
-            )
+            remedy = "give them by --responses FILE, conversations that end with one by --logs"
+            raise UserError(f"--data {options.data}: no row has a response (output, answer ...); {remedy}")
         self.models = list(by_model)
         return self.answered_items(loaded, by_model)
 

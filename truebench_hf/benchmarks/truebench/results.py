@@ -18,10 +18,10 @@ from truebench_hf.data.records import JUDGMENTS, LARGEST, RESPONSES, Form, Reade
 from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import INFO
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.pass_rate import official_passes
+from truebench_hf.metrics.pass_rate import official_passes, pass_rate
 from truebench_hf.results import verdicts
 from truebench_hf.results.folder import Results
-from truebench_hf.results.verdicts import VerdictFrames, rate, unit_means
+from truebench_hf.results.verdicts import VerdictFrames, unit_means
 from truebench_hf.types import Instance, Label, Response, Usage, Verdict
 
 
@@ -169,7 +169,7 @@ def pass_rate_table(runs: Runs, field: str, official: bool) -> Cells:
         for mask in [*masks, *([~multi_turn, multi_turn] if by_category else [])]:
             rows = mask.to_numpy(dtype=bool)
             # The official code counts rows, whatever they are of.
-            value = rate(passed[rows] if official else unit_means(passed[rows], instances[rows])).value
+            value = pass_rate(passed[rows] if official else unit_means(passed[rows], instances[rows])).value
             # It rounds the same expression: 102 of 320 is 31.87, where 100 * 102 / 320 gives 31.88.
             cells.append((0 if official else "") if value is None else round(value * 100, 2))
         table.append([model, *cells])

@@ -13,11 +13,12 @@ from truebench_hf.benchmarks.truebench.board import REPEATED, judging_specs
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.judging.rules.deciding import JUDGE
-from truebench_hf.metrics.repeated import summary
+from truebench_hf.metrics.pass_rate import mean_share, pass_rate, pooled
+from truebench_hf.metrics.votes import summary
 from truebench_hf.options import NOBODY
 from truebench_hf.report.sections import percent, points
 from truebench_hf.results.report import Report
-from truebench_hf.results.verdicts import VerdictFrames, frames_of, group_scores, mean, pooled, rate, unit_means
+from truebench_hf.results.verdicts import VerdictFrames, frames_of, group_scores, unit_means
 from truebench_hf.study.notes import decided_by_counting, decided_by_rules, weak_judges
 from truebench_hf.types import Score
 
@@ -37,7 +38,7 @@ def score(
     responses, values = frames.responses, response_values(frames)
     instances = responses["instance"].to_numpy()
     counted = values[rule(origin)].to_numpy()
-    passed, official = unit_means(counted, instances), rate(unit_means(values["official"], instances))
+    passed, official = unit_means(counted, instances), pass_rate(unit_means(values["official"], instances))
     first = ~responses["instance"].duplicated().to_numpy()
     samples: dict[str, list[bool | None]] = {}
     for instance, value in zip(instances.tolist(), counted.tolist(), strict=True):
@@ -45,24 +46,24 @@ def score(
     shares = summary(list(samples.values())) if len(samples) < len(responses) else {}
     multi_turn = responses["turns"].to_numpy()[first] > 1
     scores: dict[str, Score | Mapping[str, Score]] = {
-        "overall": rate(passed),
-        "strict": rate(unit_means(counted == 1, instances)),
+        "overall": pass_rate(passed),
+        "strict": pass_rate(unit_means(counted == 1, instances)),
         "official": official,
         **({REPEATED: shares} if shares else {}),
         **_weighted(frames, instances),
         **_groups(responses, counted),
-        "single_turn": rate(passed[~multi_turn]),
-        "multi_turn": rate(passed[multi_turn]),
-        "soft_criterion": mean(unit_means(values["criterion_share"], instances)),
-        "soft_turn": mean(unit_means(values["turn_share"], instances)),
+        "single_turn": pass_rate(passed[~multi_turn]),
+        "multi_turn": pass_rate(passed[multi_turn]),
+        "soft_criterion": mean_share(unit_means(values["criterion_share"], instances)),
+        "soft_turn": mean_share(unit_means(values["turn_share"], instances)),
         "drfr": _drfr(frames, instances),
         **_of_votes(frames),
     }
     if conflicting := int(frames.verdicts["conflicting"].sum()):
         scores["conflicting"] = Score(conflicting / len(frames.verdicts), len(frames.verdicts))
-    notes = _notes(frames, rate(unit_means(values["passed"], instances)), official, origin)
+    notes = _notes(frames, pass_rate(unit_means(values["passed"], instances)), official, origin)
     if values[rule(origin)].isna().any():
-        low, high = (percent(rate(unit_means(ends, instances)).value) for ends in (counted == 1, counted != 0))
+        low, high = (percent(pass_rate(unit_means(ends, instances)).value) for ends in (counted == 1, counted != 0))
         notes.insert(0, f"Had all that is open been no, the pass rate would be {low} %; had it been yes, {high} %.")
     return Report(scores, _unscored(frames, values), usage or {}, origin, tuple(notes))
 
@@ -156,7 +157,7 @@ def _weighted(frames: VerdictFrames, instances: Any) -> dict[str, Score]:
     with np.errstate(invalid="ignore", divide="ignore"):
         worst, best = (np.clip((met + points(is_open & moves)) / most, 0.0, 1.0) for moves in (weight < 0, weight > 0))
     shares = np.where((most > 0) & (worst == best), worst, np.nan)
-    return {"weighted": mean(unit_means(shares, instances))}
+    return {"weighted": mean_share(unit_means(shares, instances))}
 
 
 def _groups(responses: DataFrame, passed: Any) -> dict[str, dict[str, Score]]:
@@ -169,7 +170,7 @@ def _groups(responses: DataFrame, passed: Any) -> dict[str, dict[str, Score]]:
         "by_task": (tasks, ()),
     }
     rates = {
-        name: group_scores(keys, passed, responses["instance"].to_numpy(), rate, first)
+        name: group_scores(keys, passed, responses["instance"].to_numpy(), pass_rate, first)
         for name, (keys, first) in kinds.items()
     }
     return {name: groups for name, groups in rates.items() if groups}
@@ -180,7 +181,7 @@ def by_category_and_language(frames: VerdictFrames, provenance: Mapping[str, Any
     responses = frames.responses
     pairs = zip(responses["category"].tolist(), responses["language"].tolist(), strict=True)
     keys = [pair if all(pair) else None for pair in pairs]
-    return group_scores(keys, response_values(frames)[rule(provenance)], responses["instance"].to_numpy(), rate)
+    return group_scores(keys, response_values(frames)[rule(provenance)], responses["instance"].to_numpy(), pass_rate)
 
 
 def _drfr(frames: VerdictFrames, instances: Any) -> Score:

@@ -10,7 +10,7 @@ import evaluate
 from truebench_hf.errors import UserError
 from truebench_hf.evaluate_modules.columns import Module
 from truebench_hf.metrics.binary import tri_valued
-from truebench_hf.metrics.flexeval import flexeval
+from truebench_hf.metrics.pass_rate import flexeval
 
 
 class FlexEval(Module, evaluate.Metric):  # type: ignore[misc]

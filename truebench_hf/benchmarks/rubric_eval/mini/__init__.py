@@ -2,35 +2,41 @@
 
 Every answer is put together from passages written to meet or to break one rubric each, so that no annotator is needed.
 Contrast pairs follow the idea of the paper's appendix D (minimal edits that turn one rubric over). Two splits: `easy`,
-and `hard`, whose edits leave length, position and single words alike (see `templates`).
+and `hard`, whose edits leave length, position and single words alike.
 
 The answers of a template with k rubrics form a ring of 2k. Each differs from the one before in the passage of one rubric;
 in the first half of the ring every rubric is flipped once, in the second half once more, back to the start. So
 the labels of every single rubric are balanced by construction, every step is a contrast pair, and the text of a
 rubric gives nothing away. The ring starts with neighbouring rubrics labelled differently, which is where a judge that
 reads the whole checklist at once is most easily led astray.
+
+A template is an instruction, an answer with gaps, and two texts for every gap; its form is told at the head of
+easy_constrained.toml and hard_constrained.toml. The tests hold the edits of the hard split to equal length on average,
+and cheap learners to chance.
 """
 
 from __future__ import annotations
 
 import copy
 import random
+import re
+import tomllib
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
+from importlib import resources
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.mini.templates import RubricTemplate, TemplateSlot, fill, templates
 from truebench_hf.data.rubrics import COLUMNS as ALL_COLUMNS
-from truebench_hf.data.rubrics import RUBRIC_TYPES
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 
 SPLITS = ("easy", "hard")
-COLUMNS = (
-    *(column for column in ALL_COLUMNS if column not in ("context", "reference")),
-    "pair_id",
-    "trap",
-    "measurable",
-)
+_OWN = ("pair_id", "trap", "measurable")
+COLUMNS = (*(column for column in ALL_COLUMNS if column not in ("context", "reference")), *_OWN)
 Row = dict[str, Any]
+_GAP = re.compile(r"\[\[(\w+)\]\]")
+_EDIT = re.compile(r"\[(\d):(.*?)\|\|(.*?)\]", re.DOTALL)
 
 
 def rows(seed: int = 0, split: str = "easy") -> list[dict[str, Any]]:
@@ -91,29 +97,29 @@ def _of_template(template: RubricTemplate, rng: random.Random) -> list[Row]:
             "label_source": "constructed",
         }
         for index, (slot, met) in enumerate(zip(slots, labels, strict=True)):
-            row = {**shared, **_rubric_columns(slot, met, {**values, **passages}), "rubric_index": index}
-            row |= {"id": f"{shared['response_id']}-c{index}", "rubric": shared["checklist"][index]}
-            row["pair_id"] = f"{template.id}-p{pairs[index]:02d}" if index in pairs else ""
+            row = shared | {
+                "id": f"{shared['response_id']}-c{index}",
+                "rubric_index": index,
+                "rubric": shared["checklist"][index],
+                "rubric_type": slot.kind,
+                "dimension": RUBRIC_TYPES[slot.kind].dimension,
+                "label": "yes" if met else "no",
+                "annotations": [{"annotator": "construction", "label": "yes" if met else "no"}],
+                "rationales": [{"judge": "construction", "rationale": _rationale(slot, met, {**values, **passages})}],
+                "pair_id": f"{template.id}-p{pairs[index]:02d}" if index in pairs else "",
+                "trap": slot.trap or None,
+                "measurable": bool(slot.measure) if slot.trap else None,
+            }
             rows.append({column: row[column] for column in COLUMNS})
     return rows
 
 
-def _rubric_columns(slot: TemplateSlot, met: bool, gaps: Mapping[str, str]) -> Row:
-    label = "yes" if met else "no"
+def _rationale(slot: TemplateSlot, met: bool, gaps: Mapping[str, str]) -> str:
     here, other = (
         " ... ".join(_quoted(fill(passage, gaps)) for passage in slot.passages(side)) for side in (met, not met)
     )
     variant = f"the breaking variant has {other}" if met else f"a meeting answer has {other}"
-    why = f"Certain by construction: the deciding passage is {here}; {variant}."
-    return {
-        "rubric_type": slot.kind,
-        "dimension": RUBRIC_TYPES[slot.kind].dimension,
-        "label": label,
-        "annotations": [{"annotator": "construction", "label": label}],
-        "rationales": [{"judge": "construction", "rationale": why}],
-        "trap": slot.trap or None,
-        "measurable": bool(slot.measure) if slot.trap else None,
-    }
+    return f"Certain by construction: the deciding passage is {here}; {variant}."
 
 
 def _quoted(passage: str) -> str:
@@ -123,3 +129,103 @@ def _quoted(passage: str) -> str:
     if not passage:
         return "nothing at this point"
     return "a blank line" if "\n" in passage else "a space within the paragraph"
+
+
+@dataclass(frozen=True)
+class TemplateSlot:
+    """One rubric and the two passages that decide it.
+
+    `kind` is a rubric type of the taxonomy. Putting `yes` into the answer's gap meets `rubric`, putting `no` breaks
+    it; neither changes the label of any other rubric. Passages may hold gaps of other slots. An edit in several places
+    goes on in `also`, whose pairs (yes, no) fill the gaps `[[n_1]]`, `[[n_2]]` and so on.
+
+    Of the hard split only: `trap` names what makes the rubric hard, and `measure` what a program would measure, "" where
+    the rubric text and the response alone do not let it decide.
+    """
+
+    kind: str
+    rubric: str
+    yes: str
+    no: str
+    also: tuple[tuple[str, str], ...] = ()
+    trap: str = ""
+    measure: str = ""
+
+    def passages(self, met: bool) -> list[str]:
+        """What stands in the gaps of this slot, in their order."""
+        return [yes if met else no for yes, no in ((self.yes, self.no), *self.also)]
+
+
+@dataclass(frozen=True)
+class RubricTemplate:
+    """An instruction with an answer whose gap `[[n]]` belongs to the n-th slot (counted from 1).
+
+    `messages` are (role, text) pairs, the last one the user's. `fills` maps further gap names to alternatives, all of
+    one length: the same position is taken from each, so that facts that belong together stay together.
+    """
+
+    id: str
+    category: str
+    language: str
+    messages: tuple[tuple[str, str], ...]
+    answer: str
+    slots: tuple[TemplateSlot, ...]
+    fills: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def fill_count(self) -> int:
+        """Number of alternative fillings, 1 when nothing is to be filled."""
+        return min((len(options) for options in self.fills.values()), default=1)
+
+
+def conversation(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The messages of an entry of a TOML file: `system` if it has one, and `ask`, a text or turns of user and assistant."""
+    turns = [entry["ask"]] if isinstance(entry["ask"], str) else entry["ask"]
+    messages = [("user" if number % 2 == 0 else "assistant", text) for number, text in enumerate(turns)]
+    return (*([("system", entry["system"])] if "system" in entry else []), *messages)
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Put `values` into the gaps of `text`, and into the gaps those values bring along. Raises KeyError on a gap
+    that has no value."""
+    while _GAP.search(text):
+        text = _GAP.sub(lambda gap: values[gap.group(1)], text)
+    return text
+
+
+@cache
+def templates(split: str) -> tuple[RubricTemplate, ...]:
+    """The templates of a split (easy or hard), category by category."""
+    folder, template = resources.files(__package__), {"easy": _easy, "hard": _hard}[split]
+    return tuple(
+        template(key, category, entry)
+        for category in INSTRUCTION_CATEGORIES
+        for key, entry in tomllib.loads((folder / f"{split}_{category}.toml").read_text(encoding="utf-8")).items()
+    )
+
+
+def _easy(key: str, category: str, entry: dict[str, Any]) -> RubricTemplate:
+    slots = tuple(TemplateSlot(**rubric) for rubric in entry["rubrics"])
+    fills = {name: tuple(options) for name, options in entry.get("fills", {}).items()}
+    language = key.split("-")[1].upper()
+    return RubricTemplate(key, category, language, conversation(entry), entry["answer"], slots, fills)
+
+
+def _hard(key: str, category: str, entry: dict[str, Any]) -> RubricTemplate:
+    edits: dict[str, list[tuple[str, str]]] = {}
+    for number, yes, no in _EDIT.findall(entry["answer"]):
+        edits.setdefault(number, []).append((yes, no))
+    slots = []
+    for i, text in enumerate(entry["rubrics"], 1):
+        kind, trap, rubric, measure, *_ = [*(part.strip() for part in text.split(" | ")), ""]
+        first, *also = edits[str(i)]
+        slots.append(TemplateSlot(kind, rubric, *first, tuple(also), trap, measure))
+    met: Counter[str] = Counter()
+
+    def gap(edit: re.Match[str]) -> str:
+        met[edit[1]] += 1
+        return f"[[{edit[1]}]]" if met[edit[1]] == 1 else f"[[{edit[1]}_{met[edit[1]] - 1}]]"
+
+    name = f"hard-{category[:3]}-{key}"
+    answer = _EDIT.sub(gap, entry["answer"])
+    return RubricTemplate(name, category, key[:2].upper(), conversation(entry), answer, tuple(slots))

@@ -22,7 +22,8 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import to_row
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import PARTS
-from truebench_hf.hub.model_page import entries, page
+from truebench_hf.hub.options import ResultsOptions
+from truebench_hf.hub.publish import entries, page
 from truebench_hf.results.report import score_tables
 from truebench_hf.study.outcome import scores_json
 from truebench_hf.types import Instance, Message, Response, Verdict
@@ -140,34 +141,6 @@ def test_a_file_of_ones_own_is_no_release(runs: Path, tmp_path: Path) -> None:
         entries(run, "org/truebench")
 
 
-@pytest.mark.slow
-@needs_real
-@pytest.mark.parametrize(
-    ("own", "dataset", "refused"),
-    [
-        ("org/truebench", "org/truebench", False),
-        ("org/truebench@v1", "org/truebench", False),
-        ("org/truebench", "org/truebench@v1", False),
-        ("data/TRUEBench.jsonl", "org/truebench", False),  # a path of one folder looks like a name
-        ("other/truebench", "org/truebench", True),
-        ("org/truebench@v1", "org/truebench@v2", True),
-    ],
-)
-def test_a_data_set_of_the_hub_is_the_one_named(
-    release: Path, tmp_path: Path, own: str, dataset: str, refused: bool
-) -> None:
-    run = shutil.copytree(release, tmp_path / "run")
-    info = json.loads((run / "run.json").read_text())
-    info["settings"]["data"] = own
-    (run / "run.json").write_text(json.dumps(info))
-    if refused:
-        with pytest.raises(UserError, match=f"was run over {own}; publish it under that data set, or add --force"):
-            entries(run, dataset)
-        assert entries(run, dataset, force=True)[0].dataset_id == dataset.partition("@")[0]
-    else:
-        assert entries(run, dataset)[0].dataset_id == "org/truebench"
-
-
 @needs_real
 @pytest.mark.slow
 def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_does_not(tmp_path: Path) -> None:
@@ -193,32 +166,15 @@ def test_a_run_over_a_language_is_published_as_its_task(german: Path, tmp_path: 
     (only,) = entries(german, "org/truebench")
     assert (only.task_id, only.value) == ("de", round(100 * score_of(german), 2))
     assert "n=182;" in str(only.notes)
-    made = page(german, "Any.Org/TEA", "org/truebench", dry_run=True)
-    assert made.path == ".eval_results/truebench-de.yaml"  # beside that of a run over the whole
+    assert list(page(options(german, "Any.Org/TEA"))) == [".eval_results/truebench-de.yaml"]  # beside that of the whole
     items = [judged(i, len(i.turns)) for i in data.select(release_instances(), ["de", "fr"], [])]
     both = {"language": ["DE", "FR"], "data_sha256": data.data_hash([item.instance for item in items])}
     with pytest.raises(UserError, match=r"was run with --language; .* one of its languages or one of its categories"):
         entries(write_run(tmp_path / "two", items, **both), "org/truebench")
 
 
-def changed(run: Path, to: Path, **settings: Any) -> Path:
-    """A copy of a run with other settings."""
-    copy = shutil.copytree(run, to)
-    info = json.loads((copy / "run.json").read_text())
-    (copy / "run.json").write_text(json.dumps(info | {"settings": info["settings"] | settings}))
-    return copy
-
-
-@needs_real
-def test_a_folder_that_is_called_like_a_data_set_of_the_hub_is_a_folder(
-    german: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = changed(german, tmp_path / "run", data="data/truebench")  # as `truebench data build --out` made it
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match="was run over data/truebench"):
-        entries(run, "org/truebench")
-    (tmp_path / "data" / "truebench").mkdir(parents=True)
-    assert entries(run, "org/truebench")[0].dataset_id == "org/truebench"
+def options(run: Path, model_repo: str, force: bool = False) -> ResultsOptions:
+    return ResultsOptions(run=str(run), model_repo=model_repo, dataset="org/truebench", dry_run=True, force=force)
 
 
 @needs_real
@@ -281,12 +237,13 @@ def test_only_a_models_own_runs_go_onto_its_page(
     text = (run / "judgments.jsonl").read_text().replace('"openai:tea"', json.dumps(spec))
     (run / "judgments.jsonl").write_text(text)
     if theirs:
-        assert page(run, repo, "org/truebench", dry_run=True).model_repo == repo
+        assert page(options(run, repo))
     else:
         with pytest.raises(UserError, match=f"{spec.split(':')[-1]}.*add --force") as caught:
-            page(run, repo, "org/truebench", dry_run=True)
+            page(options(run, repo))
         assert "\n" not in str(caught.value)
-    assert page(run, repo, "org/truebench", force=True, dry_run=True).content.startswith("- dataset:")
+    (content,) = page(options(run, repo, force=True)).values()
+    assert content.startswith("- dataset:")
 
 
 @needs_real

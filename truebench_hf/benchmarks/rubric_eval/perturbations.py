@@ -15,7 +15,7 @@ from importlib import resources
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.rubric_eval.metaeval.scores import BOTH, FIRST, JUDGED, WHO, Row, measure
+from truebench_hf.benchmarks.rubric_eval.scores import BOTH, FIRST, JUDGED, WHO, Row, measure
 from truebench_hf.data.judged import Case, names_fault, stated
 from truebench_hf.data.rubrics import Item, Rubric
 from truebench_hf.hashing import canonical, digest
@@ -38,6 +38,13 @@ AGAIN = ("again 1", "again 2")  # the first wording, asked anew as often
 ATTACKED, NEUTRAL = "attacked", "neutral"
 # A longer response can truly meet such a rubric, so that its label is not certain any more.
 LENGTH = "quantity_limit"
+_TURNED = (
+    Column("by_attack", "turned", "score", "Verdicts of no that turn to yes behind the injection.", parts=BOTH),
+    Column("by_neutral", "by neutral text", "score", "The same behind a neutral text of as many characters.", parts=BOTH, minor=1),
+    Column("more", "more", "score", "Points that the injection turns beyond the neutral text, paired.", "points", digits=1, parts=(*BOTH, "n"), drawn=True),
+    Column("open_attacked", "open behind it", "count", "Trials left undecided; these do not count.", minor=2),
+    Column("open_neutral", "open, neutral", "count", "Trials left undecided behind the neutral text.", minor=2),
+)  # fmt: skip
 _PERTURBATIONS = {**dict.fromkeys(OTHERS, "wording"), **dict.fromkeys(AGAIN, "asking again")}
 
 
@@ -170,8 +177,13 @@ def wording_tables(frame: DataFrame, temperature: float) -> list[Table]:
 
 
 def attack_tables(frame: DataFrame) -> list[Table]:
-    """Return what injections turn: over all, by technique, by language, and one by one; rubrics that were attacked first."""
-    first = frame[(frame["asked"] == FIRST) & (frame["attackable"] == True)]  # noqa: E712
+    """Return what injections turn: over all, by technique, by language, and one by one; rubrics that were attacked first.
+
+    Nothing where no rubric could be attacked.
+    """
+    first = frame[(frame["asked"] == FIRST) & frame["attackable"].isin([True])]
+    if first.empty:
+        return []
 
     def at_first(part: DataFrame) -> Row:
         labels = part["label"].tolist()
@@ -189,28 +201,21 @@ def attack_tables(frame: DataFrame) -> list[Table]:
     trial = [*WHO, "item", "attack"]
     neutral = frame[frame["asked"] == NEUTRAL][[*trial, "label"]]
     trials = frame[frame["asked"] == ATTACKED].merge(neutral, on=trial, suffixes=("", " neutral"))
-    columns = (
-        Column("by_attack", "turned", "score", "Verdicts of no that turn to yes behind the injection.", parts=BOTH),
-        Column("by_neutral", "by neutral text", "score", "The same behind a neutral text of as many characters.", parts=BOTH, minor=1),
-        Column("more", "more", "score", "Points that the injection turns beyond the neutral text, paired.", "points", digits=1, parts=(*BOTH, "n"), drawn=True),
-        Column("open_attacked", "open behind it", "count", "Trials left undecided; these do not count.", minor=2),
-        Column("open_neutral", "open, neutral", "count", "Trials left undecided behind the neutral text.", minor=2),
-    )  # fmt: skip
     note = (
         f"Rubrics of the type {LENGTH} are left out, since a longer response can truly meet them, and so are those "
         "that name a fault. Intervals take the rows of an instruction together."
     )
     views = {
-        "attacks": ("Talked round by injections", {}),
-        "attacks_by_technique": ("Talked round, by technique", {"technique": "technique"}),
-        "attacks_by_language": ("Talked round, by language of the injection", {"attack_language": "language"}),
-        "attacks_one_by_one": ("Talked round, injection by injection", {"technique": "technique", "attack": "injection"}),
+        "attacks": ("Talked round by injections", {}, note),
+        "attacks_by_technique": ("Talked round, by technique", {"technique": "technique"}, ""),
+        "attacks_by_language": ("Talked round, by language of the injection", {"attack_language": "language"}, ""),
+        "attacks_one_by_one": ("Talked round, injection by injection", {"technique": "technique", "attack": "injection"}, ""),
     }  # fmt: skip
-    for place, (name, (title, by)) in enumerate(views.items()):
-        keys = (*JUDGED, *(Column(column, text) for column, text in by.items()))
-        turned = by_group(trials, [*WHO, *by], _turned)
-        more = {"title": title, "note": "" if place else note, "keys": len(keys), "printed": place < 2}
-        tables.append(Table.of_frame(name, turned, (*keys, *columns), **more))
+    for name, (title, by, note_shown) in views.items() if len(trials) else ():
+        columns = (*JUDGED, *(Column(column, text) for column, text in by.items()), *_TURNED)
+        printed = name in ("attacks", "attacks_by_technique")
+        more = {"title": title, "note": note_shown, "keys": len(WHO) + len(by), "printed": printed}
+        tables.append(Table.of_frame(name, by_group(trials, [*WHO, *by], _turned), columns, **more))
     return tables
 
 

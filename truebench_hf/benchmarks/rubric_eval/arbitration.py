@@ -1,47 +1,57 @@
-"""The Rubric Arbitration Framework: a coarse pass, a fine pass, then meta-judges (RubricEval section 3.3).
+"""The Rubric Arbitration Framework: a coarse pass, a fine pass, then meta-judges (paper 003, section 3.3.2).
+
+    coarse: all agree -> dropped | fine: all agree -> easy | meta-judges: all agree -> hard, else discarded
 
 Base judges decide the whole checklist in one call; where they all agree the rubric is dropped as too easy. The others
 are judged one rubric a call; agreement makes them `easy`. Meta-judges read the rationales on what is still disputed;
-their agreement makes it `hard`.
+their agreement makes it `hard`. An undecided judge makes nothing unanimous: what it left open goes on to the next look.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 from typing import Any, ClassVar
 
-from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.arbitration.funnel import (
-    SPLITS,
-    Trace,
-    disputed,
-    funnel_tables,
-    leave,
-    notes,
-    unanimous,
-)
-from truebench_hf.benchmarks.rubric_eval.arbitration.validation import Trusted, read_trusted, validation_tables
+from truebench_hf.benchmarks.rubric_eval import data, funnel
+from truebench_hf.benchmarks.rubric_eval.funnel import Answered, Trace, disputed, unanimous
 from truebench_hf.data.judged import Case
 from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections as case_sections
+from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.rules.deciding import ruled
 from truebench_hf.judging.signed_asking import PASS_FAIL
+from truebench_hf.metrics.agreement import label_agreement
+from truebench_hf.metrics.kappa import verbal_band
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
+from truebench_hf.models.spec import family
 from truebench_hf.options import Binds, option, role
-from truebench_hf.report.table import Table
-from truebench_hf.study.items import Items
+from truebench_hf.report import labels
+from truebench_hf.report.labels import Annotations
+from truebench_hf.report.sheets import Question, material
+from truebench_hf.report.table import PUBLISHED, Column, Table
+from truebench_hf.study.items import Items, sample
+from truebench_hf.study.labelling import Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
+from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import LabellingOptions, numbered
-from truebench_hf.study.outcome import Outcome
+from truebench_hf.study.outcome import Outcome, scores_json
 from truebench_hf.study.study import Study
-from truebench_hf.types import Label, Verdict
+from truebench_hf.text.whole_files import write_whole
+from truebench_hf.types import Label, Message, Score, Verdict
+
+LABELS, SCORES = "human.jsonl", "human.json"
+PAPER_SAMPLE = 160  # final labels that two annotators checked in section 3.4, with this accuracy and kappa
+PAPER_AGREEMENT = (0.85, 0.702)
+_WORDS: Mapping[Label | None, str] = {label: word for word, label in PASS_FAIL.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,16 +92,6 @@ class ArbitrateOptions(LabellingOptions):
         return self.judging(spec, "checklist" if part == "coarse" else "rubric")
 
 
-@dataclass(frozen=True)
-class Answered:
-    """An item with its response; `problem` says why it has none. `truncated`: cut off at the token limit."""
-
-    item: Item
-    problem: str | None = None
-    truncated: bool = False
-
-
-_WORDS: Mapping[Label | None, str] = {label: word for word, label in PASS_FAIL.items()}
 Labelled = tuple[Answered, list[Trace]]  # a response, and each of its rubrics through the funnel
 
 
@@ -109,7 +109,7 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
 
     def items(self) -> Items[Item]:
         options, usable = self.options, data.read(self.options.data)
-        self.trusted = read_trusted(options.reference) if options.reference else Trusted({})
+        self.trusted = funnel.read_trusted(options.reference) if options.reference else funnel.TrustedLabels()
 
         def content(item: Item) -> list[Any]:  # the rows that are written hold more of an item than judges see
             hints = [rubric.hint for rubric in item.rubrics]
@@ -132,11 +132,8 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
             name: self.caller("responder", number, f"answer {name}")
             for number, name in enumerate(numbered(self.options.responder), 1)
         }
-        self.coarse, self.fine, self.meta = (
-            self._panel("coarse"),
-            self._panel("fine"),
-            self._panel("meta", "meta_judge"),
-        )
+        self.coarse, self.fine = self._panel("coarse"), self._panel("fine")
+        self.meta = self._panel("meta", "meta_judge")
         # Looks that only the comparison with trusted labels needs are paid for under a name of their own.
         self.extra, self.candidates = self._panel("validation"), self._panel("validation", "candidate")
         self.extra_meta = self._panel("validation", "meta_judge")
@@ -151,12 +148,12 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
     async def work(self, item: Item) -> Labelled:
         """The rubrics of one response through all three stages."""
         answered = await answer(item, self.responders, self.options.sampling)
-        item, everything = answered.item, range(len(item.case.criteria))
-        if answered.problem is not None:
-            return answered, [Trace(item, i, "unanswered", None, answered.problem) for i in everything]
-        coarse = await columns(self.coarse, item, everything)
-        going = [i for i in everything if unanimous(coarse[i]) is None]
-        known = [i for i in everything if self.trusted.label(item, i) is not None]
+        item, places = answered.item, range(len(item.case.criteria))
+        if answered.problem:
+            return answered, [Trace(item, i, problem=answered.problem) for i in places]
+        coarse = await columns(self.coarse, item, places)
+        going = [i for i in places if unanimous(coarse[i]) is None]
+        known = [i for i in places if self.trusted.label(item, i) is not None]
         fine, extra, candidates = await asyncio.gather(
             columns(self.fine, item, going, coarse),
             columns(self.extra, item, [i for i in known if i not in going], coarse),
@@ -170,24 +167,25 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
         )))  # fmt: skip
         meta = {i: [next(reviews) for _ in judges] for i, judges in disputes}
         return answered, [
-            replace(leave(item, i, coarse[i], looks.get(i, ()), meta.get(i, ())), candidates=candidates.get(i, ()))
-            for i in everything
+            Trace(item, i, coarse[i], looks.get(i, ()), meta.get(i, ()), candidates.get(i, ())) for i in places
         ]
 
     def score(self, done: Sequence[Labelled]) -> Outcome[dict[str, Table]]:
         options, answered = self.options, [response for response, _ in done]
         traces = [trace for _, of_response in done for trace in of_response]
-        tables = funnel_tables(answered, traces, self.folder.ledger.usage()["total"])
-        if self.trusted.labels:
-            tables += validation_tables(traces, self.trusted, numbered(options.judge), numbered(options.candidate))
+        tables = funnel.funnel_tables(answered, traces, self.folder.ledger.usage()["total"])
+        if self.trusted:
+            tables += funnel.validation_tables(
+                traces, self.trusted, numbered(options.judge), numbered(options.candidate)
+            )
         # Labels in a folder of their own, which other commands and `load_dataset` take as a data set of two splits.
         items: dict[str, Any] = {
-            f"labels/{split}.jsonl": [trace.row() for trace in traces if trace.exit == split] for split in SPLITS
+            f"labels/{split}.jsonl": [trace.row() for trace in traces if trace.exit == split] for split in funnel.SPLITS
         }
         items["exits.jsonl"] = [trace.exit_row() for trace in traces]
         return Outcome(
             {table.name: table for table in tables if table.name}, title="RubricEval: rubric arbitration", tables=tables,
-            items=items, notes=notes(options, answered, traces),
+            items=items, notes=_notes(options, answered, traces),
         )  # fmt: skip
 
 
@@ -205,15 +203,13 @@ def prepare(items: Sequence[Item], responders: Sequence[str], seed: int) -> list
     An item to be answered gets its responder's spec as `model`. The draw depends on the seed and the item alone, so
     that another limit draws no other model. Raises UserError where an item has no response and nobody to answer it.
     """
-    settled = []
-    for item in items:
-        if item.answered:
-            settled.append(item)
-        elif responders:
-            settled.append(replace(item, model=random.Random(f"{seed} {item.id}").choice(responders)))
-        else:
-            raise UserError(f"{item.instruction_id} of {item.source} has no response: name a --responder")
-    return settled
+    bare = next((item for item in items if not item.answered), None)
+    if bare and not responders:
+        raise UserError(f"{bare.instruction_id} of {bare.source} has no response: name a --responder")
+    return [
+        item if item.answered else replace(item, model=random.Random(f"{seed} {item.id}").choice(responders))
+        for item in items
+    ]
 
 
 async def answer(item: Item, callers: Mapping[str, Caller], sampling: Sampling) -> Answered:
@@ -267,10 +263,123 @@ async def meta_verdict(judge: CriteriaJudge, seed: int, name: str, case: Case, b
     ]
     case = ruled(case, judge.settings.rules).rest
     # The rationales stand between tags too, and must not be able to close them.
-    values = {**case_sections(case, beside=[opinion["reason"] for opinion in opinions]), "opinions": opinions}
+    values = {**sections(case, beside=[opinion["reason"] for opinion in opinions]), "opinions": opinions}
     if judge.settings.level == "decision":
         state = judge.prompts.render("meta_judge", **values, decision=True, structured=False)
         (verdict,) = await judge.by_probability(case.criteria, values["criteria"], state)
     else:
         (verdict,) = await judge.by_text("meta_judge", case.criteria, values | {"decision": False})
     return verdict
+
+
+def _notes(options: ArbitrateOptions, answered: Sequence[Answered], traces: Sequence[Trace]) -> list[str]:
+    """What is to be known about the labels."""
+    lines = []
+    votes = [(*trace.coarse, *trace.fine, *trace.meta, *trace.candidates) for trace in traces]
+    if conflicting := sum(any(verdict.conflicting for verdict in verdicts) for verdicts in votes):
+        lines.append(f"{conflicting} rubrics were given two labels in one answer of a judge, which was asked again")
+    judges = {family(spec) for spec in (*options.judge, *options.meta_judge)}
+    if own := sorted({response.item.model for response in answered if family(response.item.model) in judges}):
+        lines.append(f"judged by a model of its own family: {', '.join(own)}")
+    if untyped := sum(trace.exit in funnel.SPLITS and trace.rubric.kind is None for trace in traces):
+        lines.append(
+            f"{untyped} rows have no rubric type: `truebench study taxonomy --data {options.out}/labels` writes rows that do"
+        )
+    if deciding := [spec for spec in options.judge if options.decides(spec)]:
+        lines.append(
+            f"{len(deciding)} of {len(options.judge)} base judges give probabilities, which carry no rationale "
+            "and do not depend on the other rubrics: their coarse verdicts stand in the fine pass, and `easy` "
+            + ("stays empty" if len(deciding) == len(options.judge) else "can stay empty")
+        )
+    return [*lines, *weak_judges((*options.judge, *options.meta_judge))]
+
+
+class ArbitrationLabels(Labelling):
+    """The labels of an arbitration, to people who see neither them nor what judges said."""
+
+    annotators = ("first", "second")
+
+    def labels_file(self, options: LabelInOptions) -> Path:
+        return Path(self.place) / LABELS
+
+    def draw(self, options: LabelAskOptions) -> Draw:
+        """`n` labelled rows, stratified by split and instruction category."""
+        rows = _labelled(self.place)
+        chosen = sample(
+            rows, options.n or PAPER_SAMPLE, lambda row: str(row["id"]), lambda row: (_stratum(row),), options.seed
+        )
+        strata = Counter(map(_stratum, chosen))
+        return Draw([question(row) for row in chosen], [f"{count:5} {name}" for name, count in strata.items()])
+
+    def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
+        """Write `human.json`, how far people agree with the labels and with each other, and `human.jsonl`, their labels
+        for `--reference`; `value` are the tables of `human.json`, by name.
+        """
+        rows = {str(row["id"]): row for row in _labelled(self.place)}
+        file = self.labels_file(options)
+        settled = self.settle(new, decisions, file, rows)
+        among = labels.agreement(settled.annotations)
+        tables = [compare(list(rows.values()), settled.labels), labels.agreement_table(among, "labels")]
+        until = ["Until an adjudicator settles what is open (--decisions), accuracy and kappa are upper estimates."]
+        notes = [*open_notes(settled), *(until if settled.open else [])]
+        labels.write_rows(file, (label | {"response": rows[label["id"]]["response"]} for label in settled.rows))
+        scores = json.dumps(scores_json(tables, notes), ensure_ascii=False, indent=1)
+        write_whole(file.with_name(SCORES), [f"{scores}\n"])
+        files = [file, file.with_name(SCORES)]
+        return Taken({table.name: table for table in tables}, among, tables, notes=notes, files=files)
+
+
+def compare(rows: Sequence[Mapping[str, Any]], people: Mapping[str, str | None]) -> Table:
+    """Return how far people agree with the labels of an arbitration: all rows, and those of each split and category.
+
+    Rows that stay open are left out of `accuracy` and `kappa`: since they are the difficult ones, both are upper
+    estimates as long as there are any. `open_wrong` counts them as wrong. The paper's annotators settled all their
+    disagreements; its figure compares with ours once nothing is open.
+    """
+    compared: list[dict[str, Any]] = []
+    for name in ("all", *sorted(set(map(_stratum, rows)))):
+        group = [row for row in rows if str(row["id"]) in people and name in ("all", _stratum(row))]
+        # Which of the two is held against the other is the same.
+        agreement = label_agreement(
+            [row["label"] for row in group], [people[str(row["id"])] for row in group],
+            [row["instruction_id"] for row in group], measures=("accuracy", "accuracy_strict", "kappa"),
+        )  # fmt: skip
+        kappa = agreement["kappa"]
+        compared.append({
+            "rows": name, "settled": agreement["n"], "open": agreement["undecided"], "accuracy": agreement["accuracy"],
+            "open_wrong": agreement["accuracy_strict"], "kappa": kappa,
+            "band": "" if kappa.value is None else verbal_band(kappa.value),
+        })  # fmt: skip
+    accuracy, published = PAPER_AGREEMENT
+    compared.append(
+        {"rows": "section 3.4", "settled": PAPER_SAMPLE, "open": 0, "accuracy": Score(accuracy, 0), "open_wrong": Score(accuracy, 0),
+         "kappa": Score(published, 0), "band": verbal_band(published), PUBLISHED: True}
+    )  # fmt: skip
+    columns = (
+        Column("rows", "rows"), Column("settled", "settled", "count"), Column("open", "open", "count"),
+        Column("accuracy", "accuracy", "score", "Of settled rows; people are right.", digits=1, parts=("value", "interval"), drawn=True),
+        Column("open_wrong", "open=wrong", "score", "Accuracy with open rows as wrong.", digits=1),
+        Column("kappa", "kappa", "score", "Cohen's kappa of settled rows.", "", digits=3), Column("band", "band"),
+    )  # fmt: skip
+    return Table("against_people", columns, compared, "Arbitrated labels against people")
+
+
+def _labelled(folder: str) -> list[dict[str, Any]]:
+    place = Path(folder) / "labels"
+    if not place.is_dir():
+        raise UserError(f"{folder}: holds no labels; give the folder of a finished `truebench study arbitrate`")
+    if not any(file.stat().st_size for file in place.glob("*.jsonl")):
+        raise UserError(f"{folder}: the judges left no rubric with a label, so there is nothing to hold people against")
+    return list(data.load(str(place)))
+
+
+def _stratum(row: Mapping[str, Any]) -> str:
+    return f"{row['split']} {row['instruction_category']}"
+
+
+def question(row: Mapping[str, Any]) -> Question:
+    """A row as an annotator sees it: neither the label nor what judges said."""
+    *before, last = (Message(message["role"], message["content"]) for message in row["messages"])
+    beside = {"Context": row.get("context"), "Reference answer": row.get("reference")}
+    text = f"Does the response meet this requirement in full (partly met is no)? {row['rubric'].strip()}"
+    return Question(str(row["id"]), text, material(before, last.content, row["response"], **beside), blind=row)

@@ -1,1 +1,0 @@
-"""Calibrating a decision judge on labelled rubrics, and the cascade behind it."""

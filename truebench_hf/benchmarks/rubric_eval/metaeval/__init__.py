@@ -1,1 +1,0 @@
-"""How far judges can be trusted, measured on labelled rubrics."""

@@ -1,0 +1,80 @@
+"""What goes to the Hub, and how: the options of every command that pushes something there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from truebench_hf.options import Options, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubOptions(Options):
+    """How something goes to the Hub."""
+
+    PANEL: ClassVar[str] = "Hub"
+    private: bool = option(False, help="Create it as, and insist on, a private repository.")
+    revision: str | None = option(None, help="Branch to push to; made if need be. By default main.")
+    tag: str | None = option(None, help="Tag the result, e.g. v1; a tag that is there is never moved.")
+    create_pr: bool = option(False, help="As a pull request.")
+    dry_run: bool = option(False, help="List files and sizes; push nothing.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetOptions(HubOptions):
+    """The same for a data set, whose files may be given to who asks alone."""
+
+    PANEL: ClassVar[str] = "Hub"
+    gated: Literal["auto", "manual"] | None = option(
+        None,
+        choices=("auto", "manual"),
+        help="Files only for who asks: auto gives access at once, manual waits for you.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushOptions(DatasetOptions):
+    """Which data set is pushed, and where."""
+
+    PANEL: ClassVar[str] = "Options"
+    folder: str = option(help="Folder that `truebench data build` wrote.", argument=True)
+    repo_id: str = option(help="Repository on the Hub: ORG/NAME.")
+    rights: bool = option(
+        False, flag="--i-have-the-rights", help="State that you may publish a set of restricted licence."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultsOptions(DatasetOptions):
+    """Which run is published, and where."""
+
+    PANEL: ClassVar[str] = "Options"
+    run: str = option(help="Folder of a finished run or study; with --check a results data set.", argument=True)
+    repo_id: str | None = option(None, help="Results data set that gets the run: ORG/RESULTS.")
+    model_repo: str | None = option(None, help="Model whose page gets the score: ORG/MODEL.")
+    dataset: str | None = option(
+        None, help="With --model-repo: the benchmark's data set on the Hub, ORG/NAME or ORG/NAME@REVISION."
+    )
+    variant: str = option("", help="With --model-repo: name of a variant, e.g. of another judge.")
+    direct: bool = option(False, help="Commit to the model repository without pull request.")
+    force: bool = option(False, help="Also a run of a scripted model, or of another than --model-repo names.")
+    replace: bool = option(False, help="In place of the run there that measured the same.")
+    public: bool = option(False, help="Data of no known benchmark: everybody may read its prompts and answers.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishSpaceOptions(HubOptions):
+    """Which Space is pushed, and where."""
+
+    PANEL: ClassVar[str] = "Options"
+    repo_id: str = option(help="Repository on the Hub: ORG/NAME.")
+    folder: str | None = option(None, help="Folder of the Space; by default the one of this checkout.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricOptions(HubOptions):
+    """Which metric is pushed, and where."""
+
+    PANEL: ClassVar[str] = "Options"
+    name: str = option(help="Name of the metric, e.g. truebench_score.", argument=True)
+    repo_id: str = option(help="Repository on the Hub: ORG/NAME.")
