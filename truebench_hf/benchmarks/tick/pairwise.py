@@ -56,9 +56,7 @@ class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
         help="checklists_mini, llmbar:FOLDER (a clone of LLMBar), or labelled pairs: a path (JSONL, JSON, CSV, XLSX, Parquet, a "
         "folder of them) or a Hub id; see below."
     )  # fmt: skip
-    column: tuple[str, ...] = option(
-        (), panel="Data", help="OURS=THEIRS, e.g. response_a=first: another name of a column; may be repeated."
-    )
+    column: tuple[str, ...] = option((), panel="Data", help="OURS=THEIRS: another name of a column; may be repeated.")
     judge: tuple[str, ...] = role(
         help="Judge: a spec; may be repeated.",
         binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),

@@ -89,9 +89,7 @@ class SelfJudgingOptions(checklists.InstructionOptions, checklists.ChecklistOpti
 
     PANEL: ClassVar[str] = "Method"
     model: str = role(help="Model under test: it answers, and judges its own answers.")
-    judge: str | None = role(
-        None, help="Who judges in the model's place; then it is no self-improvement.", binds=Binds(late=True)
-    )
+    judge: str | None = role(None, help="Who judges in the model's place, if anybody.", binds=Binds(late=True))
     outside: str | None = option(
         None, choices=OUTSIDE_NAMES, binds=Binds(late=True), help="A score that the model cannot see: drfr (the criteria of the data, answered by "
         "--outside-judge), rating (1 to 10 by --outside-judge, these criteria in its prompt, times 10) or exact (the final "
@@ -146,9 +144,7 @@ class SelfJudgingOptions(checklists.InstructionOptions, checklists.ChecklistOpti
 class SelfJudging(Study[Any, checklists.ChecklistItem, Any, dict[str, Table]]):
     """What studies of self-judging share: their items, and how a text is judged from inside and outside."""
 
-    unforeseen = (
-        "Checklists that are yet to be written are reckoned at five questions, and no answer as one that passes."
-    )
+    unforeseen = "Checklists yet to be written are reckoned at five questions, and no answer as one that passes."
 
     def __init__(self, options: Any, *, by_checklist: bool) -> None:
         super().__init__(options)

@@ -85,9 +85,7 @@ class LogsOptions(InstructionOptions):
         None, help="Logs of conversations with their answers, as for `truebench judge`, in place of all other data: the last "
         "answer of each is judged by a checklist for what it answers."
     )  # fmt: skip
-    model_name: str | None = option(
-        None, help="With --logs or --responses: whose answers they are, where the file does not say."
-    )
+    model_name: str | None = option(None, help="Whose answers --logs or --responses are, where the file does not say.")
 
     def __post_init__(self) -> None:
         if self.logs and (self.data or self.instruction or self.column):
