@@ -144,10 +144,9 @@ class KeptJudgeOptions(CacheOptions):
         elif self.calibration:
             fitted = read_calibration(self.calibration, spec, texts, rules)
             threshold = fitted.threshold if threshold is None else threshold
-        second = self.cascade_judge or spec
         return JudgeSettings(
             level=level, threshold=threshold or 0.5, calibrator=fitted.calibrator if fitted else None,
-            band=fitted.band_for(second) if fitted and level == "cascade" else None, rules=rules, votes=self.votes,
+            band=fitted.band if fitted and level == "cascade" else None, rules=rules, votes=self.votes,
             reasoning=self.reasoning, structured=self.structured,
             sampling=Sampling(self.temperature, max_tokens=self.max_tokens),
         )  # fmt: skip

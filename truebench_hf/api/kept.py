@@ -11,7 +11,7 @@ from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import CacheOptions, Ledger, open_cache
 from truebench_hf.engine.pool import bounded, progress
 from truebench_hf.judging import judge as judging
-from truebench_hf.judging.panel import CaseJudge, NoJudge
+from truebench_hf.judging.judge import CaseJudge, NoJudge
 from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel

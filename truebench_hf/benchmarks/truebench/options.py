@@ -11,8 +11,7 @@ from truebench_hf.benchmarks.truebench import data as instances
 from truebench_hf.data.logs import TURNS
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import BY_PROBABILITY, JUDGE_SAMPLING, JudgeSettings, read_calibration
-from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import NOBODY, Binds, at_least_one, flag, option, role
+from truebench_hf.options import NOBODY, Binds, flag, option, role
 from truebench_hf.study.options import (
     PANEL_HELP,
     DataOptions,
@@ -22,6 +21,7 @@ from truebench_hf.study.options import (
     RepeatOptions,
     ReplyOptions,
     RuleOptions,
+    WritingOptions,
     level_of,
     numbered,
 )
@@ -62,7 +62,7 @@ class InstanceOptions(DataOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerateOptions(InstanceOptions, RepeatOptions):
+class GenerateOptions(WritingOptions, InstanceOptions, RepeatOptions):
     """Which models answer, and how."""
 
     model: tuple[str, ...] = role(
@@ -76,21 +76,13 @@ class GenerateOptions(InstanceOptions, RepeatOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "max_tokens")
         if not self.model:
             raise UserError("name at least one --model")
-        if not 0 <= self.temperature < inf:
-            raise UserError(f"--temperature {self.temperature}: must be at least 0")
 
     @property
     def models(self) -> list[str]:
         """The models by name: the spec, numbered where one is named more than once."""
         return list(map(str, numbered(self.model)))
-
-    @property
-    def sampling(self) -> Sampling:
-        """How the models' answers are drawn."""
-        return Sampling(self.temperature, max_tokens=self.max_tokens)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,23 +128,18 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         super().__post_init__()
         if self.protocol not in ("default", "official"):
             raise unknown("protocol", self.protocol, ("default", "official"))
-        if self.protocol == "official" and self.judge_level not in (None, "checklist"):
+        official = self.judge_level in (None, "checklist") and self.rules == "off" and NOBODY not in self.judge
+        if self.protocol == "official" and not official:
             raise UserError(
-                f"--protocol official judges at checklist level; leave out --judge-level {self.judge_level}"
-            )
-        if self.protocol == "official" and self.rules != "off":
-            raise UserError(
-                f"--protocol official knows no rules: its judge decides all; leave out --rules {self.rules}"
+                "--protocol official: its judge decides every criterion at checklist level; leave out --judge-level, --rules "
+                "and --judge none"
             )
         if not self.judge:
             raise UserError("name a --judge, or none: then only what can be counted is decided")
-        if NOBODY in self.judge:
-            if len(self.judge) > 1:
-                raise UserError("--judge none stands alone; leave out the other judges, or none")
-            if self.protocol == "official":
-                raise UserError("--protocol official: its judge decides all; name a --judge")
-            if self.rules != "decide":  # which keep rules from deciding
-                raise UserError(f"--judge none: with --rules {self.rules}, nothing would be decided; leave out --rules")
+        if NOBODY in self.judge and (len(self.judge) > 1 or self.rules != "decide"):
+            raise UserError(
+                "--judge none: what can be counted decides, and nobody else; leave out --rules and other judges"
+            )
         if len(self.judge) > 1 and self.panel is None:
             raise UserError("several judges go with --panel majority, unanimous or weighted:2,1; name one")
         if self.panel and (self.judge_level == "cascade" or self.calibration):
@@ -196,29 +183,22 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
     @cached_property
     def settings(self) -> JudgeSettings:
         """How the judge decides. Raises UserError on values that make no sense."""
-        level = level_of(self.judge_level, self.judge[0], "checklist")
-        if self.protocol == "official":
-            level = "checklist"
-        threshold, fitted = None, None
-        if level in BY_PROBABILITY:
-            threshold = self.threshold
-            if self.calibration:
-                fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
         if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
             raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
         if not 0 <= self.judge_temperature < inf:
             raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
-        return JudgeSettings(
-            level=level,
-            reasoning=self.reasoning,
-            structured=self.structured,
-            threshold=(fitted.threshold if fitted else 0.5) if threshold is None else threshold,
-            band=fitted.band_for(self.cascade_judge or self.judge[0]) if fitted and level == "cascade" else None,
-            calibrator=fitted.calibrator if fitted else None,
-            votes=self.votes,
-            rules=self.rules,
+        level = "checklist" if self.protocol == "official" else level_of(self.judge_level, self.judge[0], "checklist")
+        settings = JudgeSettings(
+            level=level, reasoning=self.reasoning, structured=self.structured, votes=self.votes, rules=self.rules,
             sampling=replace(JUDGE_SAMPLING, temperature=self.judge_temperature),
-        )
+        )  # fmt: skip
+        if level not in BY_PROBABILITY:
+            return settings
+        if self.calibration:
+            fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
+            band = fitted.band if level == "cascade" else settings.band
+            settings = replace(settings, threshold=fitted.threshold, band=band, calibrator=fitted.calibrator)
+        return settings if self.threshold is None else replace(settings, threshold=self.threshold)
 
     def check_samples(self, samples: int) -> None:
         """Raise UserError where there are more answers to an instance than the official tables know."""
@@ -242,9 +222,7 @@ class RuleReaderOptions(JudgeOptions, FailUnderOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rules_model and self.rules == "off":
-            raise UserError(
-                f"--rules-model {self.rules_model}: with --rules off no rule is used; leave one of them out"
-            )
+            raise UserError("--rules-model: with --rules off no rule is used; leave one of them out")
 
     @property
     def judging_facts(self) -> dict[str, Any]:
@@ -276,8 +254,6 @@ class JudgeGivenOptions(RuleReaderOptions, InstanceOptions):
             raise UserError("--logs holds prompts and answers; leave out --responses, --data and --column")
         if self.turns not in TURNS:
             raise unknown("--turns", self.turns, TURNS)
-        if self.turns != "last" and not self.logs:
-            raise UserError("--turns goes with --logs; of other answers all are judged")
         if self.responses and not self.data:
             raise UserError("--responses goes with --data: the data that was answered")
         for name in (*OF_DATA, "model_name"):
