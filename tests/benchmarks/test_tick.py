@@ -349,7 +349,6 @@ def test_models_in_memory_that_share_a_name_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"model": ()}, "at least one --model"),
         ({"votes": 3}, "need a judge temperature"),
         ({"votes": 0}, "at least 1"),
         ({"judge_level": "checklist"}, "not for this command"),
