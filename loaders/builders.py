@@ -9,11 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import datasets
@@ -25,8 +23,9 @@ from truebench_hf.data.row_files import LeftOut, Rows, Sieve, Splits, together
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest
-from truebench_hf.loaders.card import CardTable, citations, passage
+from truebench_hf.loaders.card import citations, passage
 from truebench_hf.loaders.rows import Stored, contents, mended, place, sha256
+from truebench_hf.report.table import Table
 from truebench_hf.version import __version__
 
 T = TypeVar("T")
@@ -52,7 +51,7 @@ class SourceConfig(datasets.BuilderConfig):
 
     def create_config_id(self, config_kwargs: dict[str, Any], custom_features: Any = None) -> str:
         """The cache's name for this configuration; it changes with the contents of the source and our version."""
-        state = {**config_kwargs, "contents": f"{__version__} {contents(self.source or self.data_dir)}"}
+        state = {**config_kwargs, "contents": f"{__version__} {contents(self.source)}"}
         return str(super().create_config_id(state, custom_features))
 
 
@@ -62,11 +61,10 @@ class About:
 
     version: str
     notes: tuple[str, ...] = ()
-    tables: tuple[CardTable, ...] = ()
+    tables: tuple[Table, ...] = ()
 
 
 _FLAGS = {"source": "--source", "split": "--split", "columns": "--column", "strict": "--strict"}
-_PLACES = ("data_files", "data_dir")
 
 
 class Builder(datasets.GeneratorBasedBuilder):
@@ -113,14 +111,12 @@ class Builder(datasets.GeneratorBasedBuilder):
         **options: Any,
     ) -> None:
         name = self.NAME
-        for option in (*_FLAGS, *_PLACES):
+        for option, flag in _FLAGS.items():
             if options.get(option) and option not in self.TAKES:
                 what = "is built in and takes no" if not self.TAKES else f"takes {', '.join(self.TAKES)}, and no"
-                raise UserError(f"{name} {what} {_FLAGS.get(option, option)}")
-        places = [option for option in ("source", *_PLACES) if options.get(option)]
-        if len(places) > 1:
-            raise UserError(f"{name}: {' and '.join(places)} say the same; give one of them")
-        options |= {option: place(options[option]) for option in places}
+                raise UserError(f"{name} {what} {flag}")
+        if source := options.get("source"):
+            options["source"] = place(source)
         if config_name is not None:
             known = {slug(config.name): config.name for config in self.BUILDER_CONFIGS}
             config = self.OTHER.get(slug(config_name), slug(config_name))
@@ -129,10 +125,7 @@ class Builder(datasets.GeneratorBasedBuilder):
                     raise unknown("configuration", config_name, known.values())
                 options["part"] = config  # which nobody knows yet
             config_name = known.get(config, self.DEFAULT_CONFIG_NAME)
-        try:
-            super().__init__(cache_dir, dataset_name, config_name, **options)
-        except FileNotFoundError as error:
-            raise UserError(f"{name}: data_files: {' '.join(str(error).split())[:300]}") from error
+        super().__init__(cache_dir, dataset_name, config_name, **options)
 
     @property
     def columns(self) -> datasets.Features:
@@ -174,7 +167,7 @@ class Builder(datasets.GeneratorBasedBuilder):
 class SourceBuilder(Builder):
     """A builder that reads a source of the user's. `NEEDS` is what to give; `outs` are what of each file is left out."""
 
-    TAKES = ("source", "data_files", "data_dir", "strict")
+    TAKES = ("source", "strict")
     NEEDS = ""
     warns = False
 
@@ -193,14 +186,7 @@ class SourceBuilder(Builder):
 
     def found(self) -> Splits:
         """The rows of the source by split, before anything is checked. Raises UserError where there are none."""
-        if not self.config.data_files:
-            return row_files.splits(self._source(), flag="--source")
-        splits = {}
-        for split, files in self.config.data_files.items():
-            far = [file for file in files if "://" in file]
-            names = row_files.downloaded(far, "data_files") if far else {}
-            splits[str(split)] = row_files.of_files(names | {Path(f): f for f in files if "://" not in f})
-        return splits
+        return row_files.splits(self._source(), flag="--source")
 
     def one_split(self) -> Rows:
         """The rows of the split named test, or of the only one. Raises UserError where one must be chosen."""
@@ -209,10 +195,7 @@ class SourceBuilder(Builder):
     @property
     def name_of_source(self) -> str:
         """What the rows stand in, as places of rows begin with it."""
-        if not self.config.data_files:
-            return self._source()
-        files = [file for files in self.config.data_files.values() for file in files]
-        return files[0] if len(files) == 1 else os.path.commonpath(files)
+        return self._source()
 
     @property
     def fingerprint(self) -> str:
@@ -240,8 +223,8 @@ class SourceBuilder(Builder):
         return super().as_streaming_dataset(*args, **options)
 
     def _source(self) -> str:
-        if source := self.config.source or self.config.data_dir:
-            return str(source)
+        if self.config.source:
+            return self.config.source
         raise UserError(f"{self.name} needs --source: {self.NEEDS}")
 
 

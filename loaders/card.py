@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -15,20 +15,11 @@ from importlib.resources import files
 from typing import Any
 
 from truebench_hf.data.catalogue import Entry
+from truebench_hf.report.table import Column, Table
 from truebench_hf.version import __version__
 
 Rows = Mapping[str, Mapping[str, int]]  # configuration -> split -> number of rows
 FRAMEWORK = "truebench-hf"
-Cell = str | int | None
-
-
-@dataclass(frozen=True, slots=True)
-class CardTable:
-    """A titled table of texts and counts; a cell of None is shown as a dash."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -39,7 +30,7 @@ class CardFacts:
     rows: Rows
     languages: tuple[str, ...]
     totals: Mapping[str, int]
-    tables: tuple[CardTable, ...]
+    tables: tuple[Table, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -114,58 +105,31 @@ def data_file(config: str, split: str) -> str:
     return f"data/{config}/{split}.parquet"
 
 
-def counted(column: str, splits: Mapping[str, Iterable[Any]]) -> CardTable:
+def counted(column: str, splits: Mapping[str, Iterable[Any]]) -> Table:
     """How many rows each value of `column` has in each split (the values by split), with their sums; the most frequent value first."""
     counts = {s: Counter("(none)" if v is None else str(v) for v in values) for s, values in splits.items()}
     total = sum(counts.values(), Counter[str]())
     values = sorted(total, key=lambda value: (-total[value], value))
-    body: list[tuple[Cell, ...]] = [(value, *(counts[split][value] for split in splits)) for value in values]
-    sums: tuple[Cell, ...] = ("total", *(each.total() for each in counts.values()))
-    return CardTable(f"Rows by {column.replace('_', ' ')}", (column, *splits), (*body, sums))
+    body = [(value, *(counts[split][value] for split in splits)) for value in values]
+    sums = ("total", *(each.total() for each in counts.values()))
+    return table(f"Rows by {column.replace('_', ' ')}", (column, *splits), [*body, sums])
 
 
-def markdown(table: CardTable) -> str:
-    """The table in Markdown, numbers to the right and with separators of thousands."""
-    rule = "|".join(" ---: " if right else " --- " for right in _numbers(table))
-    lines = [" | ".join(table.columns), *(" | ".join(map(_text, row)) for row in table.rows)]
-    head, *body = (f"| {line} |" for line in lines)
-    return "\n".join([head, f"|{rule}|", *body])
-
-
-def plain(table: CardTable) -> str:
-    """The table with aligned columns, for a terminal."""
-    texts = [table.columns, *(tuple(map(_text, row)) for row in table.rows)]
-    widths = [max(map(len, cells)) for cells in zip(*texts, strict=True)]
-    lines = [
-        "  ".join(
-            cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, widths, _numbers(table), strict=True)
-        )
-        for row in texts
-    ]
-    return "\n".join([table.title, *(f"  {line.rstrip()}" for line in lines)])
+def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str | int | None]]) -> Table:
+    """A table of texts and counts by the titles of its columns."""
+    are_counts = [any(isinstance(row[place], int) for row in rows) for place in range(len(header))]
+    columns = [Column(name, name, "count" if c else "prose") for name, c in zip(header, are_counts, strict=True)]
+    return Table("", columns, [dict(zip(header, row, strict=True)) for row in rows], title)
 
 
 @cache
 def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("truebench_hf.loaders", "cards"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         autoescape=False,  # Markdown, of our own texts and counts
     )
-    environment.filters["table"] = markdown
-    return environment
-
-
-def _numbers(table: CardTable) -> list[bool]:
-    """Whether a column holds numbers, for each."""
-    return [any(isinstance(row[place], int) for row in table.rows) for place in range(len(table.columns))]
-
-
-def _text(cell: Cell) -> str:
-    if cell is None:
-        return "-"
-    return f"{cell:,}" if isinstance(cell, int) else cell.replace("|", "\\|")

@@ -107,7 +107,7 @@ def totals(data: Data) -> dict[str, int]:
 
 
 class FlexBench(SourceBuilder):
-    """`source`: a folder with the three files (default: those built in); `data_files`: a file by configuration."""
+    """`source`: a folder with the three files (default: those built in)."""
 
     BUILDER_CONFIGS = configs(*FEATURES)
     DEFAULT_CONFIG_NAME = "instructions"
@@ -116,7 +116,7 @@ class FlexBench(SourceBuilder):
 
     def about(self, data: Data) -> About:
         """The version of this package for what is built in, else the hash of the files."""
-        return super().about(data) if self.given else About(__version__)
+        return super().about(data) if self.config.source else About(__version__)
 
     @property
     def columns(self) -> datasets.Features:
@@ -124,29 +124,24 @@ class FlexBench(SourceBuilder):
         return FEATURES[self.config.name]
 
     @property
-    def given(self) -> bool:
-        """Whether there is a source of the user's."""
-        return bool(self.config.data_files or self.config.source or self.config.data_dir)
-
-    @property
     def name_of_source(self) -> str:
         """What the rows stand in, "" for those built in."""
-        return super().name_of_source if self.given else ""
+        return super().name_of_source if self.config.source else ""
 
     def found(self) -> Splits:
         """The rows by configuration. Raises UserError where a file is missing."""
-        folder = "" if self.config.data_files else self._source()
+        folder = self._source()
         if procedure.holds_set(Path(folder)):
             return {name: row_files.the_one(row_files.splits(f"{folder}/data/{name}"), folder) for name in FEATURES}
         splits = super().found()
         for name in FEATURES:
             if name not in splits:
                 needed = ", ".join(f"{name}.jsonl" for name in FEATURES)
-                raise UserError(f"{folder or 'data_files'}: holds no {name}.jsonl; flexbench needs {needed}")
+                raise UserError(f"{folder}: holds no {name}.jsonl; flexbench needs {needed}")
         return splits
 
     def rows(self) -> Iterator[Row]:
-        if self.given:
+        if self.config.source:
             yield from self._read(self.found())
         else:
             with as_file(files("truebench_hf.benchmarks.flexbench") / "samples") as folder:

@@ -37,16 +37,13 @@ _BUILDERS: dict[str, type[Builder]] = {
 class Reading:
     """How to read a source: where it is, the split it is where it does not say so, and our names for its columns.
 
-    `data_files` and `data_dir` say where it is as `datasets` does. `strict`: the first row that cannot be used is an
-    error.
+    `strict`: the first row that cannot be used is an error.
     """
 
     source: str | Path | None = None
     split: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     strict: bool = False
-    data_files: Any = None
-    data_dir: str | Path | None = None
 
 
 def corpus(name: str) -> type[Builder]:

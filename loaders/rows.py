@@ -102,13 +102,8 @@ def contents(source: str | None) -> str:
     return "\n".join(f"{file} {sha256(file)}" for file in files)
 
 
-def place(source: Any) -> Any:
-    """A source, or what `data_files` names (one, several or by split), as texts, the home folder written out: `datasets`
-    takes nothing else."""
-    if isinstance(source, Mapping):
-        return {name: place(inner) for name, inner in source.items()}
-    if isinstance(source, list | tuple):
-        return list(map(place, source))
+def place(source: str | os.PathLike[str]) -> str:
+    """A source as text, the home folder written out; an address is no path."""
     text = os.fspath(source)
     return str(Path(text).expanduser()) if text.startswith("~") else text
 

@@ -26,9 +26,9 @@ from truebench_hf.data.rows import Row as FileRow
 from truebench_hf.data.rubrics import COLUMNS, DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Kind, RubricRow, one_of
 from truebench_hf.errors import unknown
 from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
-from truebench_hf.loaders.card import CardTable, Cell
+from truebench_hf.loaders.card import table
 from truebench_hf.loaders.rows import TEXT, Stored, texts
-from truebench_hf.report.table import paper_rows
+from truebench_hf.report.table import Table, paper_rows
 
 FEATURES = texts(
     *COLUMNS,
@@ -118,7 +118,7 @@ def totals(data: Data) -> dict[str, int]:
     }
 
 
-def beside_paper(splits: Mapping[str, Stored]) -> CardTable:
+def beside_paper(splits: Mapping[str, Stored]) -> Table:
     """Instructions and rows by category and source benchmark, each count followed by the paper's (Tables 1 and 8)."""
 
     def key(category: str, source: str) -> tuple[str, str]:
@@ -129,8 +129,8 @@ def beside_paper(splits: Mapping[str, Stored]) -> CardTable:
     rows: dict[tuple[str, str], Counter[str]] = {}
     instructions: dict[tuple[str, str], set[str]] = {}
     columns = ("instruction_category", "source_benchmark", "instruction_id")
-    for split, table in splits.items():
-        for category, source, instruction in zip(*map(table.column, columns), strict=True):
+    for split, stored in splits.items():
+        for category, source, instruction in zip(*map(stored.column, columns), strict=True):
             own, name = key(category, source)
             # The paper may name a source more exactly (InfoBench_hard for InfoBench).
             near = [k for k in paper if k[0] == own and name and (k[1].startswith(name) or name.startswith(k[1]))]
@@ -145,9 +145,9 @@ def beside_paper(splits: Mapping[str, Stored]) -> CardTable:
         by_split, theirs = rows.get(place, Counter()), paper.get(place)
         counts = {"#Instr.": len(instructions.get(place, ())), **{split.title(): by_split[split] for split in splits}}
         counts["Total"] = by_split.total()
-        cells: list[Cell] = [cell for name, n in counts.items() for cell in (n, theirs.get(name) if theirs else None)]
+        cells = [cell for name, n in counts.items() for cell in (n, theirs.get(name) if theirs else None)]
         lines.append((place[0], theirs["Source Benchmark"] if theirs else place[1], *cells))
-    return CardTable("Counts beside Tables 1 and 8 of the paper", head, tuple(lines))
+    return table("Counts beside Tables 1 and 8 of the paper", head, lines)
 
 
 class RubricEval(SourceBuilder):

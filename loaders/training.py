@@ -54,7 +54,6 @@ class Read:
     instances: list[Instance]
     items: list[Item] = field(default_factory=list)
     left_out: LeftOut = field(default_factory=LeftOut)
-    unread: int = 0  # rows with labels in other columns than those that labels are read of
 
 
 def read(source: str, strict: bool = False, columns: Mapping[str, str] | None = None) -> Read:
@@ -83,7 +82,7 @@ def read(source: str, strict: bool = False, columns: Mapping[str, str] | None = 
                 f"{first.where}: holds the verdicts of a judge, and answers; for prompts give the data that the run was made "
                 "with; for verdicts to train on: truebench study export FOLDER --to sft"
             )
-        return Read(instances.of_rows(records, columns, judged=False), unread=sum(map(_labelled, records)))
+        return Read(instances.of_rows(records, columns, judged=False))
     _refuse(columns, "rows in the columns of rubric_eval")
     items = sources.by_response(source, chain.from_iterable(splits.values()), strict)
     return Read(sources.of_items("rubric_eval", items), list(items), items.left_out)
@@ -161,23 +160,15 @@ class Training(SourceBuilder):
 
     def about(self, data: Data) -> About:
         """The hash of the rows, wherever they came from, and how many conversations go on behind the first turn."""
-        notes = (
-            (
-                "conversations with further turns to be answered, of which no prompt is made",
-                sum(len(instance.turns) > 1 for instance in self.read.instances), "",
+        turns = [instance.turns for instance in self.read.instances]
+        notes = {
+            "conversations with further turns to be answered, of which no prompt is made": sum(
+                len(t) > 1 for t in turns
             ),
-            (
-                "prompts without criteria, of which no row is made",
-                sum(not instance.turns[0].criteria for instance in self.read.instances), "",
-            ),
-            (
-                "rows whose labels were not read", self.read.unread,
-                "; labels are read of rows in the columns of rubric_eval "
-                "(messages, response, instruction_category, rubric, label)",
-            ),
-        )  # fmt: skip
+            "prompts without criteria, of which no row is made": sum(not first.criteria for first, *_ in turns),
+        }
         digest = hash_of(row for splits in data.values() for rows in splits.values() for row in rows)
-        present = tuple(f"{what}: {count:,}{remedy}" for what, count, remedy in notes if count)
+        present = tuple(f"{what}: {count:,}" for what, count in notes.items() if count)
         return About(f"sha256 {digest[:12]}", present)
 
     @property
@@ -205,12 +196,3 @@ class Training(SourceBuilder):
 def _refuse(columns: Mapping[str, str] | None, what: str) -> None:
     for ours, theirs in (columns or {}).items():
         raise UserError(f"--column {ours}={theirs}: has no use with {what}, whose columns are known; leave it out")
-
-
-def _labelled(record: Record) -> bool:
-    """Whether a row with a prompt holds labels, too, by itself or with its criteria."""
-    labels = [record.row.get(name) for name in ("label", "labels")]
-    for name in ("criteria", "rubric", "rubrics", "checklist"):
-        criteria = record.row.get(name)
-        labels += [c.get("label") for c in criteria if isinstance(c, Mapping)] if isinstance(criteria, list) else []
-    return any(value is not None and value != "" and value != [] for value in labels)

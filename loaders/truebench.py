@@ -21,8 +21,9 @@ from truebench_hf.data.row_formats import Entry
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
-from truebench_hf.loaders.card import CardTable
+from truebench_hf.loaders.card import table
 from truebench_hf.loaders.rows import TEXT, texts
+from truebench_hf.report.table import Table
 from truebench_hf.types import Criterion
 
 WHOLE = datasets.Value("int64")
@@ -58,9 +59,9 @@ def row(record: Record) -> Row:
 
 def totals(data: Data) -> dict[str, int]:
     """Instances, turns and criteria."""
-    table = data["all"]["test"]
-    criteria = sum(len(turn) for turns in table.column("criteria") for turn in turns)
-    return {"instances": len(table), "turns": sum(table.column("turns")), "criteria": criteria}
+    rows = data["all"]["test"]
+    criteria = sum(len(turn) for turns in rows.column("criteria") for turn in turns)
+    return {"instances": len(rows), "turns": sum(rows.column("turns")), "criteria": criteria}
 
 
 class TrueBench(SourceBuilder):
@@ -75,7 +76,7 @@ class TrueBench(SourceBuilder):
     def about(self, data: Data) -> About:
         """The release the file is, by its hash; for another file that bears a release's name, how the counts differ."""
         sha256, ours, name = self.fingerprint, self.totals(data), PurePath(self.name_of_source).name
-        notes, tables = [f"{name} is no release known here; its origin is unchecked"], list[CardTable]()
+        notes, tables = [f"{name} is no release known here; its origin is unchecked"], list[Table]()
         for version, release in RELEASES.items():
             counts = {"instances": release.instances, "turns": release.turns, "criteria": release.criteria}
             if sha256 == release.sha256 and ours == counts:
@@ -83,7 +84,7 @@ class TrueBench(SourceBuilder):
             if version in name or sha256 == release.sha256:
                 notes = [f"{name} is not the pinned {version} (SHA-256 {sha256[:12]}, pinned {release.sha256[:12]})"]
                 rows = tuple((name, ours[name], counts[name]) for name in counts)
-                tables = [CardTable(f"Counts beside those of {version}", ("", "this file", version), rows)]
+                tables = [table(f"Counts beside those of {version}", ("", "this file", version), rows)]
                 break
         # Columns of the source that are not among the published ones.
         columns = {column for record in self.records() for column in record.row}
@@ -130,7 +131,7 @@ class TrueBench(SourceBuilder):
             yield cells | {"index": int(cells["index"])} if self.numbers else cells
 
     def _source(self) -> str:
-        source = self.config.source or self.config.data_dir or LATEST
+        source = self.config.source or LATEST
         pinned = next((name for name, release in RELEASES.items() if source in (name, release.url)), None)
         return str(download(pinned)) if pinned else source
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -155,20 +156,22 @@ def at_least(least: int, options: Any, *names: str) -> None:
 def from_values(options: type[T], values: Mapping[str, Any]) -> T:
     """An options object from Python values: paths are texts, lists any sequence or one text, `k=v` options dicts.
 
-    Raises UserError on a value of another kind.
+    Values of provider options that are no texts are JSON there. Raises UserError on a value of another kind.
     """
     kinds = {field.name: str(field.type) for field in dataclasses.fields(options)}  # type: ignore[arg-type]
-    plain = {name: _plain(value, kinds.get(name, "")) for name, value in values.items()}
+    plain = {name: _plain(name, value, kinds.get(name, "")) for name, value in values.items()}
     for name, value in plain.items():
         if demand := unfit(value, kinds.get(name, "")):
             raise UserError(f"{name}={values[name]!r}: must be {demand}")
     return options(**plain)
 
 
-def _plain(value: Any, kind: str) -> Any:
+def _plain(name: str, value: Any, kind: str) -> Any:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if kind.startswith("tuple"):
+        if isinstance(value, Mapping) and name.endswith("_arg"):
+            return tuple(f"{key}={_as_text(item)}" for key, item in value.items())
         if isinstance(value, Mapping):
             entries = [(key, entry if isinstance(entry, list | tuple) else [entry]) for key, entry in value.items()]
             return tuple(f"{key}={item}" for key, entry in entries for item in entry)
@@ -176,6 +179,10 @@ def _plain(value: Any, kind: str) -> Any:
             return (value,)
         return tuple(sorted(value, key=str) if isinstance(value, set) else value)
     return value
+
+
+def _as_text(value: Any) -> str:
+    return str(value) if isinstance(value, str | os.PathLike) else json.dumps(value)
 
 
 def signature(

@@ -77,7 +77,7 @@ def test_it_goes_to_another_process() -> None:
     [
         ({}, 'judge: there is none; name one, or let rules decide alone: judge="none"'),
         ({"rules": "evidence"}, "judge=None: with rules=.evidence. nothing would be decided"),
-        ({"rules": 1}, "rules=1: must be off, evidence or decide"),
+        ({"rules": 1}, "rules=1: must be a text"),
     ],
 )
 def test_what_makes_no_sense_is_refused(more: dict[str, Any], said: str) -> None:

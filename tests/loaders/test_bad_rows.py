@@ -183,7 +183,7 @@ OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     (
         "checklists",
         {"split": "blind", "source": str(PACKAGE.parent / "data" / "checklists_mini.jsonl")},
-        "checklists takes source, data_files, data_dir, strict, and no --split",
+        "checklists takes source, strict, and no --split",
     ),
     (
         "checklists",

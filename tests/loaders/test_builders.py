@@ -117,7 +117,7 @@ def test_another_file_under_the_name_of_a_release_is_told_apart(tmp_path: Path) 
     changed.write_text("".join(REAL.read_text(encoding="utf-8").splitlines(keepends=True)[:20]), encoding="utf-8")
     facts = export("truebench", tmp_path / "out", source=str(changed)).facts
     assert "is not the pinned v0.6.1" in facts.notes[0]
-    assert facts.tables[0].rows[0] == ("instances", 20, 2485)
+    assert tuple(facts.tables[0].rows[0].values()) == ("instances", 20, 2485)
     assert "v0.6.1" not in facts.version
     assert "is not the pinned v0.6.1" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
 

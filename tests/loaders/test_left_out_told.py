@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -90,25 +89,3 @@ def _csv(file: Path, record: dict[str, Any]) -> Path:
         writer.writeheader()
         writer.writerow(record)
     return file
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"prompt": "Name a colour.", "criteria": ["is one"], "response": "Blue.", "label": "yes"},
-        {"prompt": "Name a colour.", "criteria": [{"text": "is one", "label": "no"}], "response": "Blue."},
-        {"prompt": "Name a colour.", "criteria": ["is one", "is short"], "labels": ["yes", "no"], "response": "Blue."},
-    ],
-)
-def test_labels_that_no_view_reads_are_counted(
-    row: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = write_jsonl(tmp_path / "own.jsonl", [row, {"prompt": "Name a town.", "criteria": ["is one"]}])
-    done = command_here(capsys, "data", "build", "training", "--source", source, "--out", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    assert (
-        "note: rows whose labels were not read: 1; labels are read of rows in the columns of rubric_eval" in done.stderr
-    )
-    assert "prompts: 2" in done.stdout
-    assert "rows whose labels were not read: 1" in (tmp_path / "out" / "README.md").read_text()
-    assert json.loads((tmp_path / "out" / "build.json").read_text())["rows"].keys() == {"prompts"}

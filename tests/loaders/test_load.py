@@ -67,8 +67,6 @@ def test_other_names_of_configurations() -> None:
         ({"split": "test[:10]", "streaming": True}, "a stream has no slices; give the split, and .take.10."),
         ({"split": "train", "streaming": True}, "unknown split 'train'"),
         ({"source": MINI}, "truebench_mini is built in and takes no source="),
-        ({"data_files": str(MINI)}, "truebench_mini is built in and takes no data_files"),
-        ({"data_dir": MINI.parent}, "truebench_mini is built in and takes no data_dir"),
         ({"columns": {"index": "id"}}, "truebench_mini is built in and takes no column"),
     ],
 )
@@ -101,28 +99,13 @@ def folders(tmp_path: Path) -> Path:
     return tmp_path / "in"
 
 
-def test_data_files_and_data_dir(tmp_path: Path) -> None:
+def test_a_file_and_a_folder_are_a_source(tmp_path: Path) -> None:
     folder = folders(tmp_path)
-    files = sorted(map(str, folder.iterdir()))
-    ways: list[dict[str, Any]] = [
-        {"data_files": str(MINI)}, {"data_files": files}, {"data_files": {"test": files}}, {"data_files": f"{folder}/*.jsonl"},
-        {"data_files": MINI}, {"data_files": sorted(folder.iterdir())}, {"data_files": {"test": [*map(Path, files)]}},
-        {"data_dir": folder}, {"data_dir": str(folder)}, {"source": folder},
-    ]  # fmt: skip
-    for way in ways:
-        assert indices(truebench_hf.load("truebench", split="test", **way)) == list(range(1, 37)), way
-    builder = corpus("truebench")(cache_dir=str(tmp_path / "cache"), config_name="German", data_files=files)
+    for source in (MINI, str(MINI), folder, str(folder)):
+        assert indices(truebench_hf.load("truebench", split="test", source=source)) == list(range(1, 37)), source
+    builder = corpus("truebench")(cache_dir=str(tmp_path / "cache"), config_name="German", source=folder)
     builder.download_and_prepare()
     assert len(builder.as_dataset("test")) == 3
-    for given, told in (
-        ({"data_files": f"{folder}/none.jsonl"}, "truebench: data_files: Unable to find"),
-        ({"data_files": {"a": files[0], "b": files[1]}}, "has no split test, and more than one other: a, b"),
-        ({"data_dir": tmp_path / "none"}, "none': no such file"),
-        ({"data_files": files, "source": MINI}, "source and data_files say the same; give one of them"),
-    ):
-        with pytest.raises(UserError, match=told) as caught:
-            truebench_hf.load("truebench", **given)
-        assert "\n" not in str(caught.value)
 
 
 def test_columns_of_another_name(tmp_path: Path) -> None:
@@ -136,20 +119,6 @@ def test_columns_of_another_name(tmp_path: Path) -> None:
         truebench_hf.load("truebench", source=tmp_path / "own.jsonl", columns={"promt": "question"})
 
 
-def test_data_files_by_split_and_by_configuration(tmp_path: Path) -> None:
-    rows = [
-        {n: v for n, v in row.items() if n not in ("pair_id", "trap", "measurable")}
-        for row in truebench_hf.load("rubric_mini", split="easy[:4]")
-    ]
-    for split in ("easy", "hard"):
-        part = rows[:2] if split == "easy" else rows[2:]
-        named = [row | {"rubric_type": None, "dimension": None, "label": bool(row["label"])} for row in part]
-        (tmp_path / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in named), encoding="utf-8")
-    files = {split: str(tmp_path / f"{split}.jsonl") for split in ("easy", "hard")}
-    found = truebench_hf.load("rubric_eval", data_files=files)
-    assert {split: len(table) for split, table in found.items()} == {"easy": 2, "hard": 2}
-    samples = Path(truebench_hf.__file__).parent / "benchmarks" / "flexbench" / "samples"
-    by_config = {name: str(samples / f"{name}.jsonl") for name in ("instructions", "dimensions", "conversations")}
-    assert len(truebench_hf.load("flexbench", "dimensions", "test", data_files=by_config)) == 72
+def test_a_built_folder_is_a_source(tmp_path: Path) -> None:
     export("flexbench", tmp_path / "flex")
     assert len(truebench_hf.load("flexbench", "dimensions", "test", source=tmp_path / "flex")) == 72

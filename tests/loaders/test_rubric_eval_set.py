@@ -106,9 +106,10 @@ def test_counts_stand_beside_those_of_the_paper(tmp_path: Path) -> None:
     rows = [row | {"source_benchmark": names[row["instruction_category"]]} for row in ROWS]
     built = export("rubric_eval", tmp_path / "out", source=write(tmp_path / "rows.jsonl", rows))
     table = built.facts.tables[0]
-    assert table.columns[:4] == ("category", "source", "instructions", "instructions (paper)")
-    assert table.columns[4:] == ("easy", "easy (paper)", "hard", "hard (paper)", "total", "total (paper)")
-    found = {line[:2]: line[2:] for line in table.rows}
+    assert table.header[:4] == ("category", "source", "instructions", "instructions (paper)")
+    assert table.header[4:] == ("easy", "easy (paper)", "hard", "hard (paper)", "total", "total (paper)")
+    lines = [tuple(row.values()) for row in table.rows]
+    found = {line[:2]: line[2:] for line in lines}
 
     def ours(category: str) -> list[int]:
         mine = [row for row in rows if row["instruction_category"] == category]
@@ -125,4 +126,4 @@ def test_counts_stand_beside_those_of_the_paper(tmp_path: Path) -> None:
     assert found["system", "SysBench"][::2] == (0, 0, 0, 0)
     assert found["total", None][1::2] == (1989, 2034, 1452, 3486)
     assert found["total", None][-2] == len(rows)
-    assert table.rows[-1][0] == "total"
+    assert lines[-1][0] == "total"

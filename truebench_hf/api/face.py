@@ -83,21 +83,18 @@ def load(
     columns: Mapping[str, str] | None = None,
     strict: bool = False,
     streaming: bool = False,
-    data_files: Any = None,
-    data_dir: str | PathLike[str] | None = None,
 ) -> Any:
     """The rows of a data set of `truebench data list`: a `datasets.Dataset`, or without `split` a `DatasetDict`.
 
     `config` is by default the first of the set (`all`); `DE` and `german` are `de`. `split` may be a slice
     (`test[:10]`); with `streaming` rows come as they are asked for, in an `IterableDataset`. `source` (a path, a Hub id
-    or a release), or `data_files` or `data_dir` as in `datasets`, is where rows come from that are not built in;
-    `columns` maps the columns of `truebench` and `rubric_eval` to the file's. Rows that cannot be used are left out,
+    or a release) is where rows come from that are not built in; `columns` maps the columns of `truebench` and `rubric_eval` to the file's. Rows that cannot be used are left out,
     and a warning in the log counts them; `strict` raises UserError on the first, as does a name that is not there.
     """
     from truebench_hf.loaders.prepare import Reading
     from truebench_hf.loaders.prepare import load as load_rows
 
-    reading = Reading(source, columns=columns or {}, strict=strict, data_files=data_files, data_dir=data_dir)
+    reading = Reading(source, columns=columns or {}, strict=strict)
     return load_rows(name, config, split, reading, streaming)
 
 

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-import json
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from pathlib import Path
+from typing import Any, TypeAlias
 
+from truebench_hf.api.reading import Criteria, Prompt, read_case, read_cases
 from truebench_hf.arguments import in_python
-from truebench_hf.engine.ledger import CacheOptions
+from truebench_hf.data.judged import Case
+from truebench_hf.engine.ledger import CacheOptions, Ledger, open_cache
+from truebench_hf.engine.pool import Background, bounded, progress
 from truebench_hf.errors import UserError
+from truebench_hf.judging.judge import (
+    BY_PROBABILITY,
+    CaseJudge,
+    CriteriaJudge,
+    JudgeSettings,
+    NoJudge,
+    read_calibration,
+)
+from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.metrics.pass_rate import conjunction, outcome
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import ChatModel, Sampling
+from truebench_hf.models.spec import open_model
 from truebench_hf.options import NOBODY, InMemory, explained, from_values, option, pairs, with_settings
+from truebench_hf.prompts import Prompts
 from truebench_hf.types import Label, Verdict
 
-if TYPE_CHECKING:
-    from truebench_hf.api.reading import Criteria, Prompt
-    from truebench_hf.data.judged import Case
-    from truebench_hf.judging.judge import JudgeSettings
-    from truebench_hf.models.protocol import ChatModel
-    from truebench_hf.prompts import Prompts
-
+_MANY = 8  # cases from which a bar is worth showing
 # A spec such as openai:gpt-5, a function, a loaded transformers model and its tokenizer, or what `model` returns.
 ModelLike: TypeAlias = "str | Callable[..., Any] | tuple[Any, Any] | ChatModel"
 File: TypeAlias = str | os.PathLike[str]
@@ -108,35 +119,32 @@ class KeptJudgeOptions(CacheOptions):
     calibration: str | None = option(
         None, help="File of `truebench study calibrate`; a cascade hands on what lies within its band, else between 0.2 and 0.8."
     )  # fmt: skip
-    votes: int = option(1, help="How many votes make a verdict, by majority; several need a `temperature` above 0.")
+    votes: int = option(
+        1, least=1, help="How many votes make a verdict, by majority; several need a `temperature` above 0."
+    )
     rules: str = option(
         "decide", help="What programs can count (lengths, language, format): decide (they settle a criterion where no doubt is left, "
         "and it is not asked), evidence (the judge is told the figures) or off; True is decide, False off."
     )  # fmt: skip
     temperature: float = option(0.0, help="Sampling temperature of the judge.")
-    max_tokens: int = option(8192, help="Token limit of one answer of the judge.")
+    max_tokens: int = option(8192, least=1, help="Token limit of one answer of the judge.")
     cascade_judge: str | None = option(None, help="Model that gets the doubtful rest of a cascade.")
     cascade_arg: tuple[str, ...] = option((), help="Provider options of that model: a dict.")
     prompts: tuple[str, ...] = option((), help='Prompts replaced by name: {"checklist": "mine.jinja"}, or "plain".')
     base_url: str | None = option(None, help="URL of the OpenAI-compatible server of the judge.")
     judge_arg: tuple[str, ...] = option((), help="Provider options of the judge: a dict.")
-    concurrency: int = option(16, help="Requests at a time.")
+    concurrency: int = option(16, least=1, help="Requests at a time.")
     offline: bool = option(False, help="Ask nobody: rules and the cache decide alone, and the rest is left open.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (self.threshold is None or 0 < self.threshold < 1):
             raise UserError(f"threshold={self.threshold}: lies between 0 and 1")
-        if self.votes < 1 or self.max_tokens < 1 or not 0 <= self.temperature < inf:
-            raise UserError("votes and max_tokens are at least 1, temperature at least 0")
-        if self.concurrency < 1:
-            raise UserError("concurrency is at least 1")
+        if not 0 <= self.temperature < inf:
+            raise UserError(f"temperature={self.temperature}: is at least 0")
 
     def settings(self, spec: str, texts: Prompts) -> JudgeSettings:
         """How the judge of this spec judges, with these prompts."""
-        from truebench_hf.judging.judge import BY_PROBABILITY, JudgeSettings, read_calibration
-        from truebench_hf.models.protocol import Sampling
-
         level, rules = self.level or ("decision" if spec == "smollm2" else "checklist"), self.rules
         threshold, fitted = self.threshold, None
         if level not in BY_PROBABILITY:
@@ -166,11 +174,7 @@ class Judge:
     @in_python
     def __init__(self, judge: ModelLike | None, **settings: Any) -> None:
         """Raises UserError on what makes no sense; nothing is asked before the first call."""
-        from truebench_hf.api.kept import Kept
-        from truebench_hf.engine.pool import Background
-        from truebench_hf.prompts import Prompts
-
-        options = from_values(KeptJudgeOptions, _plain(settings))
+        options = judge_options(settings)
         texts = Prompts(pairs(options.prompts, "prompts"))
         spec, second = NOBODY if judge is None else as_spec(judge), options.cascade_judge
         how = options.settings(spec, texts)
@@ -178,49 +182,49 @@ class Judge:
             raise UserError(
                 f"judge=None: with rules={how.rules!r} nothing would be decided; leave it out, or name a judge"
             )
-        models = [] if spec == NOBODY else [(spec, pairs(options.judge_arg, "judge_arg"), options.base_url)]
-        if second is not None:
-            models.append((second, pairs(options.cascade_arg, "cascade_arg"), None))
         check_cacheable(options, [spec, second])
         self._background = Background()
         try:
-            self._kept = self._background.run(
-                Kept.opened(models, how, texts, options.concurrency, options, options.offline)
-            )
+            self._judge, self._at_once, close = self._background.run(_opened(spec, options, how, texts))
         except BaseException:
             self._background.close()
             raise
-        self._closed = weakref.finalize(self, self._background.close, self._kept.close)
+        self._closed = weakref.finalize(self, self._background.close, close)
 
-    @overload
-    def __call__(  # type: ignore[overload-overlap]  # a text is a sequence of texts, too
-        self, prompt: Prompt, response: str | None, criteria: Criteria, *, context: str | None = None,
-        reference: str | None = None,
-    ) -> Judgment: ...  # fmt: skip
-    @overload
-    def __call__(
-        self, prompt: Prompt | Iterable[Prompt], response: Iterable[str | None],
-        criteria: Criteria | Iterable[Criteria], *, context: str | Iterable[str | None] | None = None,
-        reference: str | Iterable[str | None] | None = None,
-    ) -> list[Judgment]: ...  # fmt: skip
     @in_python
     def __call__(
-        self, prompt: Any, response: Any, criteria: Any, *, context: Any = None, reference: Any = None
-    ) -> Judgment | list[Judgment]:
-        """See `judge`. Waits until all is judged; a terminal shows the progress of many."""
-        from truebench_hf.api.reading import read_case, read_cases
-
+        self, prompt: Prompt | Sequence[Prompt], response: str | Sequence[str | None] | None, criteria: Any, *,
+        context: str | Sequence[str | None] | None = None, reference: str | Sequence[str | None] | None = None,
+    ) -> Any:  # fmt: skip
+        """A `Judgment`, or with a list of responses a list of them; see `judge`. A terminal shows the progress of many."""
         self._check_open()
         single = response is None or isinstance(response, str)
-        read = read_case if single else read_cases
-        cases: Any = read(prompt, response, criteria, context, reference)
-        judgments = list(map(Judgment, self._background.run(self._kept.all([cases] if single else cases))))
+        read: Callable[..., Any] = read_case if single else read_cases
+        cases = read(prompt, response, criteria, context, reference)
+        judgments = list(map(Judgment, self._background.run(self._all([cases] if single else cases))))
         return judgments[0] if single else judgments
+
+    async def _all(self, cases: Sequence[Case]) -> list[tuple[Verdict, ...]]:
+        """The verdicts on cases, many judged at a time; in their order."""
+        done: dict[int, tuple[Verdict, ...]] = {}
+        bar = progress({"judgments": len(cases)}) if len(cases) >= _MANY else nullcontext(lambda name: None)
+
+        async def judged(place: int) -> tuple[int, tuple[Verdict, ...]]:
+            case = cases[place]
+            if case.response is None:
+                return place, tuple(Verdict(criterion, None, "there is no answer") for criterion in case.criteria)
+            return place, await self._judge.verdicts(case)
+
+        with bar as step:
+            async for place, verdicts in bounded(range(len(cases)), judged, self._at_once):
+                done[place] = verdicts
+                step("judgments")
+        return [done[place] for place in range(len(cases))]
 
     async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
         """The one async form: one verdict per criterion of a case, in order."""
         self._check_open()
-        return await self._background.ask(self._kept.judge.verdicts(case))
+        return await self._background.ask(self._judge.verdicts(case))
 
     def close(self) -> None:
         """Give back what the judge holds."""
@@ -240,22 +244,13 @@ class Judge:
 Judge.__init__.__signature__ = with_settings(Judge.__init__, KeptJudgeOptions)  # type: ignore[attr-defined]
 
 
-@overload
 def judge(
-    prompt: Prompt, response: str | None, criteria: Criteria, judge: ModelLike | None, *, context: str | None = None,
-    reference: str | None = None, **settings: Any,
-) -> Judgment: ...  # fmt: skip
-@overload
-def judge(
-    prompt: Prompt | Iterable[Prompt], response: Iterable[str | None], criteria: Criteria | Iterable[Criteria],
-    judge: ModelLike | None, *, context: str | Iterable[str | None] | None = None,
-    reference: str | Iterable[str | None] | None = None, **settings: Any,
-) -> list[Judgment]: ...  # fmt: skip
-def judge(
-    prompt: Any, response: Any, criteria: Any, judge: ModelLike | None, *, context: Any = None, reference: Any = None,
+    prompt: Prompt | Sequence[Prompt], response: str | Sequence[str | None] | None,
+    criteria: Criteria | Sequence[Criteria], judge: ModelLike | None, *,
+    context: str | Sequence[str | None] | None = None, reference: str | Sequence[str | None] | None = None,
     **settings: Any,
-) -> Judgment | list[Judgment]:  # fmt: skip
-    """Whether a response to a prompt meets criteria: verdicts with reasons, and whether it passes.
+) -> Any:  # fmt: skip
+    """Whether a response to a prompt meets criteria: a `Judgment`, with verdicts, reasons, and whether it passes.
 
     `prompt` is a text or a conversation ([{"role": ..., "content": ...}], the user's message last), `criteria` one or
     several texts, `Criterion`s or {"text": ..., "weight": ...}; `context` is what the answer must rest on, `reference`
@@ -268,8 +263,7 @@ def judge(
     threads. Raises UserError on what the caller can fix; what cannot be judged is `passed` None with the reason.
     """
     with Judge(judge, **settings) as kept:
-        judgments: Judgment | list[Judgment] = kept(prompt, response, criteria, context=context, reference=reference)
-        return judgments
+        return kept(prompt, response, criteria, context=context, reference=reference)
 
 
 judge.__signature__ = with_settings(judge, KeptJudgeOptions)  # type: ignore[attr-defined]
@@ -298,22 +292,20 @@ def as_spec(source: Any) -> str:
     return InMemory(model.spec, model)
 
 
-def as_texts(paths: Mapping[str, Any] | None) -> dict[str, str]:
-    """Provider options as the command line writes them: JSON for all that is no text."""
-    plain = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in (paths or {}).items()}
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in plain.items()}
+def judge_options(settings: Mapping[str, Any]) -> KeptJudgeOptions:
+    """The settings of a `Judge` as options; what is None is left out. Raises UserError on what makes no sense."""
+    plain = {name: as_option(name, value) for name, value in settings.items() if value is not None}
+    return from_values(KeptJudgeOptions, plain)
 
 
-def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as options take them: a model in memory as a text that holds it, and what is None left out."""
-    readers: dict[str, Callable[[Any], Any]] = {
-        "judge_arg": as_texts,
-        "cascade_arg": as_texts,
-        "cascade_judge": as_spec,
-        "rules": mode,
-    }
-    settings_given = {name: value for name, value in settings.items() if value is not None}
-    return {name: readers[name](value) if name in readers else value for name, value in settings_given.items()}
+def as_option(name: str, value: Any) -> Any:
+    """A value as options take it: models in memory as texts that hold them, rules by the name of their mode."""
+    if name == "rules" and isinstance(value, bool):
+        return "decide" if value else "off"
+    pair = isinstance(value, tuple) and any(hasattr(part, "generate") for part in value)
+    if pair or callable(value) or hasattr(value, "complete"):  # a model in memory, which no other option is
+        return as_spec(value)
+    return [as_option(name, entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def check_cacheable(options: CacheOptions, specs: Sequence[str | None]) -> None:
@@ -326,10 +318,32 @@ def check_cacheable(options: CacheOptions, specs: Sequence[str | None]) -> None:
             )
 
 
-def mode(rules: object) -> str:
-    """`rules` as settings name them. Raises UserError on what is neither a text nor True or False."""
-    if isinstance(rules, bool):
-        return "decide" if rules else "off"
-    if not isinstance(rules, str):
-        raise UserError(f"rules={rules!r}: must be off, evidence or decide, or True or False")
-    return rules
+async def _opened(
+    spec: str, options: KeptJudgeOptions, how: JudgeSettings, prompts: Prompts
+) -> tuple[CaseJudge, int, Callable[[], Any]]:
+    """Return a judge, how many cases it takes at a time, and what closes its models and stores.
+
+    The judge of `none` are the rules alone. Offline the models are asked nothing, and need no key.
+    """
+    openings = [] if spec == NOBODY else [(spec, pairs(options.judge_arg, "judge_arg"), options.base_url)]
+    if options.cascade_judge is not None:
+        openings.append((options.cascade_judge, pairs(options.cascade_arg, "cascade_arg"), None))
+    if openings and prompts.replaced:
+        check_judge_prompts(how, prompts)
+    models = [open_model(*opening, not options.offline) for opening in openings]
+    ledger, cache = Ledger(Path(":memory:")), open_cache(options)
+    callers = [
+        Caller(model, ledger, role, options.concurrency, cache, ask=not options.offline)
+        for model, role in zip(models, ("judge", "cascade"), strict=False)
+    ]
+
+    async def close() -> None:
+        try:
+            for model in models:
+                await model.close()
+        finally:
+            for store in filter(None, (ledger, cache)):
+                store.close()
+
+    judge = CriteriaJudge(callers[0], how, prompts, *callers[1:]) if callers else NoJudge()
+    return judge, 2 * max((caller.concurrency for caller in callers), default=options.concurrency), close

@@ -12,7 +12,7 @@ from functools import wraps
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from truebench_hf.api.judge import as_spec, as_texts, judge
+from truebench_hf.api.judge import as_option, judge
 from truebench_hf.arguments import in_python
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
@@ -44,7 +44,7 @@ def declared(
         @in_python
         def call(*placed: Any, **named: Any) -> T:
             arguments = parameters.bind(*placed, **named).arguments  # raises TypeError on names that are none
-            values = {name: as_option(name, value) for name, value in arguments.items()}
+            values = {name: _as_option(name, value) for name, value in arguments.items()}
             if values.get("out") is not None:
                 return function(**values)
             with TemporaryDirectory(prefix="truebench-") as folder:
@@ -134,18 +134,13 @@ ajudge = _awaited(judge)
 arun = _awaited(run)
 
 
-def as_option(name: str, value: Any) -> Any:
-    """A value as options take it: objects in memory as texts that hold them, provider options as JSON."""
-    if name in ("data", "responses"):
-        if name == "responses" and isinstance(value, list | tuple):  # of texts, too
-            return InMemory(f"{len(value)} responses", value)
-        return value if isinstance(value, str) or hasattr(value, "__fspath__") else _rows(value)
-    if name.endswith("_arg") and isinstance(value, Mapping):
-        return as_texts(value)
-    pair = isinstance(value, tuple) and any(hasattr(part, "generate") for part in value)
-    if pair or callable(value) or hasattr(value, "complete"):  # a model in memory, which no other option is
-        return as_spec(value)
-    return [as_option(name, entry) for entry in value] if isinstance(value, list | tuple) else value
+def _as_option(name: str, value: Any) -> Any:
+    """As `as_option`; data and responses in memory, too, as texts that hold them."""
+    if name == "responses" and isinstance(value, list | tuple):  # of texts, too
+        return InMemory(f"{len(value)} responses", value)
+    if name in ("data", "responses") and not (isinstance(value, str) or hasattr(value, "__fspath__")):
+        return _rows(value)
+    return as_option(name, value)
 
 
 def _rows(data: Any) -> InMemory:

@@ -11,8 +11,9 @@ from truebench_hf.api.face import BuildOptions, build_folder, metric_to_hub
 from truebench_hf.hub import folders, publish
 from truebench_hf.hub.options import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 from truebench_hf.hub.results import check_results
-from truebench_hf.loaders.card import CardTable, plain
+from truebench_hf.loaders.card import table
 from truebench_hf.options import option
+from truebench_hf.report.console import show
 from truebench_hf.text.terminal import complain, how_many, say, warn
 
 if TYPE_CHECKING:
@@ -30,11 +31,11 @@ def list_data(
     from truebench_hf.data.catalogue import CATALOGUE
     from truebench_hf.data.sources.forms import sets
 
-    rows = tuple((e.name, e.licence, e.source or "built in", e.summary) for e in CATALOGUE.values())
-    say(plain(CardTable("Data sets", ("name", "licence", "rows from", "what"), rows)), end="\n\n")
-    published = tuple((name, form.published, form.holds) for name, form in sets().items())
+    rows = [(e.name, e.licence, e.source or "built in", e.summary) for e in CATALOGUE.values()]
+    published = [(name, form.published, form.holds) for name, form in sets().items()]
     title = "Rubrics of others, as --data SOURCE:PATH (a file, a folder of them, or a Hub id)"
-    say(plain(CardTable(title, ("source", "published as", "beside the criteria"), published)))
+    others = table(title, ("source", "published as", "beside the criteria"), published)
+    show([table("Data sets", ("name", "licence", "rows from", "what"), rows), others])
 
 
 def build(options: BuildOptions) -> None:
@@ -42,8 +43,7 @@ def build(options: BuildOptions) -> None:
     built = build_folder(options)
     for note in built.facts.notes:
         warn(f"note: {note}")
-    for table in built.facts.tables:
-        say(plain(table), end="\n\n")
+    show(built.facts.tables)
     if built.facts.totals:
         say(", ".join(f"{what}: {n:,}" for what, n in built.facts.totals.items()))
     (config, splits), *more = built.facts.rows.items()

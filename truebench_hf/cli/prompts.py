@@ -9,9 +9,10 @@ from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.official import write_official_prompts
 from truebench_hf.judging.sample_prompts import about_prompts, example
-from truebench_hf.loaders.card import CardTable, plain
+from truebench_hf.loaders.card import table
 from truebench_hf.options import option
 from truebench_hf.prompts import names, variants
+from truebench_hf.report.console import show
 from truebench_hf.study.options import PromptOptions
 from truebench_hf.text.terminal import say
 
@@ -39,8 +40,8 @@ def prompts(options: ShowOptions) -> None:
         say(" ".join(f"--prompt {name}={file}" for name, file in written.items()))
     elif options.name is None:
         about = about_prompts()
-        rows = tuple((name, ", ".join(variants(name)) or "-", *about[name]) for name in names())
-        say(plain(CardTable("Prompts", ("name", "variants", "what it does", "who uses it"), rows)))
+        rows = [(name, ", ".join(variants(name)) or "-", *about[name]) for name in names()]
+        show([table("Prompts", ("name", "variants", "what it does", "who uses it"), rows)])
     else:
         _show(options, options.name)
 

@@ -26,7 +26,9 @@ class DatasetOptions(HubOptions):
 
     PANEL: ClassVar[str] = "Hub"
     gated: Literal["auto", "manual"] | None = option(
-        None, help="Files only for who asks: auto gives access at once, manual waits for you."
+        None,
+        choices=("auto", "manual"),
+        help="Files only for who asks: auto gives access at once, manual waits for you.",
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
 from inspect_ai.util import LimitExceededError
 
-from truebench_hf.api.judge import Judge, KeptJudgeOptions, mode
+from truebench_hf.api.judge import Judge, judge_options
 from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
@@ -21,7 +21,7 @@ from truebench_hf.judging.judge import CriteriaJudge, Panel
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, Sampling
 from truebench_hf.models.spec import kinds
-from truebench_hf.options import NOBODY, from_values, pairs
+from truebench_hf.options import NOBODY, pairs
 from truebench_hf.prompts import Prompts
 from truebench_hf.text import redaction
 from truebench_hf.types import Usage, Verdict
@@ -94,7 +94,7 @@ class TaskJudge:
         prompts = pairs(texts(prompt), "prompt")
         settings: dict[str, Any] = {
             "level": judge_level,
-            "rules": mode(rules),
+            "rules": rules,
             "reasoning": reasoning,
             "prompts": prompts,
         }
@@ -107,8 +107,7 @@ class TaskJudge:
         elif judge_level in ("decision", "cascade"):
             raise UserError(f"judge_level={judge_level}: {_NO_SHARES}")
         else:
-            known = {name: value for name, value in settings.items() if value is not None}
-            self._settings = from_values(KeptJudgeOptions, known).settings(ROLE, self._prompts)
+            self._settings = judge_options(settings).settings(ROLE, self._prompts)
 
     async def verdicts(self, cases: list[Case]) -> list[tuple[Verdict, ...]]:
         """One verdict per criterion of each case, in order."""

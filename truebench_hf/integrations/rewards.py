@@ -11,23 +11,24 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from truebench_hf.api.judge import File, Judge, ModelLike, as_spec, as_texts, check_cacheable
+from truebench_hf.api.judge import File, Judge, ModelLike, as_spec, check_cacheable, judge_options
 from truebench_hf.data import instances
 from truebench_hf.data.judged import Case, cases
 from truebench_hf.data.rows import Record
+from truebench_hf.engine.ledger import Ledger, open_cache
+from truebench_hf.engine.pool import Background
 from truebench_hf.errors import UserError, unknown, write_error
-from truebench_hf.judging.checklists import is_question
+from truebench_hf.hashing import canonical, digest
+from truebench_hf.judging.checklists import generate_checklist, is_question
 from truebench_hf.metrics.pass_rate import conjunction, outcome, weighted_share
+from truebench_hf.models.caller import Caller
 from truebench_hf.models.chat_template import split_thinking
-from truebench_hf.options import from_values
+from truebench_hf.models.spec import open_model
+from truebench_hf.options import pairs
+from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message, Response, Verdict
-
-if TYPE_CHECKING:
-    from truebench_hf.data.judged import Case
-    from truebench_hf.engine.ledger import Ledger
-    from truebench_hf.models.caller import Caller
 
 Rewards = list[float | None]
 PENALTY = 0.1  # for each criterion that fails, in the shape `penalty`
@@ -114,9 +115,6 @@ class ChecklistReward:
         arguments = {key: value for key, value in locals().items() if key not in ("self", "settings")}
         self._again = partial(type(self), **arguments, **settings)
 
-        from truebench_hf.engine.pool import Background
-        from truebench_hf.prompts import Prompts
-
         if shape not in SHAPES:
             raise unknown("shape", shape, SHAPES)
         if not 0 <= penalty < inf:
@@ -199,9 +197,6 @@ class ChecklistReward:
         return Step([scored[case] for case in cases])
 
     async def _scored(self, case: Case) -> Scored:
-        from truebench_hf.hashing import canonical, digest
-        from truebench_hf.judging.checklists import generate_checklist
-
         if not case.criteria:
             if self._writer is None:
                 return Scored(None, "there are no criteria")
@@ -265,19 +260,15 @@ checklist_reward = ChecklistReward
 
 async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, list[Ledger]]:
     """The generator of checklists, reached as the judge is where it is the same model, its ledger, and the cache."""
-    from truebench_hf.engine.ledger import CacheOptions, Ledger, open_cache
-    from truebench_hf.models.caller import Caller
-    from truebench_hf.models.spec import open_model
-
+    options, spec = judge_options(settings), as_spec(model)
     same = isinstance(model, str) and model == judge
-    arguments, url = (as_texts(settings.get("judge_arg")), settings.get("base_url")) if same else ({}, None)
-    spec = as_spec(model)
-    caching = from_values(CacheOptions, {name: settings[name] for name in ("cache", "no_cache") if name in settings})
-    check_cacheable(caching, [spec])
+    arguments, url = (pairs(options.judge_arg, "judge_arg"), options.base_url) if same else ({}, None)
+    check_cacheable(options, [spec])
     opened = open_model(spec, arguments, url)
-    ledger, cache = Ledger(Path(":memory:")), open_cache(caching)
-    caller = Caller(opened, ledger, "generator", settings.get("concurrency", 16), cache)
-    return caller, [ledger, cache] if cache else [ledger]
+    ledger, cache = Ledger(Path(":memory:")), open_cache(options)
+    return Caller(opened, ledger, "generator", options.concurrency, cache), [
+        store for store in (ledger, cache) if store
+    ]
 
 
 async def _close(writer: Caller, stores: Sequence[Ledger]) -> None:

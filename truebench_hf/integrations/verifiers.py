@@ -8,21 +8,17 @@ the mean by weight. Other fields are refused there.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from truebench_hf.data import instances
-from truebench_hf.data.rows import Record
-from truebench_hf.errors import UserError, write_error
+from truebench_hf.api.reading import Criteria, read_case
+from truebench_hf.errors import UserError
 from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, put, put_lines, verdict_rows
 from truebench_hf.integrations.rewards import reward_of
+from truebench_hf.judging.case import one_line
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Message
-
-if TYPE_CHECKING:
-    from truebench_hf.api.reading import Criteria
 
 
 def to_verifiers(criteria: Criteria) -> dict[str, Any]:
@@ -31,9 +27,6 @@ def to_verifiers(criteria: Criteria) -> dict[str, Any]:
     A fault (negative points) has its choices turned round, so that "no" is the best answer: what is earned by leaving it
     out differs from our fraction by a constant and a factor, but where ours stops at 0 or 1. Raises UserError.
     """
-    from truebench_hf.api.reading import read_case
-    from truebench_hf.judging.case import one_line
-
     return {
         "criteria": [
             {
@@ -45,28 +38,6 @@ def to_verifiers(criteria: Criteria) -> dict[str, Any]:
             for number, criterion in enumerate(read_case("-", "", criteria, None, None).criteria, 1)
         ]
     }
-
-
-def write_verifiers(rows: Iterable[Mapping[str, Any]], folder: str | Path) -> list[Path]:
-    """One `ID.json` for each row with criteria (see `truebench_hf.data.instances`); an absent id is a hash of the prompt.
-
-    One each, since a rubric judge there has one file (`path`) and rows hold none: a task with a checklist of its own
-    makes its judge with `RubricJudgeConfig(path=...)`. Raises UserError on rows that cannot be used, on ids that make no
-    file names, and where the folder cannot be written.
-    """
-    read = instances.of_rows([Record(f"row {number}", dict(row)) for number, row in enumerate(rows, 1)])
-    for instance in read:
-        if not re.fullmatch(r"[\w-][\w.-]{0,99}", instance.id):
-            raise UserError(f"id {instance.id!r}: makes no file name; use letters, digits, _ - and .")
-        if len(instance.turns) > 1:
-            raise UserError(f"id {instance.id}: has several turns, a rubric judge one list; give a row for each turn")
-    files = {Path(folder) / f"{instance.id}.json": _rubric(instance.turns[0].criteria) for instance in read}
-    try:
-        for path, text in files.items():
-            put(path, text)
-    except OSError as error:
-        raise write_error(f"{folder}", error) from error
-    return list(files)
 
 
 def _rubric(criteria: Sequence[Any]) -> str:

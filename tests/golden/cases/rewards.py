@@ -80,16 +80,10 @@ def _reward() -> str:
 
 
 def _verifiers() -> str:
-    from truebench_hf.integrations.verifiers import to_verifiers, write_verifiers
+    from truebench_hf.integrations.verifiers import to_verifiers
 
-    data = [{"id": f"r{n}", "prompt": prompt, "criteria": CRITERIA[n]} for n, prompt in enumerate(PROMPTS)]
     write_json("verifiers", to_verifiers(CRITERIA[0]))
-    files = write_verifiers(data, "verifiers")
-    refused = attempts([
-        lambda: write_verifiers([{"id": "a/b", "prompt": "Hi?", "criteria": ["is kind"]}], "refused"),
-        lambda: write_verifiers([{"id": "talk", "turns": ["One?", "Two?"], "criteria": [["is it?"]] * 2}], "refused"),
-    ])  # fmt: skip
-    return "\n".join(["python: write_verifiers", *(path.as_posix() for path in files), *refused]) + "\n"
+    return "python: to_verifiers\n"
 
 
 def _write() -> None:
