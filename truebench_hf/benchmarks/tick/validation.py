@@ -63,7 +63,7 @@ class ValidateOptions(StudyOptions, JudgingOptions):
         help="Answers with reasoning to each question that people answered: maj@k is of odd k up to this.",
     )  # fmt: skip
     judge_temperature: float = option(
-        0.7, least=0, binds=Binds(late=True), panel="Judging", help="Sampling temperature of judges."
+        0.7, least=0, binds=Binds(late=True), panel="Judging", help="Temperature of judges."
     )
 
     def settings(self, spec: str, mode: str, votes: int = 1) -> JudgeSettings:
