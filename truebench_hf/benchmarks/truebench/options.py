@@ -71,8 +71,8 @@ class GenerateOptions(WritingOptions, InstanceOptions, RepeatOptions):
             "model", lambda options: options.models if len(options.models) > 1 else options.models[0], grows=True
         ),
     )
-    max_tokens: int = option(4096, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
-    temperature: float = option(0.0, binds=_SAMPLING, help="Sampling temperature of the model.")
+    max_tokens: int = option(4096, least=1, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
+    temperature: float = option(0.0, least=0, binds=_SAMPLING, help="Sampling temperature of the model.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
