@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf.data.judged import Case
-from truebench_hf.engine.ledger import CacheOptions, Ledger, open_cache
+from truebench_hf.engine.ledger import CacheOptions, Calls, open_cache
 from truebench_hf.engine.pool import bounded, progress
 from truebench_hf.judging import judge as judging
 from truebench_hf.judging.judge import CaseJudge, NoJudge
@@ -29,7 +29,7 @@ class Kept:
 
     judge: CaseJudge
     models: Sequence[ChatModel]
-    stores: Sequence[Ledger]
+    stores: Sequence[Calls]
     cases: int  # judged at a time
 
     @classmethod
@@ -44,7 +44,7 @@ class Kept:
         if openings and prompts.replaced:
             check_judge_prompts(settings, prompts)
         models = [open_model(spec, arguments, url, not offline) for spec, arguments, url in openings]
-        ledger, cache = Ledger(Path(":memory:")), open_cache(caching)
+        ledger, cache = Calls(Path(":memory:")), open_cache(caching)
         roles = zip(models, ("judge", "cascade"), strict=False)
         callers = [Caller(model, ledger, role, concurrency, cache, ask=not offline) for model, role in roles]
         cases = 2 * max((caller.concurrency for caller in callers), default=concurrency)

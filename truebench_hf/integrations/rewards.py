@@ -26,7 +26,7 @@ from truebench_hf.types import Criterion, Message, Response, Verdict
 
 if TYPE_CHECKING:
     from truebench_hf.data.judged import Case
-    from truebench_hf.engine.ledger import Ledger
+    from truebench_hf.engine.ledger import Calls
     from truebench_hf.models.caller import Caller
 
 Rewards = list[float | None]
@@ -263,9 +263,9 @@ class AwaitedReward:
 checklist_reward = ChecklistReward
 
 
-async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, list[Ledger]]:
+async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, list[Calls]]:
     """The generator of checklists, reached as the judge is where it is the same model, its ledger, and the cache."""
-    from truebench_hf.engine.ledger import CacheOptions, Ledger, open_cache
+    from truebench_hf.engine.ledger import CacheOptions, Calls, open_cache
     from truebench_hf.models.caller import Caller
     from truebench_hf.models.spec import open_model
 
@@ -275,12 +275,12 @@ async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]
     caching = from_values(CacheOptions, {name: settings[name] for name in ("cache", "no_cache") if name in settings})
     check_cacheable(caching, [spec])
     opened = open_model(spec, arguments, url)
-    ledger, cache = Ledger(Path(":memory:")), open_cache(caching)
+    ledger, cache = Calls(Path(":memory:")), open_cache(caching)
     caller = Caller(opened, ledger, "generator", settings.get("concurrency", 16), cache)
     return caller, [ledger, cache] if cache else [ledger]
 
 
-async def _close(writer: Caller, stores: Sequence[Ledger]) -> None:
+async def _close(writer: Caller, stores: Sequence[Calls]) -> None:
     try:
         await writer.model.close()
     finally:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from truebench_hf.engine.folder import LEDGER, RunFolder, count_noted, read_info
-from truebench_hf.engine.ledger import Ledger, open_cache
+from truebench_hf.engine.ledger import Calls, open_cache
 from truebench_hf.engine.money import Budget, Prices
 from truebench_hf.engine.pool import bounded, progress, run_async
 from truebench_hf.extras import need
@@ -84,8 +84,8 @@ class Study(Generic[O, T, D, V]):
         self.unasked: set[str] = set()  # options that say nothing here: what another stage noted of them stays
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
         self.tell: Callable[[str], None] = untold  # prints the lines of `understood`
-        self.ledger: Ledger
-        self._cache: Ledger | None = None  # what other folders have asked
+        self.ledger: Calls
+        self._cache: Calls | None = None  # what other folders have asked
         self._budget: Budget | None = None
         self._callers: dict[str, Caller] = {}
         self._first: dict[tuple[str, int], Caller] = {}  # by role and model
@@ -305,7 +305,7 @@ class Study(Generic[O, T, D, V]):
     def _estimate(self) -> Outcome[Any]:
         """What would be asked beside what the folder's ledger holds; nothing is asked, and nothing written."""
         self.roles.estimate()
-        self.ledger = Ledger(Path(":memory:"), over=Path(self.options.out) / LEDGER)
+        self.ledger = Calls(Path(":memory:"), over=Path(self.options.out) / LEDGER)
         try:
             self._cache = open_cache(self.options, reading=True)
             self.setup()
