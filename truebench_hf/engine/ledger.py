@@ -1,6 +1,6 @@
 """The store of calls: every answer is committed before it is used, keyed by what shaped it.
 
-One class serves as the ledger of a run folder and as the cache across folders (see `engine.cache`).
+One class serves as the ledger of a run folder and as the cache across folders.
 """
 
 from __future__ import annotations

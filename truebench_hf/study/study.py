@@ -8,8 +8,6 @@ A benchmark is a subclass: its items, its `work`, its `score`. All else is here,
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -44,7 +42,7 @@ from truebench_hf.study.notes import (
     served_so_far,
 )  # fmt: skip
 from truebench_hf.study.options import FolderOptions, PromptOptions
-from truebench_hf.study.outcome import WRITTEN, Outcome, lines, prepare, write
+from truebench_hf.study.outcome import WRITTEN, Outcome, lines, write
 from truebench_hf.study.roles import NOTED, Editable, Roles, bound, growing, refuse_to_drop
 from truebench_hf.types import Usage
 
@@ -347,22 +345,13 @@ class Study(Generic[O, T, D, V]):
                 self.step(self.unit)
             return place, result
 
-        loading = asyncio.create_task(_prepared())
         # Twice the slots: while some items wait for one role, others keep the next one busy.
         try:
             done = dict([pair async for pair in bounded(order, one, 2 * (self.roles.slots or 8))])
         finally:
-            loading.cancel()
             await self.roles.close()
         return [done[place] for place in range(len(self.chosen))]
 
     def _prompts(self) -> Any:
         assert isinstance(self.options, PromptOptions)
         return self.options.prompts
-
-
-async def _prepared() -> None:
-    """Load what scores and reports need while calls are under way: the first ones it would hold up."""
-    await asyncio.sleep(1.0)
-    with contextlib.suppress(Exception):  # who needs what cannot be loaded says so
-        await asyncio.to_thread(prepare)
