@@ -16,7 +16,6 @@ from typing import Annotated, Any, Literal, Self, get_args
 import pydantic
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
-from truebench_hf.data.rows import Record, user_error
 from truebench_hf.errors import UserError, unknown
 
 Unit = Literal[
