@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from functools import cached_property
-from math import inf
 from typing import Any, ClassVar
 
 from truebench_hf.engine.ledger import CacheOptions
@@ -17,7 +16,7 @@ from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.judging.panel import check, rule_in_words
 from truebench_hf.judging.rules.deciding import MODES
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import Binds, Options, at_least_one, option, pairs, roles
+from truebench_hf.options import Binds, Options, option, pairs, roles
 from truebench_hf.prompts import Prompts
 
 ENGINES = ("asyncio", "ray")
@@ -123,13 +122,12 @@ class RepeatOptions(Options):
     PANEL: ClassVar[str] = "Method"
 
     samples: int = option(
-        1, help="Answers to every instance, drawn at a --temperature above 0. A larger N takes those that are there and "
+        1, least=1, help="Answers to every instance, drawn at a --temperature above 0. A larger N takes those that are there and "
         "draws more."
     )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "samples")
         if self.samples > 1 and not self.temperature:  # type: ignore[attr-defined]
             raise UserError(
                 f"--samples {self.samples}: at temperature 0 they would all be the same; give a --temperature, e.g. 0.7"
@@ -277,14 +275,8 @@ class JudgingOptions(ReplyOptions, RuleOptions):
 class WritingOptions(Options):
     """How studies have responses written."""
 
-    max_tokens: int = option(4096, binds=True, help="Token limit of one written response.")
-    temperature: float = option(0.0, binds=True, help="Sampling temperature of who writes responses.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.temperature < inf:
-            raise UserError(f"--temperature {self.temperature}: must be at least 0")
-        at_least_one(self, "max_tokens")
+    max_tokens: int = option(4096, least=1, binds=True, help="Token limit of one written response.")
+    temperature: float = option(0.0, least=0, binds=True, help="Sampling temperature of who writes responses.")
 
     @property
     def sampling(self) -> Sampling:

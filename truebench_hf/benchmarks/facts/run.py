@@ -38,7 +38,7 @@ from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.models.asking import converse
 from truebench_hf.models.caller import metered
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.options import Binds, option, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import (
     FailUnderOptions,
@@ -93,7 +93,9 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailU
         help="What judges of eligibility see: request (the default) or full, the whole prompt; none: it is not judged, "
         "and no baseline needed."
     )  # fmt: skip
-    max_tokens: int = option(4096, panel="Method", binds=True, help="Token limit of one answer, thinking included.")
+    max_tokens: int = option(
+        4096, least=1, panel="Method", binds=True, help="Token limit of one answer, thinking included."
+    )
     temperature: float = option(0.0, panel="Method", binds=True, help="Sampling temperature of model and baseline.")
     allow_unscored: bool = option(False, panel="Output", help="Exit with 0 even when answers are left undecided.")
 
@@ -113,7 +115,6 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailU
         for message, holds in wrong.items():
             if holds:
                 raise UserError(message)
-        at_least_one(self, "max_tokens")
 
     @property
     def baseline_file(self) -> str | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.rubric_eval import data, panels, perturbations, scores
@@ -23,7 +22,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings, read_calibration
 from truebench_hf.judging.panel import combine
 from truebench_hf.models.protocol import NoDecisions
-from truebench_hf.options import Binds, at_least_one, option, role
+from truebench_hf.options import Binds, option, role
 from truebench_hf.prompts import Prompts
 from truebench_hf.report.table import PUBLISHED, Table
 from truebench_hf.study.items import Items
@@ -71,7 +70,7 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
     votes: int = option(
         1, binds=Binds(late=True), help="Votes per rubric (majority); more than one needs a judge temperature."
     )
-    judge_temperature: float = option(0.0, binds=Binds(late=True), help="Sampling temperature of the judges.")
+    judge_temperature: float = option(0.0, least=0, binds=Binds(late=True), help="Sampling temperature of the judges.")
     reworded: bool = option(
         False, binds=Binds("reworded", lambda o: o.wordings, grows=True),
         help="Ask by two more wordings of every prompt and twice again by the first: what moves a verdict? Five times the calls."
@@ -82,7 +81,7 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
         "than a hundred times the calls: take a --limit, or --attacks-each."
     )  # fmt: skip
     attacks_each: int | None = option(
-        None, help="Only N injections of every technique for a response, drawn by --seed; a larger N takes the same and more."
+        None, least=1, help="Only N injections of every technique for a response, drawn by --seed; a larger N takes the same and more."
     )  # fmt: skip
     panel: str | None = option(
         None, binds=_PANEL, help="A line for several judges together, too: majority, unanimous, or weighted:2,1,1."
@@ -95,15 +94,12 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
             raise UserError("name at least one --judge")
         if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
             raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
-        if not 0 <= self.judge_temperature < inf:
-            raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
         if self.calibration and len(self.judge) > 1:
             raise UserError("--calibration belongs to one judge; measure it alone, in a folder of its own")
         self.check_panel(len(self.judge))
         for name, _ in self._rewordings:
             if name in self.prompts.replaced:
                 raise UserError(f"--reworded compares our wordings of {name}; leave out --prompt {name}=...")
-        at_least_one(self, "attacks_each")
         if self.attacks_each is not None and not self.attacks:
             raise UserError(f"--attacks-each {self.attacks_each}: is about --attacks; add it")
         if (self.calibration or self.threshold is not None) and "decision" not in self.chosen_paradigms:

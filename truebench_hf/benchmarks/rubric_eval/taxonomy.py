@@ -19,7 +19,7 @@ from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.agreement import class_agreement
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import at_least_one, option, role
+from truebench_hf.options import option, role
 from truebench_hf.prompts import fence
 from truebench_hf.report.sections import Plot, Series
 from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
@@ -36,11 +36,7 @@ class TaxonomyOptions(StudyOptions):
     data: str = option(help="rubric_mini, rows in its columns (JSONL, Parquet, folder, Hub id), or SOURCE:PATH.")
     model: str | None = role(None, help="Who sorts: a model spec; none: only what the data itself knows is shown.")
     tsne: bool = option(True, help="Whether rubrics are embedded and drawn by t-SNE.")
-    max_tokens: int = option(512, binds=True, help="Token limit of one answer.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least_one(self, "max_tokens")
+    max_tokens: int = option(512, least=1, binds=True, help="Token limit of one answer.")
 
 
 @dataclass(frozen=True, slots=True)

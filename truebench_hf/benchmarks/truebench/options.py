@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from math import inf
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import data as instances
@@ -12,7 +11,7 @@ from truebench_hf.data.logs import TURNS
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import BY_PROBABILITY, JUDGE_SAMPLING, JudgeSettings, read_calibration
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import NOBODY, Binds, at_least_one, flag, option, role
+from truebench_hf.options import NOBODY, Binds, flag, option, role
 from truebench_hf.study.options import (
     PANEL_HELP,
     DataOptions,
@@ -71,16 +70,13 @@ class GenerateOptions(InstanceOptions, RepeatOptions):
             "model", lambda options: options.models if len(options.models) > 1 else options.models[0], grows=True
         ),
     )
-    max_tokens: int = option(4096, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
-    temperature: float = option(0.0, binds=_SAMPLING, help="Sampling temperature of the model.")
+    max_tokens: int = option(4096, least=1, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
+    temperature: float = option(0.0, least=0, binds=_SAMPLING, help="Sampling temperature of the model.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "max_tokens")
         if not self.model:
             raise UserError("name at least one --model")
-        if not 0 <= self.temperature < inf:
-            raise UserError(f"--temperature {self.temperature}: must be at least 0")
 
     @property
     def models(self) -> list[str]:
@@ -128,7 +124,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
     votes: int = option(
         1, binds=_JUDGING, help="Votes per criterion (majority); more than one needs a judge temperature."
     )
-    judge_temperature: float = option(0.0, binds=_JUDGING, help="Sampling temperature of the judge.")
+    judge_temperature: float = option(0.0, least=0, binds=_JUDGING, help="Sampling temperature of the judge.")
     panel: str | None = option(None, rare=True, binds=_PANEL, help=PANEL_HELP)
     allow_unscored: bool = option(False, help="Exit with 0 even when instances are left unscored.")
 
@@ -206,8 +202,6 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
                 fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
         if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
             raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
-        if not 0 <= self.judge_temperature < inf:
-            raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
         return JudgeSettings(
             level=level,
             reasoning=self.reasoning,

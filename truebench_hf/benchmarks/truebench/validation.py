@@ -29,11 +29,11 @@ from truebench_hf.benchmarks.truebench.validator import (
 )
 from truebench_hf.benchmarks.truebench.worklist import ACCEPT, KEEP, State, WorkRow, finding_row
 from truebench_hf.data.row_files import unusable
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import at_least_one, option, role
+from truebench_hf.options import option, role
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
 from truebench_hf.report.sections import Conversation, Conversations, Exchange
@@ -59,7 +59,7 @@ class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
 
     validator: str = role(help="Who validates: a model spec.")
     stage: str = option(
-        "criteria", binds=True, panel="Method",
+        "criteria", choices=STAGES, binds=True, panel="Method",
         help="criteria, or prompt: the instructions themselves (productivity domain, fit to their task, clarity).",
     )  # fmt: skip
     ablation: str | None = option(
@@ -67,13 +67,12 @@ class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
         help=f"Measure the validator on known defects, under all 8 sets of aspects (Table 3): {RELEASE} for the edits of 300 of its "
         "rows that come with this package, or a JSONL file of edits to --data.",
     )  # fmt: skip
-    max_tokens: int = option(SAMPLING.max_tokens, binds=True, panel="Method", help="Token limit of one answer.")
+    max_tokens: int = option(
+        SAMPLING.max_tokens, least=1, binds=True, panel="Method", help="Token limit of one answer."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "max_tokens")
-        if self.stage not in STAGES:
-            raise unknown("stage", self.stage, STAGES)
         if self.ablation and self.stage == "prompt":
             raise UserError("--ablation is about criteria; leave out --stage prompt")
 
