@@ -1,18 +1,16 @@
 """FACTS Grounding (paper 002): requests that one document alone must answer, from the public CSV or a private one.
 
 The file holds no split: the public examples are `open`; a private file becomes `blind`, which is never pushed in
-public. Requests that seem to need creativity, mathematics or expertise are reported, for a human to look at. The mini set
-has 12 documents written for this project, with three answers each.
+public. The mini set has 12 documents written for this project, with three answers each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib.resources import as_file, files
 
 import datasets
 
-from truebench_hf.benchmarks.facts.classify import FLAGS, screen
 from truebench_hf.data import row_files
 from truebench_hf.errors import unknown
 from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
@@ -29,13 +27,6 @@ MINI_FEATURES = texts(
 )  # fmt: skip
 
 
-def flagged(requests: Iterable[str]) -> tuple[str, ...]:
-    """A remark for each reason why `screen` flags requests, with the rows to look at."""
-    screened = [(number, screen(request)) for number, request in enumerate(requests, 1)]
-    rows = {flag: [str(number) for number, flags in screened if flag in flags] for flag in FLAGS}
-    return tuple(f"the request may need {flag}; look at rows {', '.join(n)}" for flag, n in rows.items() if n)
-
-
 class FactsGrounding(SourceBuilder):
     """`source`: a CSV (or JSONL, Parquet ...) with the public columns; `split`: open (default) or blind."""
 
@@ -45,11 +36,10 @@ class FactsGrounding(SourceBuilder):
     NEEDS = "examples.csv of google/FACTS-grounding-public, or your own"
 
     def about(self, data: Data) -> About:
-        """The hash of the file, whether it has as many rows as the public set, and the requests to look at."""
+        """The hash of the file, and whether it has as many rows as the public set."""
         ((split, table),) = data["all"].items()
-        notes = flagged(table.column("user_request"))
-        if split == "open" and len(table) != PUBLIC:
-            notes = (f"the public set has {PUBLIC} rows, this file {len(table)}", *notes)
+        odd = split == "open" and len(table) != PUBLIC
+        notes = (f"the public set has {PUBLIC} rows, this file {len(table)}",) if odd else ()
         return About(f"sha256 {self.fingerprint[:12]}", notes)
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
@@ -69,8 +59,8 @@ class FactsMini(Builder):
     NAME, FEATURES, COUNTED = "facts_mini", MINI_FEATURES, ("language", "domain", "task")
 
     def about(self, data: Data) -> About:
-        """The version is that of this package; requests that a grounding set should not hold are named."""
-        return About(__version__, flagged(data["all"]["test"].column("user_request")))
+        """The version is that of this package."""
+        return About(__version__)
 
     def rows(self) -> Iterator[Row]:
         with as_file(files("truebench_hf.benchmarks.facts") / "mini.jsonl") as path:

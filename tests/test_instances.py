@@ -137,7 +137,7 @@ def test_an_instance_as_it_is_written_is_a_row() -> None:
          "another name"),
         ({"criteria": ["b"]}, "has no prompt", "nothing to ask"),
         ({}, "has no prompt; .*the file has none", "an empty row"),
-        (PROMPT, "has no criteria, and the file has prompt; give .*--column criteria=COLUMN, .*--criteria FILE .*truebench study prompts generate_checklist",
+        (PROMPT, "has no criteria, and the file has prompt; give .*--column criteria=COLUMN, .*--criteria FILE .*truebench study checklist generate",
          "the most common lack"),
         (PROMPT | {"criteria": []}, "has no criteria", "an empty list"),
         ({"turns": [{"prompt": "a"}, {"prompt": "b", "criteria": []}]}, "has no criteria", "none in any turn"),

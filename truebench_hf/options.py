@@ -117,10 +117,10 @@ class Options:
                 value = (value,)
                 object.__setattr__(self, field.name, value)
             for entry in value if isinstance(value, tuple) else () if value is None else (value,):
-                if facts["least"] is not None and not facts["least"] <= entry < inf:
-                    raise UserError(f"{flag(field.name)} {entry}: must be at least {facts['least']}")
-                if facts["choices"] and entry not in facts["choices"]:
-                    raise unknown(field.name.replace("_", " "), entry, facts["choices"])
+                if (least := facts.get("least")) is not None and not least <= entry < inf:
+                    raise UserError(f"{flag(field.name)} {entry}: must be at least {least}")
+                if (choices := facts.get("choices")) and entry not in choices:
+                    raise unknown(field.name.replace("_", " "), entry, choices)
 
 
 def _is_role(field: Any) -> bool:

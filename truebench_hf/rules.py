@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import pydantic
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
@@ -41,7 +41,6 @@ _Code = Annotated[str, StringConstraints(to_lower=True)]
 
 class _RuleModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-    example: ClassVar[str]
 
     @property
     def text(self) -> str:
@@ -64,7 +63,6 @@ class _RuleModel(BaseModel):
 class CountRule(_RuleModel):
     """From `min` to `max` units in the response, or in each of its parts (`per`). `mark`: how list items are marked."""
 
-    example = '{"kind": "count", "unit": "words", "max": 50}'
     kind: Literal["count"] = "count"
     unit: Unit
     min: _Number | None = None
@@ -82,7 +80,6 @@ class CountRule(_RuleModel):
 class Language(_RuleModel):
     """All of the response is in one of these languages (ISO 639-1)."""
 
-    example = '{"kind": "language", "codes": ["de"]}'
     kind: Literal["language"] = "language"
     codes: Annotated[tuple[_Code, ...], Field(min_length=1)]
 
@@ -105,7 +102,6 @@ class _Quoting(_RuleModel):
 class Contains(_Quoting):
     """The response has all of these texts (or `any` of them), each from `min` to `max` times."""
 
-    example = '{"kind": "contains", "values": ["Rhine", "Danube"], "any": true}'
     kind: Literal["contains"] = "contains"
     any: bool = False
     min: Annotated[int, Field(ge=1, strict=True)] = 1
@@ -115,14 +111,12 @@ class Contains(_Quoting):
 class Excludes(_Quoting):
     """The response has none of these texts."""
 
-    example = '{"kind": "excludes", "values": ["very"], "whole_words": true}'
     kind: Literal["excludes"] = "excludes"
 
 
 class StartsWith(_RuleModel):
     """The response begins with this text."""
 
-    example = '{"kind": "starts_with", "value": "Dear Ms Lee"}'
     kind: Literal["starts_with"] = "starts_with"
     value: _Text
 
@@ -130,7 +124,6 @@ class StartsWith(_RuleModel):
 class EndsWith(_RuleModel):
     """The response ends with this text: "?" for a question."""
 
-    example = '{"kind": "ends_with", "value": "?"}'
     kind: Literal["ends_with"] = "ends_with"
     value: _Text
 
@@ -138,7 +131,6 @@ class EndsWith(_RuleModel):
 class OneOf(_RuleModel):
     """The response is one of these texts and nothing else."""
 
-    example = '{"kind": "one_of", "values": ["yes", "no"]}'
     kind: Literal["one_of"] = "one_of"
     values: _Texts
 
@@ -146,7 +138,6 @@ class OneOf(_RuleModel):
 class Pattern(_RuleModel):
     """A regular expression occurs in the response (`search`), or is all of it (`full`)."""
 
-    example = '{"kind": "pattern", "regex": "[A-Z]{2}-[0-9]{4}", "match": "full"}'
     kind: Literal["pattern"] = "pattern"
     regex: _Text
     match: Literal["search", "full"] = "search"
@@ -165,7 +156,6 @@ class Pattern(_RuleModel):
 class CaseRule(_RuleModel):
     """All letters that have case are upper or lower case."""
 
-    example = '{"kind": "case", "form": "lower"}'
     kind: Literal["case"] = "case"
     form: Literal["upper", "lower"]
 
@@ -173,7 +163,6 @@ class CaseRule(_RuleModel):
 class Forbidden(_RuleModel):
     """The response has none of these characters, and none of these classes of them."""
 
-    example = '{"kind": "forbidden", "characters": "!", "classes": ["digits"]}'
     kind: Literal["forbidden"] = "forbidden"
     characters: str = ""
     classes: tuple[Class, ...] = ()
@@ -188,7 +177,6 @@ class Forbidden(_RuleModel):
 class Json(_RuleModel):
     """The response is valid JSON; an object, or every object of a list, has at least these keys."""
 
-    example = '{"kind": "json", "shape": "object", "keys": ["name", "age"]}'
     kind: Literal["json"] = "json"
     shape: Literal["any", "object", "list"] = "any"
     keys: tuple[_Text, ...] = ()
@@ -197,7 +185,6 @@ class Json(_RuleModel):
 class TableRule(_RuleModel):
     """The response has a Markdown table with so many rows (below the header) and columns; `header` names some of these."""
 
-    example = '{"kind": "table", "min_rows": 2, "header": ["City", "Country"]}'
     kind: Literal["table"] = "table"
     min_rows: _Number | None = None
     max_rows: _Number | None = None
@@ -209,7 +196,6 @@ class TableRule(_RuleModel):
 class Headings(_RuleModel):
     """The response has from `min` to `max` Markdown headings, of this `level` (1 to 6) where one is named."""
 
-    example = '{"kind": "headings", "min": 3, "max": 3, "level": 2}'
     kind: Literal["headings"] = "headings"
     min: _Number | None = None
     max: _Number | None = None
@@ -219,7 +205,6 @@ class Headings(_RuleModel):
 class ListedRule(_RuleModel):
     """The response is a list: every line of it is marked as an item, by a bullet or dash, or by a number."""
 
-    example = '{"kind": "listed", "mark": "number"}'
     kind: Literal["listed"] = "listed"
     mark: Mark = "any"
 
@@ -227,7 +212,6 @@ class ListedRule(_RuleModel):
 class Order(_RuleModel):
     """The items of the list in the response (without a list, its lines) are in order, from the end with `reverse`."""
 
-    example = '{"kind": "order", "by": "alphabetical"}'
     kind: Literal["order"] = "order"
     by: Literal["alphabetical", "numeric"] = "alphabetical"
     reverse: bool = False
@@ -240,14 +224,12 @@ class _Several(_RuleModel):
 class All(_Several):
     """All of these rules hold."""
 
-    example = '{"kind": "all", "rules": [{"kind": "json"}, {"kind": "language", "codes": ["de"]}]}'
     kind: Literal["all"] = "all"
 
 
 class AnyOf(_Several):
     """One of these rules holds."""
 
-    example = '{"kind": "any", "rules": [{"kind": "json"}, {"kind": "table"}]}'
     kind: Literal["any"] = "any"
 
 
@@ -265,7 +247,16 @@ def rule_of(value: str | Mapping[str, Any]) -> Rule:
     try:
         return _adapter().validate_json(value) if isinstance(value, str) else _adapter().validate_python(value)
     except ValidationError as error:
-        raise UserError(_fault(error)) from error
+        from truebench_hf.data.rows import Record, user_error
+
+        fault = error.errors(include_url=False)[0]
+        if fault["type"].startswith("union_tag"):
+            raise unknown("kind", fault["ctx"].get("tag", ""), KINDS) from error
+        if not fault["loc"]:
+            raise UserError(
+                'a rule must be a JSON object such as {"kind": "count", "unit": "words", "max": 50}'
+            ) from error
+        raise user_error(error, Record("rule", {})) from error
 
 
 def stored(value: Any) -> tuple[tuple[Rule, ...], bool]:
@@ -293,19 +284,3 @@ def stored_text(rules: Sequence[Rule], complete: bool) -> str:
 @cache
 def _adapter() -> TypeAdapter[Rule]:
     return TypeAdapter(Rule)
-
-
-def _fault(error: ValidationError) -> str:
-    """Return the first fault in words; its place begins with the kinds that it lies within."""
-    fault = error.errors(include_url=False)[0]
-    kinds, name = [part for part in fault["loc"] if part in KINDS], str(fault["loc"][-1]) if fault["loc"] else ""
-    if fault["type"].startswith("union_tag"):
-        return str(unknown("kind", fault["ctx"].get("tag", ""), KINDS))
-    if not kinds:
-        return f"a rule must be a JSON object such as {CountRule.example}"
-    if fault["type"] == "extra_forbidden":
-        return str(unknown("field", name, [field for field in KINDS[kinds[-1]].model_fields if field != "kind"]))
-    place = ".".join(str(part) for part in fault["loc"] if part not in KINDS)[:60]
-    message = fault["msg"].removeprefix("Value error, ").replace("Input should be", "must be", 1)
-    message = "is absent" if fault["type"] == "missing" else message
-    return f"rule of kind {kinds[0]}: {f'field {place!r} ' if place else ''}{message}"

@@ -20,7 +20,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "an option of two words": (
         truebench_hf.run,
         {"rules": "off", "judge": "none"},
-        "with rules='off', nothing would be",
+        "judge='none': what can be counted",
     ),
     "a language": (truebench_hf.run, {"language": "DE"}, "language='DE': the data names no language"),
     "tick": (truebench_hf.tick, {"votes": 0}, "votes=0: must be at least 1"),

@@ -19,7 +19,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, script
 from truebench_hf import Criterion, Judge, Judgment, UserError, judge
 from truebench_hf.data.judged import Case
-from truebench_hf.judging.judge import Calibrated, as_json
+from truebench_hf.judging.judge import Calibrated, calibration_json
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.scripted import verdicts
 from truebench_hf.prompts import Prompts
@@ -277,7 +277,7 @@ def test_probabilities_thresholds_calibrations_and_cascades(tmp_path: Path) -> N
     assert "the second" in asked.prompts[0], "only the doubtful rest is handed on"
     fitted = Calibrated(first, Calibrator("temperature"), 0.6, rules="decide")  # as `judge` decides
     calibration = tmp_path / "calibration.json"
-    calibration.write_text(json.dumps(as_json(fitted, Prompts())))
+    calibration.write_text(json.dumps(calibration_json(fitted, Prompts())))
     assert labels(level="decision", calibration=calibration) == ["yes", "no"]
     assert labels(level="decision", calibration=calibration, threshold=0.5) == ["yes", "yes"]
     assert labels(level="cascade", calibration=calibration, cascade_judge=asked) == ["yes", "no"], "by the usual band"

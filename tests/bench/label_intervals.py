@@ -19,8 +19,8 @@ from truebench_hf.metrics.double_sampling import (
     allocate,
     combined,
     double_sampling,
-    effective_interval,
 )
+from truebench_hf.metrics.intervals import effective_interval
 
 RATES = (0.2, 0.5, 0.8, 0.95)
 JUDGES = ((0.9, 0.85), (0.7, 0.6), (0.55, 0.5))  # sensitivity, specificity

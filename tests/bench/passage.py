@@ -15,9 +15,9 @@ from types import FrameType
 from typing import Any
 
 from tests.support.runs import ROOT, row, write_jsonl
+from tests.support.stages import run
 from tests.test_house import FLOOR_OF
 from truebench_hf.benchmarks.truebench.options import RunOptions
-from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.types import Instance
 
 _PACKAGE = f"{ROOT / 'truebench_hf'}/"

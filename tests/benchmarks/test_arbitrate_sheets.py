@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.support.arbitration import (
-    TABLE,
-    table_options,
-)
+from tests.support.arbitration import TABLE, table_options
 from tests.support.tables import row_of
 from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrationLabels, arbitrate
@@ -66,13 +63,7 @@ def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
     (among,) = json.loads((out / "human.json").read_text())["annotators"]
     assert among["raw"] == pytest.approx(5 / 6)
     shown = " ".join(done.output.split())
-    for text in (
-        "85.0",
-        "0.702",
-        "Open, left out: 1",
-        "all │ 5 │ 1 │ 60.0 │ │ 50.0",
-        "accuracy and kappa are upper",
-    ):
+    for text in ("85.0", "0.702", "Open, left out: 1", "all │ 5 │ 1 │ 60.0 │ │ 50.0", "accuracy and kappa are upper"):
         assert text in shown, text
     human = out / "human.jsonl"
     assert len(read_trusted(str(human))) == 5, "the open one is no label; the rest may validate a run"

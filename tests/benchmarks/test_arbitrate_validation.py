@@ -8,13 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.support.arbitration import (
-    TABLE,
-    panel_specs,
-    table_options,
-    table_rows,
-    write_rows,
-)
+from tests.support.arbitration import TABLE, panel_specs, table_options, table_rows, write_rows
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration import arbitrate, prepare

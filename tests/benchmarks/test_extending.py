@@ -12,11 +12,11 @@ import pytest
 from tests.benchmarks.test_rubric_eval_resuming import _arbitrate, _calibrate, _cascade, _contrast, _metaeval, _taxonomy
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
+from tests.support.stages import generate, judge, run
 from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
-from truebench_hf.benchmarks.truebench.study import generate, judge, run
-from truebench_hf.comparing.runs import read as read_board
+from truebench_hf.comparing.runs import read_board
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_run
@@ -175,7 +175,7 @@ def test_results_of_an_interrupted_extension_are_not_taken_for_its_own(
     for arguments in (("study", "score", str(folder.out)), ("label", "out", str(folder.out), "--n", "2")):
         done = command_here(capsys, *arguments)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-        assert "holds 6 instances, run.json beside it is about 12; finish that run first" in done.stderr
+        assert "is not finished; repeat its command" in done.stderr
     assert read_board(folder.out) is None, "nor does the board show it"
     with pytest.raises(UserError, match="judgments are not over the data that run"):
         stage_run(folder.out, tmp_path / "staged")

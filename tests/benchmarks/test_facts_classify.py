@@ -14,8 +14,8 @@ from truebench_hf.results.folder import Results
 from truebench_hf.types import Score
 
 
-def said(domain: str, task: str, before: str = "A bank.") -> str:
-    return f'{before}\n```json\n{{"domain": "{domain}", "task": "{task}"}}\n```'
+def said(domain: str, task: str, demand: str = "nothing") -> str:
+    return f'A bank.\n```json\n{{"domain": "{domain}", "task": "{task}", "demand": "{demand}"}}\n```'
 
 
 def prompts(tmp_path: Path) -> Path:
@@ -30,7 +30,7 @@ def prompts(tmp_path: Path) -> Path:
 def model(path: Path) -> str:
     return script(path, [
         {"contains": "A bank lends", "reply": said("finance", "question answering")},
-        {"contains": "A court decides", "reply": said("finance", "summary")},
+        {"contains": "A court decides", "reply": said("finance", "summary", "expertise")},
         {"contains": "Unreadable", "reply": "I cannot say."},
     ])  # fmt: skip
 
@@ -43,7 +43,7 @@ def test_what_the_data_knows_is_kept_and_what_is_the_models_is_named(tmp_path: P
         .run()
         .value
     )
-    assert [(one.domain, one.task) for one in made] == [
+    assert [(one.labels["domain"], one.labels["task"]) for one in made] == [
         ("finance", "question answering"), ("finance", "summary"), (None, None),
     ]  # fmt: skip
     kept = data.load(str(tmp_path / "out" / "classified.jsonl"))
@@ -54,6 +54,8 @@ def test_what_the_data_knows_is_kept_and_what_is_the_models_is_named(tmp_path: P
         {"domain (classified)": "finance", "task (classified)": "question answering"},
         {"domain": "legal", "task (classified)": "summary"}, {},
     ]  # fmt: skip
+    lines = (tmp_path / "out" / "classified.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["demand"] for line in lines] == ["nothing", "expertise", None]
     before = data.load(str(tmp_path / "prompts.jsonl"))
     assert [item.source for item in kept] == [item.source for item in before]
     assert [(item.id, item.baseline) for item in kept] == [(item.id, item.baseline) for item in before]

@@ -13,7 +13,7 @@ from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.answers import given_answers, given_baselines
+from truebench_hf.benchmarks.facts.answers import given_answers
 from truebench_hf.benchmarks.facts.data import FactsItem, of_row
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -236,16 +236,6 @@ def test_a_csv_cannot_tell_an_empty_answer_from_none(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("id,answer\na,\nb,y\n")
     _, found = given_answers(str(tmp_path / "log.csv"), ITEMS)
     assert [one.response.error for one in found if one.response] == ["no answer in log.csv", None]
-
-
-def test_baselines_of_a_file(tmp_path: Path) -> None:
-    rows = [{"id": "a", "answer": "x"}, {"question": "When?", "baseline": "y", "answer": "not this"}]
-    assert given_baselines(write_jsonl(tmp_path / "b.jsonl", rows), ITEMS) == {"a": "x", "b": "y"}
-    twice = write_jsonl(tmp_path / "c.jsonl", [{"id": "a", "answer": "x"}, {"id": "a", "answer": "z"}])
-    with pytest.raises(UserError, match="has 2 baseline answers to item a"):
-        given_baselines(twice, ITEMS)
-    with pytest.raises(UserError, match=r"--baseline gone\.jsonl: no such file"):
-        given_baselines("gone.jsonl", ITEMS)
 
 
 def test_a_file_that_is_no_json_is_named(tmp_path: Path) -> None:

@@ -102,19 +102,14 @@ def test_a_row_reads_the_same_in_every_form(tmp_path: Path, row: dict[str, Any],
 
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("Phoenix's table of answers and references", {"input": "Where?", "output": "Paris.", "reference": "In Paris."},
-     "has no document .if its reference is what was retrieved, as Phoenix writes it, rename it to context"),
     ("a document that was forgotten", {"question": "Where?", "document": "", "answer": "Paris."},
-     r"has no document .its document is empty: write \[\] where retrieval found none"),
+     r"has no document; call its column document, .*; \[\] says that retrieval found none"),
     ("no document", {"question": "Where?", "answer": "Paris."}, "has no document; call its column document"),
-    ("an address", {"question": "Where?", "document_url": "https://a.b/c.html", "answer": "Paris."},
-     "'document_url' is an address .https://a.b/c.html.; save it to a file first"),
-    ("a file that is not there", {"question": "Where?", "path": "docs/lyon.txt", "answer": "Paris."},
-     "'path' names docs/lyon.txt, which is not in .*; put it there"),
-    ("a file elsewhere", {"question": "Where?", "path": "../../etc/passwd", "answer": "Paris."},
-     "'path' names ../../etc/passwd, outside the folder of the data"),
-    ("a PDF", {"question": "Where?", "file": "docs/paris.pdf", "answer": "Paris."},
-     "'file' names paris.pdf, which is no text; save its text as .txt or .md"),
+    *((what, {"question": "Where?", column: name, "answer": "Paris."}, f"'{column}' names {name}, which is no text file in")
+      for what, column, name in (
+          ("an address", "document_url", "https://a.b/c.html"), ("a file that is not there", "path", "docs/lyon.txt"),
+          ("a file elsewhere", "path", "../../etc/passwd"), ("a PDF", "file", "docs/paris.pdf"),
+      )),
 ]  # fmt: skip
 
 
@@ -135,5 +130,5 @@ def test_a_conversation_is_no_request(tmp_path: Path) -> None:
 
 
 def test_a_set_from_the_hub_reads_no_files_of_this_machine(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="has no folder to look for it in"):
+    with pytest.raises(UserError, match=r"which is no text file in the folder of the data .it has none"):
         data.of_rows({"": [Record("hub, record 1", {"question": "Where?", "path": "docs/paris.txt"})]})

@@ -10,10 +10,7 @@ from difflib import SequenceMatcher
 from importlib.resources import files
 from typing import Any
 
-import pytest
-
 from tests.support.faults import broken, faults, listed
-from truebench_hf.benchmarks.facts.classify import CREATIVITY, EXPERTISE, MATHEMATICS, screen
 
 TEXT = (files("truebench_hf.benchmarks.facts") / "mini.jsonl").read_text(encoding="utf-8")
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in TEXT.splitlines()]
@@ -104,10 +101,6 @@ def the_evasive_answer_is_short_and_new_figures_are_absent(row: dict[str, Any]) 
     assert set(re.findall(r"\d+", row["evasive_response"])) <= set(re.findall(r"\d+", row["full_prompt"]))
 
 
-def the_request_passes_the_filter(row: dict[str, Any]) -> None:
-    assert screen(row["user_request"]) == ()
-
-
 # Each check, and a change of the first row that it must find.
 CHECKS: list[tuple[Callable[[dict[str, Any]], None], Callable[[dict[str, Any]], object]]] = [
     (columns_are_exact_and_filled, lambda row: row.update(domain="")),
@@ -124,7 +117,6 @@ CHECKS: list[tuple[Callable[[dict[str, Any]], None], Callable[[dict[str, Any]], 
         the_evasive_answer_is_short_and_new_figures_are_absent,
         lambda row: row.update(evasive_response=row["grounded_response"]),
     ),
-    (the_request_passes_the_filter, lambda row: row.update(user_request="Write a poem.")),
 ]
 
 
@@ -136,60 +128,3 @@ def test_every_row_is_sound() -> None:
 def test_every_check_finds_a_broken_row() -> None:
     for check, change in CHECKS:
         assert faults({"broken": broken(ROWS[0], change)}, check), check.__name__
-
-
-BAD = [
-    ("Write a poem about the merger described in the report.", {CREATIVITY}, "a work of imagination"),
-    ("Turn the product sheet into a catchy slogan.", {CREATIVITY}, "advertising line"),
-    ("Tell me a short story in which the new kettle is the hero.", {CREATIVITY}, "narrative"),
-    ("Imagine you are the landlord and reply to this letter.", {CREATIVITY}, "role play"),
-    ("Schreib mir ein lustiges Gedicht über die neue Karte.", {CREATIVITY}, "German, a poem"),
-    ("이 보고서를 바탕으로 광고 문구를 만들어 주세요.", {CREATIVITY}, "Korean, an advertising line"),
-    ("Calculate the total interest over three years.", {MATHEMATICS}, "arithmetic"),
-    ("By what percentage increase did sales grow each year?", {MATHEMATICS}, "derived quantity"),
-    ("How many more patients were in the first group than in the second?", {MATHEMATICS}, "difference of two figures"),
-    ("Bitte berechnen Sie die jährlichen Kosten der Karte.", {MATHEMATICS}, "German, arithmetic"),
-    ("분기별 매출의 평균을 구해 주세요.", {MATHEMATICS}, "Korean, a mean"),
-    ("Given these results, should I stop taking my tablets?", {EXPERTISE}, "medical decision about a person"),
-    ("Is it legal for the landlord to keep the deposit?", {EXPERTISE}, "law beyond the document"),
-    ("Predict how the share price will react to this update.", {EXPERTISE}, "market knowledge"),
-    ("Soll ich die Tabletten absetzen?", {EXPERTISE}, "German, medical decision"),
-    ("이 사례에 대해 전문가로서 판단해 주세요.", {EXPERTISE}, "Korean, expert opinion"),
-    ("Compute the fine, and give me legal advice on it.", {MATHEMATICS, EXPERTISE}, "two reasons at once"),
-    ("Pretend you\u2019re a broker: should we buy?", {CREATIVITY, EXPERTISE}, "typographic apostrophe"),
-]
-
-
-@pytest.mark.parametrize(("request_text", "flags", "reason"), BAD, ids=[reason for *_, reason in BAD])
-def test_unfit_requests_are_flagged_with_their_reason(request_text: str, flags: set[str], reason: str) -> None:
-    assert set(screen(request_text)) == flags, reason
-    assert set(screen(request_text.upper())) == flags, "case does not matter"
-
-
-GOOD = [
-    ("Summarise the user stories that the release note lists.", "a story that is not to be written"),
-    ("Which average waiting time does the report give?", "an average that stands in the document"),
-    ("What did the creative team say about the delay?", "creative as the name of a team"),
-    ("Who should take the tablets before breakfast, according to the leaflet?", "advice the document holds"),
-    ("What is the forecast in the outlook section?", "a forecast the document holds"),
-    ("Explain what the lease says about legal costs.", "a legal topic, no legal advice"),
-    ("Welche Geschichte der Firma schildert das Dokument?", "German, history told by the document"),
-    ("결제 금액과 환불 절차를 요약해 주세요.", "Korean, figures to be repeated only"),
-    ("Who invented the process, and which novel drugs does the report name?", "invented and novel in plain senses"),
-    ("Where can tenants get legal advice, according to the leaflet?", "the advice is a topic of the document"),
-    ("Write a summary of the licence terms for songs.", "songs as a topic, not as the text to be written"),
-    ("Which diagnosis and which median age are stated?", "expert nouns that the document states"),
-    ("Welche Diagnose nennt der Bericht?", "German noun that reads like the English verb"),
-    ("이 공지를 쉬운 말로 다시 써 주세요.", "Korean, 'write again' ends in the syllable for verse"),
-    ("", "nothing asked"),
-]
-
-
-@pytest.mark.parametrize(("request_text", "reason"), GOOD, ids=[reason for _, reason in GOOD])
-def test_near_misses_are_not_flagged(request_text: str, reason: str) -> None:
-    assert screen(request_text) == (), reason
-
-
-def test_flags_come_in_a_fixed_order() -> None:
-    text = "Give me legal advice, calculate the damages and write a song about it."
-    assert screen(text) == (CREATIVITY, MATHEMATICS, EXPERTISE)

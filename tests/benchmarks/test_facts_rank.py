@@ -208,12 +208,12 @@ def test_a_judge_prefers_its_own_model_or_else_its_family(folder: Callable[..., 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"judges": {"j": JUDGE, "k": JUDGE}}, "is judged by j, k, .* by j; join runs of equal judges"),
-        ({"judges": {"j": JUDGE | {"template": "span"}}}, 'judge j has template "span", in .* template "json"'),
-        ({"judges": {"j": JUDGE | {"eligibility": "full"}}}, 'judge j has eligibility "full"'),
-        ({"judges": {"j": JUDGE | {"prompts": {"p": "2"}}}}, "judge j has other prompts"),
-        ({"judges": {"j": JUDGE | {"threshold": 0.3}}}, "judge j has threshold 0.3, in .* threshold null"),
-        ({"baseline": {"name": "given", "sha256": "c" * 64}}, r"compared with given \(SHA-256 cccccccc\)"),
+        ({"judges": {"j": JUDGE, "k": JUDGE}}, r"the \w+ of judge k: .*, in .* none; join runs that were judged alike"),
+        ({"judges": {"j": JUDGE | {"template": "span"}}}, 'the template of judge j: "span", in .* "json"'),
+        ({"judges": {"j": JUDGE | {"eligibility": "full"}}}, 'the eligibility of judge j: "full"'),
+        ({"judges": {"j": JUDGE | {"prompts": {"p": "2"}}}}, "the prompts of judge j: "),
+        ({"judges": {"j": JUDGE | {"threshold": 0.3}}}, "the threshold of judge j: 0.3, in .* none"),
+        ({"baseline": {"name": "given", "sha256": "c" * 64}}, r"the baseline: cccccccc"),
         ({"model": "m"}, "m has a run on open already"),
         ({"documents": {"": "x", "open": "other"}}, "its open holds other documents"),
     ],
@@ -292,4 +292,4 @@ def test_two_runs_from_the_command_line(
     )  # fmt: skip
     done = command_here(capsys, "facts", "rank", folders[1], other)
     assert done.returncode == 2
-    assert 'has template "simpleqa", in' in done.stderr
+    assert ': "simpleqa", in' in done.stderr

@@ -57,7 +57,7 @@ def all_36(tmp_path_factory: pytest.TempPathFactory, judges: tuple[str, ...]) ->
     folder = tmp_path_factory.mktemp("all")
     outcome, scores = ran(
         folder / "run", data="facts_mini", answers=log(folder / "log.jsonl"), judge=judges,
-        baseline=baselines(folder / "baselines.jsonl"), model_name="three kinds",
+        baseline=baselines(folder / "baselines.json"), model_name="three kinds",
     )  # fmt: skip
     return outcome, scores, folder / "run"
 
@@ -108,7 +108,7 @@ def test_one_judge_who_never_says_major_saves_all(tmp_path: Path, judges: tuple[
     lenient = oracle(tmp_path / "lenient.json", severe=False)
     outcome, _ = ran(
         tmp_path / "run", data="facts_mini", answers=log(tmp_path / "log.jsonl"), judge=(*judges[:2], lenient),
-        baseline=baselines(tmp_path / "baselines.jsonl"),
+        baseline=baselines(tmp_path / "baselines.json"),
     )  # fmt: skip
     mean = outcome.value.mean
     assert (mean["ineligible"], mean["final"]) == (0, mean["unadjusted"])
@@ -326,7 +326,7 @@ def test_templates_by_judge(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path, judges: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--data", "facts_mini", "--answers", log(tmp_path / "log.jsonl"), "--template", "response"]
-    given += ["--baseline", baselines(tmp_path / "b.jsonl"), "--out", str(tmp_path / "run")]
+    given += ["--baseline", baselines(tmp_path / "b.json"), "--out", str(tmp_path / "run")]
     given += [part for judge in judges for part in ("--judge", judge)]
     done = command_here(capsys, "facts", "run", *given, "--fail-under", "33")
     assert (done.returncode, done.stderr) == (0, "")

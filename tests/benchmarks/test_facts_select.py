@@ -254,7 +254,7 @@ def test_a_classifier_is_fitted_and_then_judges_a_run(tmp_path: Path, capsys: py
     lenient = judge(tmp_path / "judge.json")
     done = command_here(
         capsys, *arguments, "--judge", lenient, "--template", "2.response", "--eligibility", "request", "--baseline",
-        str(write_jsonl(tmp_path / "base.jsonl", [{"id": str(n), "answer": "w2"} for n in (1, 2, 3)])),
+        script(tmp_path / "base.json", [], {"reply": "w2"}),
         "--out", str(tmp_path / "both"),
     )  # fmt: skip
     assert "Eligibility is judged by 1 of 2 judges" in done.stdout, done.stderr

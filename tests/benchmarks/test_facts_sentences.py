@@ -26,7 +26,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     folder = tmp_path_factory.mktemp("json")
     options = FactsOptions(
         data="facts_mini", answers=log(folder / "log.jsonl"), judge=(sentence_oracle(folder / "judge.json"),),
-        baseline=baselines(folder / "b.jsonl"), out=str(folder / "runs" / "x"), model_name="m",
+        baseline=baselines(folder / "b.json"), out=str(folder / "runs" / "x"), model_name="m",
     )  # fmt: skip
     return folder / "runs" / "x", FactsRun(options).run()
 

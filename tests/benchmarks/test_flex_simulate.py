@@ -15,10 +15,10 @@ import yaml
 
 from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
-from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
+from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
-from truebench_hf.benchmarks.flexbench.simulate import FlexSimulate, SimulateOptions, system_prompt
+from truebench_hf.benchmarks.flexbench.simulate import FlexSimulate, SimulateOptions
 from truebench_hf.benchmarks.flexbench.users import (
     Analysis,
     FlexProfiles,
@@ -279,11 +279,11 @@ def test_clean_profiles_of_all_nine_instructions_pass_and_planted_dimensions_are
 @pytest.mark.parametrize(
     ("prompt", "question", "found", "why"),
     [
-        ("asks whether a hotel is needed for the next trip of theirs", "Is it asked whether a hotel is needed for the next trip of theirs?", True, "a run of eight words"),
-        ("asks whether a hotel is needed", "Is it asked whether a hotel is needed?", False, "six words in common"),
-        ("호텔이 필요한지 물어보는지 확인하고 한도를 말해 주는지 보라", "호텔이 필요한지 물어보는지 확인하고 한도를 두 번 말해 주는지?", False, "Korean is written with blanks: four words in common"),
-        ("助手は宿泊先が必要かどうかを最初に尋ねていますか", "助手は宿泊先が必要かどうかを最初に尋ねていますか？", True, "no blanks: characters count"),
-        ("open [Profile Settings And Everything Else There Is Here] now", "Does it name [Profile Settings And Everything Else There Is Here]?", False, "a name in brackets"),
+        ("A user who asks whether a hotel is needed for the next trip of theirs, and waits.", "Is it asked whether a hotel is needed for the next trip of theirs?", True, "nearly all of it"),
+        ("A user who asks whether a hotel is needed, and then waits for an answer.", "Is it asked whether a hotel is needed for the next trip of theirs?", False, "half of it"),
+        ("호텔이 필요한지 물어보는지 확인하고 한도를 말해 주는지 보는 사용자이다.", "호텔이 필요한지 물어보고 나서 세 번째로 늦게 도착할 때의 절차를 알려 주는지?", False, "Korean: its beginning"),
+        ("この利用者は待つ。助手は宿泊先が必要かどうかを最初に尋ねていますか。", "助手は宿泊先が必要かどうかを最初に尋ねていますか？", True, "Japanese: all of it"),
+        ("open [Profile Settings And Everything Else There Is Here] now, and tell me what that is", "Does it name [Profile Settings And Everything Else There Is Here]?", False, "a name in brackets"),
     ],
 )  # fmt: skip
 def test_what_is_a_leak(prompt: str, question: str, found: bool, why: str) -> None:
@@ -347,29 +347,6 @@ def test_profiles_of_ones_own(folder: Path) -> None:
     file.write_text(json.dumps([row | {"mood": "bad"}]))
     with pytest.raises(UserError, match="mood"):
         simulate(folder, profiles=str(file), out=str(folder / "other"))
-
-
-def test_knowledge_reaches_the_assistant(folder: Path) -> None:
-    (folder / "facts.txt").write_text("The limit is 140 euros.", encoding="utf-8")
-    seen: list[str] = []
-
-    def model(messages: Said) -> str:
-        seen.append(messages[0]["content"])
-        return "Hotel?"
-
-    simulate(folder, model, knowledge=str(folder / "facts.txt"), out=str(folder / "out"))
-    assert "The limit is 140 euros." in seen[0]
-    assert len(read_talks(folder / "out" / "conversations.jsonl")) == 5
-    assert system_prompt(HOTEL, "") == HOTEL.instruction
-
-
-def test_the_judge_is_given_what_the_assistant_knew(folder: Path) -> None:
-    (facts := folder / "facts.txt").write_text("The limit is 140 euros.", encoding="utf-8")
-    simulate(folder, knowledge=str(facts))
-    judge = as_spec(lambda messages: json.dumps({"turn": None, "applies": "no", "attempted": None, "correct": None}))
-    with pytest.raises(UserError, match="was simulated with --knowledge, which the judge needs"):
-        FlexScore(FlexScoreOptions(folder=str(folder), judge=judge)).run()
-    assert FlexScore(FlexScoreOptions(folder=str(folder), judge=judge, knowledge=str(facts))).run().incomplete == 0
 
 
 # --- kinds of users out of conversations -----------------------------------------------------------------------------

@@ -107,9 +107,9 @@ def test_its_judgments_can_be_published(bench: Bench, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--rules", "off"), "with --rules off, nothing would be decided"),
-        (("--judge", "smollm2"), "--judge none stands alone"),
-        (("--protocol", "official"), "its judge decides all; name a --judge"),
+        (("--rules", "off"), "--judge none: what can be counted"),
+        (("--judge", "smollm2"), "--judge none: what can be counted"),
+        (("--protocol", "official"), "its judge decides every criterion"),
         (("--judge-arg", "record=x"), "are about --judge; name one"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`truebench study pairwise`: exact figures of scripted judges by every protocol, recorded preferences, the command itself."""
+"""`truebench study pairwise`: exact figures of scripted judges by every protocol, and the command itself."""
 
 from __future__ import annotations
 
@@ -231,34 +231,10 @@ def test_several_judges_use_the_same_checklists(tmp_path: Path) -> None:
     assert "the same checklists, written by scripted:one." in (tmp_path / "out/report.html").read_text()
 
 
-def test_judgebench_counts_stand_beside_the_strict_ones(tmp_path: Path) -> None:
-    """Seven pairs labelled A>B: right twice, right and tied, right and unreadable, contradictory, tied, wrong, mute."""
-    said = [("A>B", "B>A"), ("A>B", "A=B"), (None, "B>A"), ("A>B", "A>B"), ("A=B", "A=B"), ("B>A", "A>B"), (None, None)]
-    rows = [
-        {
-            "pair_id": f"p{n}", "source": "law", "question": f"Q{n}", "response_A": "a", "response_B": "b", "label": "A>B",
-            "judge_name": "arena", "judgments": [one and {"decision": one} for one in pair],
-        }
-        for n, pair in enumerate(said)
-    ]  # fmt: skip
-    file = write_jsonl(tmp_path / "judged.jsonl", rows)
-    tables = pairwise(data=file, out=str(tmp_path / "out"))
-    (line,) = own(tables)
-    assert (line["judge"], line["protocol"], line.get("calls")) == ("arena", "recorded", None)
-    assert line["judgebench"] == pytest.approx(3 / 7), "a tie or no answer beside a win does not hurt"
-    assert line["strict"] == pytest.approx(1 / 7), "both orders have to be right"
-    # Decided are five: right, two ties of disagreement, a tie, wrong.
-    assert figures(line) == (5, 0.2, 0.6, 0.2, 1.0)
-    (position,) = own(tables, "position")
-    assert (position["n"], position["consistent"], position["first"]) == (5, 3 / 5, 1 / 5)
-
-
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         ({"protocol": ("ticks",)}, "unknown protocol 'ticks'"),
-        ({"judge": ()}, "name at least one --judge: the data holds no preferences"),
-        ({"judge": (), "protocol": ("tick",)}, "name a --judge"),
         ({"column": ("label=gold",)}, "there is no column 'gold'"),
         ({"judge_level": "checklist"}, "is not for this command"),
     ],

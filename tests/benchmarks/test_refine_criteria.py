@@ -154,8 +154,8 @@ def answered(sheet: Path, decided: Decided, note: str = "") -> None:
     table = rows(sheet)
     keys = [(row["What"].split("; instance ")[1].split(",")[0], row["What"].split()[0]) for row in table]
     assert set(decided) <= set(keys), keys
-    texts = [decided.get(key, ("", ""))[row["id"].endswith("-text")] for key, row in zip(keys, table, strict=True)]
-    write(sheet, [row | {"answer": text, "note": note if text else ""} for row, text in zip(table, texts, strict=True)])
+    pairs = [decided.get(key, ("", "")) for key in keys]
+    write(sheet, [row | {"answer": do, "note": text or note} for row, (do, text) in zip(table, pairs, strict=True)])
 
 
 def decide(loop: Loop, decided: Decided, who: str = "eva", note: str = "") -> Done:
@@ -192,7 +192,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     ]
     assert "2. It is in capitals. [no]" in listed(loop.out)[2].criteria
     assert "label open" in done.stdout
-    done = decide(loop, FIRST, note="Nicely?")
+    done = decide(loop, FIRST)
     assert (done.returncode, "changes taken in: 3" in done.stdout) == (0, True), done.stderr
     again = loop.take_in()
     assert (again.returncode, "changes taken in: 3" in again.stdout) == (0, True), "the same answers count once"
@@ -224,7 +224,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
         "sum 3#1": [(1, "It is right.", "original", 0)],
         "greet#prompt 1": [(1, "Greet the customer.", "original", 0)],
     }
-    assert next((v["why"], v["who"], v["kind"]) for v in lines if v["round"]) == ("Nicely?", "eva", "unclear")
+    assert next((v["why"], v["who"], v["kind"]) for v in lines if v["round"]) == ("", "eva", "unclear")
     # What `truebench run` takes back.
     criteria = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
     assert list(criteria) == [row["id"] for row in DATA]
@@ -269,6 +269,8 @@ def test_a_second_round_mends_what_the_validator_finds(tmp_path: Path, capsys: C
     assert second["clean"], second
     assert [one["kappa"] for one in second["rounds"]] == [pytest.approx(0.75), 1.0, 1.0]
     assert second["counts"][2, "changed"] == {"revised": 1, "removed": 1, "kept": 1}
+    versions = [json.loads(line) for line in (loop.out / HISTORY).read_text(encoding="utf-8").splitlines()]
+    assert {version["why"] for version in versions if version["round"] == 2} == {"One."}
     criteria = {one.id: [c.text for c in one.turns[0].criteria] for one in load(str(loop.out / "data.jsonl"))}
     assert criteria["lines"] == ["It has exactly three lines."]
     assert criteria["greet"] == ["It is polite."]
@@ -311,8 +313,7 @@ GREET, LINES, COLOUR = ("greet", "people"), ("lines", "people"), ("colour", "peo
 UNCLEAR, MISSING = "criterion 1: unclear", "turn 1: missing"
 REFUSED: list[tuple[Decided, str, str]] = [
     ({GREET: ("wrong", "It is polite.")}, "answer 'wrong' is none of criterion 1: unclear, turn 1: missing", "no choice"),
-    ({GREET: ("", "It is polite.")}, "a new text, and no answer to what is to be done", "a text alone"),
-    ({GREET: (UNCLEAR, "")}, "no new text (or the word remove)", "no text"),
+    ({GREET: (UNCLEAR, "")}, "no new text in the note (or the word remove)", "no text"),
     ({GREET: ("turn 1: prompt", "")}, "turn 1: prompt, and no new text", "no prompt"),
     ({GREET: (UNCLEAR, "1. It is polite.")}, "holds '1.' of the list of criteria; leave that out", "its number, too"),
     ({GREET: (UNCLEAR, "It is polite. [not judged]")}, "holds '[not judged]' of the list", "its label, too"),
@@ -323,7 +324,6 @@ REFUSED: list[tuple[Decided, str, str]] = [
     ({LINES: (MISSING, "It is about rain.")}, "would stand twice", "added again"),
     ({GREET: (UNCLEAR, "Remove")}, "nothing is left of the criteria of instance greet", "the last criterion"),
     ({GREET: (MISSING, "remove")}, "turn 1: missing, and no new text", "missing, and removed"),
-    ({GREET: ("keep", "It is polite.")}, "a new text, and the answer is keep", "nothing, and something"),
 ]  # fmt: skip
 
 
@@ -546,8 +546,6 @@ def test_a_row_of_an_instance_is_read_as_the_same_instance() -> None:
         ('{"instance": "greet"}', "missing field 'turn'"),
         ('{"instance": "greet", "turn": 1, "criterion": 1, "version": "x"}', "field 'version'"),
         ('{"instance": "other", "turn": 1, "criterion": 1, "text": "x", "round": 1}', "would be dropped"),
-        ('{"instance": "greet", "turn": 1, "criterion": 9, "version": 2, "text": null, "change": "removed", "round": 1}',
-         "do not follow from each other"),
         ("{", "criteria_history.jsonl, line"),
     ],
 )  # fmt: skip
@@ -782,7 +780,7 @@ def test_rows_of_the_release_over_a_server(tmp_path: Path, capsys: Capsys, monke
         for place, sheet in enumerate(sheets):
             mine = {name: changes[place] for name, changes in decided.items() if place < len(changes)}
             write(sheet, [
-                row | {"answer": mine.get(row["id"].split("-")[0], ("", ""))[row["id"].endswith("-text")]}
+                row | dict(zip(("answer", "note"), mine.get(row["id"].split("-")[0], ("", "")), strict=True))
                 for row in rows(sheet)
             ])  # fmt: skip
         assert command_here(capsys, "label", "in", str(out)).returncode == 0

@@ -21,7 +21,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaev
 from truebench_hf.benchmarks.rubric_eval.scores import MEAN, MetaEvaluation
 from truebench_hf.data.rubrics import Item
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import Calibrated, as_json
+from truebench_hf.judging.judge import Calibrated, calibration_json
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.prompts import Prompts
 from truebench_hf.study.roles import Roles
@@ -358,7 +358,7 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
         ({"data": "absent.jsonl"}, "no such file"),
         ({"judge_arg": ("2.record=x",)}, "there is no number 2; there is 1"),
         ({"votes": 3}, "temperature above 0"),
-        ({"threshold": 0.0}, "--threshold lies between"),
+        ({"threshold": 0.0}, "lies between 0 and 1"),
         ({"judge_temperature": -1.0}, "must be at least 0"),
         ({"judge_temperature": float("nan")}, "must be at least 0"),
     ],
@@ -483,7 +483,7 @@ def test_a_calibrated_judge_decides_by_its_calibration(tmp_path: Path) -> None:
     spec = script(tmp_path / "judge.json", [{"contains": "rubric 0", "probability": 0.4}], {"probability": 0.1})
     fitted = Calibrated(spec, Calibrator("platt", 1.0, 2.0), 0.7)  # 0.4 becomes 0.83, and 0.1 becomes 0.45
     file = tmp_path / "calibration.json"
-    file.write_text(json.dumps(as_json(fitted, Prompts())))
+    file.write_text(json.dumps(calibration_json(fitted, Prompts())))
     (plain,) = run(tmp_path, spec, data=data, paradigms="decision").tables["judges"].rows
     assert plain["pass_rate"].value == 0
     study = run(tmp_path / "two", spec, data=data, paradigms="decision", calibration=str(file))

@@ -14,18 +14,18 @@ from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.taxonomy import (
     SortedRubric,
-    Taxonomy,
     TaxonomyOptions,
     distinct,
     places,
     taxonomy,
     taxonomy_tables,
 )
+from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import RUBRIC_TYPES
-from truebench_hf.data.sources.forms import SetForm, source_item
+from truebench_hf.data.sources.forms import SetForm, item_of
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
-from truebench_hf.report.table import PUBLISHED
+from truebench_hf.report.table import PUBLISHED, Table
 from truebench_hf.types import Criterion, Message
 
 # rubric -> (type by the data, what the model answers)
@@ -49,7 +49,7 @@ def answer(kind: str) -> str:
     return f'Because.\n```json\n{{"kind": "{kind}"}}\n```'
 
 
-def run(tmp_path: Path, data: str, model: str | None, **more: Any) -> Taxonomy:
+def run(tmp_path: Path, data: str, model: str | None, **more: Any) -> dict[str, Table]:
     return taxonomy(TaxonomyOptions(data=data, model=model, out=str(tmp_path / "out"), tsne=False, **more))
 
 
@@ -58,20 +58,20 @@ def test_accuracy_by_hand(tmp_path: Path) -> None:
     rules = [{"contains": f">\n{r}\n</requirement", "reply": answer(said)} for r, (_, said) in RUBRICS.items()]
     rules.append({"contains": "Your answer cannot be used", "reply": answer("persona")})
     study = run(tmp_path, data, script(tmp_path / "model.json", rules))
-    assert [item.kind for item in study.rubrics] == ["quantity_limit", "quantity_limit", "topic_scope", None]
-    assert "persona" in study.rubrics[3].reason
-    assert study.rubrics[0].reason == "Because."
-    types, dimensions = study.tables["accuracy"].rows
+    types, dimensions = study["accuracy"].rows
     assert types["accuracy"].value == pytest.approx(1 / 3)
     assert dimensions["accuracy"].value == pytest.approx(2 / 3)
     assert (types["accuracy"].n, types["accuracy"].unscored) == (3, 1)
-    found = row_of(study.tables["types"], type="format_structure")
+    found = row_of(study["types"], type="format_structure")
     assert [found[name] for name in ("known", "given", "right", "taken_for")] == [1, 0, 0, "quantity_limit 1"]
-    assert row_of(study.tables["types"], type="quantity_limit")["given"] == 2
+    assert row_of(study["types"], type="quantity_limit")["given"] == 2
     # One right of three; by chance quantity_limit meets itself in 1/3 * 2/3 of the cases: (1/3 - 2/9) / (1 - 2/9).
     assert types["kappa"].value == pytest.approx((1 / 3 - 2 / 9) / (7 / 9))
     lines = [json.loads(line) for line in (tmp_path / "out" / "taxonomy.jsonl").read_text().splitlines()]
+    assert [line["rubric_type"] for line in lines] == ["quantity_limit", "quantity_limit", "topic_scope", None]
     assert [line["dimension"] for line in lines] == ["form", "form", "content", None]
+    assert "persona" in lines[3]["reason"]
+    assert lines[0]["reason"] == "Because."
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "quantity_limit" in page
     assert "StructFlowBench" in page
@@ -87,7 +87,7 @@ def test_a_bad_answer_is_asked_about_again_and_calls_are_kept(tmp_path: Path) ->
     spec = script(tmp_path / "model.json", rules)
     options = {"model_arg": (f"record={record}",)}
     first = run(tmp_path, data, spec, **options)
-    assert first.tables["accuracy"].rows[0]["accuracy"].value == 1.0
+    assert first["accuracy"].rows[0]["accuracy"].value == 1.0
     asked = record.read_text().splitlines()
     assert len(asked) == 2
     assert "kind" in json.loads(asked[1])[-1], "told what was wrong"
@@ -184,7 +184,7 @@ def test_rows_get_the_types_that_were_found(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "labels" / "hard.jsonl", rows[1:3])
     rules = [{"contains": f">\n{text}\n</requirement", "reply": answer(said)} for text, said in texts.items()]
     rules.append({"contains": "Your answer cannot be used", "reply": answer("persona")})
-    study = run(tmp_path, str(tmp_path / "labels"), script(tmp_path / "model.json", rules))
+    run(tmp_path, str(tmp_path / "labels"), script(tmp_path / "model.json", rules))
     found = str(tmp_path / "out" / "labels")
     kinds = {one["rubric"]: (one["split"], one["rubric_type"], one["dimension"]) for one in data.load(found)}
     assert kinds == {
@@ -193,13 +193,11 @@ def test_rows_get_the_types_that_were_found(tmp_path: Path) -> None:
         "Is polite.": ("hard", "style_tone", "style"),
         "Has a table.": ("hard", None, None),
     }
-    assert len(study.rubrics) == 4
     assert "without a type: 1" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert [one["source_label"] for one in data.load(found)] == ["theirs"] * 4, "all else is as it was"
     built = export("rubric_eval", tmp_path / "built", source=found)
     assert built.facts.rows["all"] == {"easy": 2, "hard": 2}
-    again = run(tmp_path / "again", str(tmp_path / "built"), script(tmp_path / "other.json", [], {"reply": "?"}))
-    assert {one.rubric.text: one.rubric.kind for one in again.rubrics} == {k: v[1] for k, v in kinds.items()}
+    run(tmp_path / "again", str(tmp_path / "built"), script(tmp_path / "other.json", [], {"reply": "?"}))
     parts = [(one["rubric"], one["rubric_type"]) for one in data.load(str(tmp_path / "again" / "out" / "labels"))]
     assert dict(parts) == {k: v[1] for k, v in kinds.items()}, "Parquet holds types as numbers"
 
@@ -225,7 +223,7 @@ def test_rows_without_a_split_stand_in_test_and_no_model_writes_none(tmp_path: P
 )
 def test_types_are_counted_by_judgment_where_there_are_any(rows: int, counts: dict[str, int], said: str) -> None:
     def sorted_(rubric: str, kind: str, n: int) -> SortedRubric:
-        item = source_item(FORM, "i", [Message("user", "Do.")], [Criterion(rubric, kind)])
+        item = item_of(FORM, Record("x", {}), [Criterion(rubric, kind)], name="i", messages=[Message("user", "Do.")])
         return SortedRubric(item, item.rubrics[0], {"easy": n} if n else {})
 
     done = [sorted_("Is polite.", "style_tone", rows), sorted_("Has a line.", "quantity_limit", min(rows, 1))]

@@ -108,16 +108,12 @@ def test_categories_of_ones_own(tmp_path: Path) -> None:
     assert found["categories"] == [{"category": "Short", "annotators": 0, "model": 8, "both": 0}]
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [(None, "or a JSON file"), ("{", "or a JSON file"), ('{"a": "b"}', "two names or more"), ('{"a": "b", "A": "c"}', "all different"),
-     ('["a", "b"]', "two names or more"), ('{"a": 1, "b": 2}', "two names or more")],
-)  # fmt: skip
-def test_a_scheme_that_is_none(tmp_path: Path, text: str | None, told: str) -> None:
+@pytest.mark.parametrize("text", [None, "{", '{"a": "b", "A": "c"}', '["a", "b"]', '{"a": 1, "b": 2}', '{"a": " "}'])
+def test_a_scheme_that_is_none(tmp_path: Path, text: str | None) -> None:
     file = tmp_path / "scheme.json"
     if text is not None:
         file.write_text(text, encoding="utf-8")
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match="or a JSON file"):
         CategoriesOptions(data="checklists_mini", model="scripted:x", scheme=str(file), out=str(tmp_path / "out"))
 
 

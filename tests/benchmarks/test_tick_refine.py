@@ -353,11 +353,11 @@ def test_conversations_are_left_out_and_counted(tmp_path: Path) -> None:
     ("more", "said"),
     [
         ({"outside": "drfr"}, "needs an --outside-judge"),
-        ({"outside": "accuracy"}, "unknown outside score"),
+        ({"outside": "accuracy"}, "unknown outside"),
         ({"outside": "exact", "outside_judge": "smollm2"}, "goes with --outside drfr or rating"),
         ({"outside_judge": "smollm2"}, "goes with --outside drfr or rating"),
         ({"critique": "prose"}, "unknown critique"),
-        ({"keep": "first"}, "unknown version"),
+        ({"keep": "first"}, "unknown keep"),
         ({"critique": "free", "keep": "best"}, "leave out one"),
         ({"critique": "free", "generator": "smollm2"}, "uses no checklist"),
         ({"iterations": 0}, "at least 1"),
@@ -380,7 +380,7 @@ def test_some_of_the_criteria_that_score_outside_are_as_telling_as_all(tmp_path:
 @pytest.mark.parametrize(
     ("rows", "more", "said"),
     [
-        ([{"id": "a", "prompt": "p"}], {"outside": "exact"}, "has a reference"),
+        ([{"id": "a", "prompt": "p"}], {"outside": "exact"}, "has reference"),
         ([{"id": "a", "prompt": "p"}], {"outside": "drfr", "outside_judge": "scripted:x"}, "has criteria"),
         ([{"id": "a", "prompt": "p", "criteria": ["Is it kind?"]}],
          {"outside": "drfr", "outside_judge": "scripted:x", "checklists": "self"}, "must not see it"),

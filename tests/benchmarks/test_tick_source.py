@@ -107,8 +107,6 @@ def test_checklists_of_another_instruction_are_refused(tmp_path: Path, row: dict
     [
         ({}, "either --data or --instruction"),
         ({"data": "d", "instruction": "i"}, "either --data or --instruction"),
-        ({"instruction": " "}, "blank"),
-        ({"instruction": "i", "column": ("prompt=x",)}, "--column"),
     ],
 )
 def test_options_that_go_wrong(given: dict[str, Any], said: str) -> None:

@@ -13,6 +13,7 @@ from truebench_hf.benchmarks.truebench.board import content, model_facts, rankin
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.data.judged import Judged
+from truebench_hf.prompts import Prompts
 from truebench_hf.results.report import Report
 from truebench_hf.study.ranking import BoardRow
 from truebench_hf.study.roles import Roles
@@ -46,13 +47,14 @@ def _row(settings: dict[str, Any]) -> BoardRow:
     return board.rows[0]
 
 
+PLAIN = Prompts({"checklist": "plain"}).hash("checklist")
 OTHERWISE: list[tuple[dict[str, Any], str]] = [
     ({"protocol": "official"}, "checklist, official rule"),
     ({"rules": "decide"}, "checklist, rules decide"),
     ({"judge_level": "rubric"}, "rubric"),
     ({"reasoning": False}, "checklist, no reasoning"),
     ({"structured": "off"}, "checklist, structured off"),
-    ({"prompt": ("checklist=plain",)}, "checklist, checklist prompt plain"),
+    ({"prompt": ("checklist=plain",)}, f"checklist, checklist prompt {PLAIN[:4]}"),
     ({"judge_arg": ("max_tokens=512",)}, "checklist, max_tokens=512"),
     ({"votes": 5, "judge_temperature": 0.7}, "checklist, 5 votes, temperature 0.7"),
     ({"votes": 3, "judge_temperature": 0.7}, "checklist, 3 votes, temperature 0.7"),

@@ -12,9 +12,9 @@ import pytest
 from tests.support.openai_server import OpenAIServer
 from tests.support.people import sample
 from tests.support.runs import Done, command_here, row, script, write_jsonl
+from tests.support.stages import generate, judge, run
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.results import read_run
-from truebench_hf.benchmarks.truebench.study import generate, judge, run
 from truebench_hf.errors import UserError
 
 
@@ -185,7 +185,7 @@ def score(capsys: pytest.CaptureFixture[str], path: Path) -> Done:
 def test_judgments_alone_are_scored_like_their_folder(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
     run(RunOptions(data=folder.data, model=folder.old, judge=(folder.old,), out=str(folder.out), allow_unscored=True))
     whole, alone = score(capsys, folder.out), score(capsys, folder.out / "judgments.jsonl")
-    assert "level checklist" in whole.stdout
+    assert ", checklist" in whole.stdout
     assert "Self-judged" in whole.stdout
     assert (alone.returncode, alone.stdout) == (whole.returncode, whole.stdout)
 

@@ -15,9 +15,9 @@ import truebench_hf
 from tests.support.people import read, sample
 from tests.support.runs import Done, command_here, row, run_scores, script, write_jsonl
 from truebench_hf.comparing.compare import compare
+from truebench_hf.comparing.correlate import read_scores
 from truebench_hf.comparing.leaderboard import leaderboard
 from truebench_hf.comparing.runs import BoardEntry
-from truebench_hf.comparing.scores_of_models import read_scores
 from truebench_hf.errors import UserError
 from truebench_hf.hub.publish import model_of_page
 from truebench_hf.hub.results import check_results as check

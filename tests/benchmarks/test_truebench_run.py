@@ -13,8 +13,9 @@ import pytest
 import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Done, command, command_here, row, script, write_jsonl
+from tests.support.stages import generate, judge
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions
-from truebench_hf.benchmarks.truebench.study import JudgeAnswers, generate, judge
+from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.errors import UserError
 from truebench_hf.results.report import Report
 from truebench_hf.types import Score
@@ -318,7 +319,7 @@ def test_score_on_a_folder_says_how_it_was_made(bench: Bench, capsys: pytest.Cap
     bench.run()
     done = command_here(capsys, "study", "score", str(bench.out))
     assert done.returncode == 0, done.stderr
-    assert "level checklist" in done.stdout
+    assert ", checklist" in done.stdout
     assert "Self-judged" in " ".join(done.stdout.split())
 
 
@@ -399,7 +400,7 @@ def test_exit_codes(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     fine = call()
     assert (fine.returncode, fine.stderr) == (0, "")
     assert "66.67" in fine.stdout
-    assert "level checklist" in " ".join(fine.stdout.split())
+    assert ", checklist" in " ".join(fine.stdout.split())
     assert f"in {bench.out}: judgments.jsonl" in fine.stdout
     assert "report.html" in fine.stdout
     bench.scripts(FAILING, VERDICTS)

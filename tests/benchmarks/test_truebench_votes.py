@@ -8,7 +8,7 @@ from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.tables import conversations, run_tables
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Reader, to_row
-from truebench_hf.judging.panel import majority
+from truebench_hf.judging.judge import majority
 from truebench_hf.report.page import page as make
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Verdict
 

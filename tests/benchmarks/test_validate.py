@@ -20,7 +20,6 @@ from truebench_hf.benchmarks.truebench.ablation import (
     ALWAYS,
     SUBSETS,
     Edit,
-    Edited,
     Validated,
     ablation_frame,
     ablation_tables,
@@ -31,7 +30,7 @@ from truebench_hf.benchmarks.truebench.ablation import (
     subset_scores,
 )
 from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.benchmarks.truebench.validation import ValidateCriteriaOptions, validate
+from truebench_hf.benchmarks.truebench.validation import ValidateCriteria, ValidateCriteriaOptions
 from truebench_hf.benchmarks.truebench.validator import (
     ASPECTS,
     Finding,
@@ -97,9 +96,7 @@ Said = Sequence[tuple[str, Validation]]
 def validated(table: Said) -> list[Validated]:
     """Made instances with such an edit of their second criterion, and what the validator says of them."""
     return [
-        Validated(
-            Edited(one, Edit.model_validate({"id": one.id, "edit": edit, "turn": 1, "criterion": 2})), {ALL: validation}
-        )
+        Validated(one, Edit.model_validate({"id": one.id, "edit": edit, "turn": 1, "criterion": 2}), {ALL: validation})
         for one, (edit, validation) in zip(instances(len(table)), table, strict=True)
     ]
 
@@ -167,7 +164,7 @@ def test_scores_at_the_edges(table: Said, f1: float | None, why: str) -> None:
 
 def asked_under_all(validation: Validation) -> list[Validated]:
     edited = edited_rows(instances(24), map(Edit.model_validate, edits(24)))
-    return [Validated(row, dict.fromkeys(SUBSETS, validation)) for row in edited]
+    return [Validated(row.instance, row.edit, dict.fromkeys(SUBSETS, validation)) for row in edited]
 
 
 def test_the_papers_rows_stand_beside_ours() -> None:
@@ -285,7 +282,8 @@ def test_instructions_need_no_criteria(tmp_path: Path) -> None:
         tmp_path / "v.json",
         [{"contains": "filed under Editing, Email", "reply": json.dumps(reply | {"verdict": "FAIL"})}],
     )
-    result = validate(ValidateCriteriaOptions(data=data, validator=spec, stage="prompt", out=str(tmp_path / "out")))
+    options = ValidateCriteriaOptions(data=data, validator=spec, stage="prompt", out=str(tmp_path / "out"))
+    result = ValidateCriteria(options).run().value
     counts = {row["what"]: row["instances"] for row in result["instances"].rows}
     assert (counts["domain"], counts["task"], counts["clarity"]) == (0, 0, 1)
     (listed,) = lines(tmp_path / "out" / "worklist.jsonl")
@@ -366,9 +364,9 @@ def test_edits_that_cannot_be_done_are_named(tmp_path: Path, edit: dict[str, Any
 def test_what_it_refuses(tmp_path: Path, options: dict[str, Any], told: str) -> None:
     data = write_jsonl(tmp_path / "d.jsonl", DATA)
     with pytest.raises(UserError, match=told):
-        validate(
+        ValidateCriteria(
             ValidateCriteriaOptions(data=data, validator=rules(tmp_path / "v.json"), out=str(tmp_path / "o"), **options)
-        )
+        ).run()
     assert not (tmp_path / "o").exists()
 
 
@@ -395,7 +393,7 @@ def test_the_edits_of_the_release() -> None:
             {some: await validate_instance(schemas, row.instance, prompts, some) for some in ((), ALL)} for row in rows
         ]
         assert all(isinstance(request, ChatRequest) and len(request.messages) == 1 for request in model.prompts)
-        return [Validated(*pair) for pair in zip(rows, made, strict=True)]
+        return [Validated(row.instance, row.edit, said) for row, said in zip(rows, made, strict=True)]
 
     scores = subset_scores(ablation_frame(asyncio.run(said())))
     assert [row["f1"].value for row in scores] == [1, 1, pytest.approx(2 / 3)]

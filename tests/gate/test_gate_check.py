@@ -10,8 +10,8 @@ import pytest
 from tests.support.finished import finished, numbered
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
+from tests.support.stages import run
 from truebench_hf.benchmarks.truebench.options import RunOptions
-from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.comparing.gate_statistics import ratio_loss, score_loss, verdicts
 
 OLD = [True] * 240 + [False] * 60

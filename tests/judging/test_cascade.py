@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from truebench_hf.judging.judge import (
     Calibrated,
     CriteriaJudge,
     JudgeSettings,
-    as_json,
+    calibration_json,
     prompts_used,
     read_calibration,
 )
@@ -151,22 +150,13 @@ def test_a_run_notes_every_prompt_that_shaped_it(settings: dict[str, str], names
 # --- calibration files ----------------------------------------------------------------------------------------------
 
 
-FITTED = Calibrated("scripted:a", Calibrator("platt", 2.0, -0.5), 0.45, (0.3, 0.7), "openai:b")
+FITTED = Calibrated("scripted:a", Calibrator("platt", 2.0, -0.5), 0.45, (0.3, 0.7))
 
 
 def test_a_calibration_comes_back_as_it_was(tmp_path: Path) -> None:
-    (tmp_path / "calibration.json").write_text(json.dumps(as_json(FITTED, Prompts())))
+    (tmp_path / "calibration.json").write_text(json.dumps(calibration_json(FITTED, Prompts())))
     assert read_calibration(str(tmp_path / "calibration.json"), "scripted:a", Prompts()) == FITTED
     assert read_calibration(str(tmp_path), "scripted:a", Prompts()) == FITTED, "the folder will do"
-
-
-def test_a_band_is_for_the_cascade_judge_it_was_priced_with() -> None:
-    assert FITTED.band_for("openai:b") == (0.3, 0.7)
-    with pytest.raises(UserError, match="priced with the cascade judge openai:b, not with openai:c"):
-        FITTED.band_for("openai:c")
-    with pytest.raises(UserError, match="no band that pays for a cascade with openai:b"):
-        replace(FITTED, band=None).band_for("openai:b")
-    assert replace(FITTED, band=None, cascade_judge="").band_for("openai:c") is None, "nothing was priced"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +170,7 @@ def test_a_band_is_for_the_cascade_judge_it_was_priced_with() -> None:
     ],
 )
 def test_a_calibration_that_does_not_fit_is_refused(tmp_path: Path, change: dict[str, Any], shown: str) -> None:
-    (tmp_path / "c.json").write_text(json.dumps(as_json(FITTED, Prompts()) | change))
+    (tmp_path / "c.json").write_text(json.dumps(calibration_json(FITTED, Prompts()) | change))
     with pytest.raises(UserError, match=shown):
         read_calibration(str(tmp_path / "c.json"), "scripted:a", Prompts())
 

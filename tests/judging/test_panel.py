@@ -6,7 +6,7 @@ import pytest
 
 from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
-from truebench_hf.judging.panel import Panel, combine, majority
+from truebench_hf.judging.judge import Panel, combine, majority
 from truebench_hf.types import Criterion, Label, Verdict
 
 A, B = Criterion("names a river"), Criterion("is German")

@@ -15,8 +15,7 @@ from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.judge import EligibilityJudge
 from truebench_hf.judging.grounding.types import Source
-from truebench_hf.judging.judge import LEVELS, CriteriaJudge, JudgeSettings
-from truebench_hf.judging.panel import Panel
+from truebench_hf.judging.judge import LEVELS, CriteriaJudge, JudgeSettings, Panel
 from truebench_hf.judging.rules import deciding, measuring
 from truebench_hf.judging.rules.deciding import MODES, ParsedRules, RuleOutcome, ruled
 from truebench_hf.judging.rules.measuring import Measured, measure

@@ -190,8 +190,8 @@ OPTIONS: list[tuple[str, dict[str, Any], str]] = [
         {"columns": {"a": "b"}, "source": str(PACKAGE.parent / "data" / "checklists_mini.jsonl")},
         "checklists takes source, .* and no --column",
     ),
-    ("flexbench", {"source": str(PACKAGE / "rubric_eval")}, r"holds no \.jsonl, "),
-    ("rubric_eval", {"source": str(PACKAGE / "rubric_eval")}, r"holds no \.jsonl, "),
+    ("flexbench", {"source": str(PACKAGE.parent / "data")}, "holds no instructions.jsonl"),
+    ("rubric_eval", {"source": str(PACKAGE / "tick")}, r"holds no \.jsonl, "),
 ]
 
 

@@ -13,7 +13,6 @@ import pytest
 
 import truebench_hf
 from tests.support.tables import named
-from truebench_hf.benchmarks.facts import classify as screening
 from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, SPLITS
 from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
 from truebench_hf.data.catalogue import CATALOGUE
@@ -148,10 +147,7 @@ def test_facts_grounding_reads_the_public_layout(tmp_path: Path) -> None:
         "context_document": f"{long}\nline two",
         "full_prompt": 'all of "it"',
     }
-    assert built.facts.notes == (
-        "the public set has 860 rows, this file 2",
-        f"the request may need {screening.MATHEMATICS}; look at rows 2",
-    )
+    assert built.facts.notes == ("the public set has 860 rows, this file 2",)
     assert len(truebench_hf.load("facts_grounding", split="blind", source=str(source))) == 2
     assert tuple(facts.FEATURES) == tuple(table[0])
 

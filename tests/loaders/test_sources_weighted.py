@@ -142,8 +142,6 @@ def test_what_is_a_source(tmp_path: Path) -> None:
         load("profbnch:x.jsonl")
     with pytest.raises(UserError, match="no such file"):
         load(f"profbench:{tmp_path / 'absent.jsonl'}")
-    with pytest.raises(UserError, match="--column prompt=x: has no use"):
-        load("profbench:x.jsonl", ("prompt=x",))
 
 
 def test_a_source_may_be_a_folder_or_what_was_saved(tmp_path: Path) -> None:

@@ -17,10 +17,9 @@ from truebench_hf.metrics.double_sampling import (
     allocate,
     combined,
     double_sampling,
-    effective_interval,
     kish,
 )
-from truebench_hf.metrics.intervals import clustered_share, wilson
+from truebench_hf.metrics.intervals import clustered_share, effective_interval, wilson
 
 pytestmark = pytest.mark.filterwarnings("error")
 

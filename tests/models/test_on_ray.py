@@ -112,25 +112,6 @@ def test_what_a_provider_raises_is_raised_here(raised: Exception, arrives: type[
     asyncio.run(ask())
 
 
-def test_what_cannot_be_loaded_is_tried_once() -> None:
-    tries = 0
-
-    def fail(request: ChatRequest) -> Answer:
-        nonlocal tries
-        tries += 1
-        raise UserError("not enough memory")
-
-    async def ask() -> None:
-        model = Here(ScriptedModel("m", fail))
-        found = await asyncio.gather(*(model.complete(chat(str(n))) for n in range(8)), return_exceptions=True)
-        assert [str(one) for one in found] == ["not enough memory"] * 8
-        # A server that takes no chats, or no typed decisions, may take the other kind: `metaeval` goes on with it.
-        assert (await model.decide(DecisionRequest("s", ("a",)))).probabilities == (0.5,)
-
-    asyncio.run(ask())
-    assert tries == 1
-
-
 def test_who_gave_the_answers_is_told_here() -> None:
     class Telling(ScriptedModel):
         def __init__(self) -> None:

@@ -28,7 +28,7 @@ def test_an_engine_that_cannot_start_is_started_once_in_a_run(monkeypatch: pytes
             with pytest.raises(UserError, match="org/m: no memory"):
                 await VllmModel("org/m", VllmOptions()).decide(DecisionRequest("", ()))
 
-    monkeypatch.setattr(vllm_engine, "_FAILED", {})
+    monkeypatch.setattr(vllm_engine, "_ENGINES", {})
     monkeypatch.setattr(vllm_engine, "_start", fail)
     monkeypatch.setattr(vllm_engine, "_tokenizer", lambda *names: None)
     monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(SamplingParams=None))

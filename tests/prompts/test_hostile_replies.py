@@ -17,13 +17,12 @@ from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.rubric_eval.arbitration import meta_verdict
 from truebench_hf.benchmarks.rubric_eval.perturbations import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
-from truebench_hf.benchmarks.truebench.rating import RatingJudge
 from truebench_hf.data.judged import Case
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, Excerpt, Source, Unit
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
-from truebench_hf.judging.ratings import prefer, rate
+from truebench_hf.judging.ratings import ask_ratings, prefer, rate
 from truebench_hf.judging.sample_prompts import _samples, about_prompts
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
@@ -71,8 +70,8 @@ def meta(decides: bool) -> Asking:
 
 def rated(prompt: str, **values: Any) -> Asking:
     def ask(asked: Caller, reply: str) -> Awaitable[Any]:
-        way = RatingJudge(SchemaFallback(asked), PROMPTS, Sampling(), CriteriaJudge(asked, JudgeSettings(), PROMPTS))
-        return way.ratings(prompt, case(reply), ("rating",), 5, **values)
+        shown = {**sections(case(reply)), **values}
+        return ask_ratings(SchemaFallback(asked), PROMPTS, prompt, shown, ("rating",), 5, sampling=Sampling())
 
     return ask
 
@@ -120,7 +119,7 @@ SHOWN: dict[str, Asking] = {
     "critique": lambda asked, reply: criticise(asked, case(reply), PROMPTS, Sampling()),
     "refine": lambda asked, reply: rewrite(asked, case(reply), PROMPTS, Sampling(), critique=f"It says: {reply}"),
     "contrast": contrasted,
-    "tri_valued": lambda asked, reply: establish(SchemaFallback(asked), talk(reply), _ONE, PROMPTS, knowledge="140."),
+    "tri_valued": lambda asked, reply: establish(SchemaFallback(asked), talk(reply), _ONE, PROMPTS),
     "tri_valued_state": lambda asked, reply: decide(SchemaFallback(asked), talk(reply), [_ONE], PROMPTS),
     **{one.prompts[-1]: grounded(name) for name, one in TEMPLATES.items() if len(one.prompts) == 1},
     "grounding_double_check": double_checked,

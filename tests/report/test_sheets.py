@@ -143,7 +143,6 @@ def test_answers_come_back(tmp_path: Path) -> None:
         "r0": {"ann": "yes", "bob": "no"}, "r1": {"ann": "no", "bob": "no"}, "r2": {"ann": None, "bob": None},
     }  # fmt: skip
     assert found.notes == {("r1", "ann"): "=überlegt"}
-    assert found.missing == {"ann": ("r2",), "bob": ("r2",)}
     assert found.of("bob") == {"r0": "no", "r1": "no"}
     assert read([tmp_path]).labels == found.labels  # a folder of them
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.rules.test_rule_schema import RULES
 from truebench_hf.judging.rules.measuring import measure
-from truebench_hf.rules import KINDS, rule_of
+from truebench_hf.rules import rule_of
 
 ROWS = [
     json.loads(line) for line in (Path(__file__).parent / "measured.jsonl").read_text(encoding="utf-8").splitlines()
@@ -56,8 +57,8 @@ TEXT = st.text(max_size=200) | st.lists(
 @example("A\ud800")
 @example("")
 def test_no_text_breaks_a_rule(text: str) -> None:
-    for kind in KINDS.values():
-        assert measure(rule_of(kind.example), text).met in (True, False, None)
+    for rule in RULES:
+        assert measure(rule_of(rule), text).met in (True, False, None)
 
 
 def test_a_response_of_a_megabyte_is_not_read() -> None:

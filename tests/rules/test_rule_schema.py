@@ -61,13 +61,13 @@ def test_every_kind_stands_in_the_table_above() -> None:
         ({"kind": ["count"]}, "unknown kind"),
         ({"kind": "count", "unit": "words"}, "give min, max or both"),
         ({"kind": "count", "unit": "words", "min": 5, "max": 3}, "is above"),
-        ({"kind": "count", "unit": "words", "maximum": 3}, "unknown field 'maximum': did you mean max"),
-        ({"kind": "count", "max": 3}, "'unit' is absent"),
-        ({"kind": "count", "unit": "words", "max": -1}, "'max' must be greater"),
-        ({"kind": "count", "unit": "words", "max": True}, "'max' must be a valid integer"),
+        ({"kind": "count", "unit": "words", "maximum": 3}, "'count.maximum' is unknown; leave it out"),
+        ({"kind": "count", "max": 3}, "'count.unit' is needed"),
+        ({"kind": "count", "unit": "words", "max": -1}, "'count.max' must be greater"),
+        ({"kind": "count", "unit": "words", "max": True}, "'count.max' must be a whole number"),
         ({"kind": "language", "codes": ["kr"]}, "unknown language 'kr'"),
         ({"kind": "language", "codes": []}, "codes"),
-        ({"kind": "contains", "values": [" "]}, "values.0"),
+        ({"kind": "contains", "values": [" "]}, "values"),
         ({"kind": "table", "min_rows": 3, "max_rows": 2}, "min_rows .3. is above max_rows .2."),
         ({"kind": "forbidden"}, "give characters, or classes"),
     ],
@@ -116,7 +116,8 @@ def vocabulary() -> str:
             if "oneOf" in fields[name].get("items", {}):
                 fields[name]["items"] = "a rule"
         doc = " ".join((model.__doc__ or "").split())
-        lines.append(f"### {kind}\n\n{doc}\n\n    {model.example}\n\nFields: `{json.dumps(fields)}`\n")
+        example = json.dumps(next(row for row in RULES if row["kind"] == kind))
+        lines.append(f"### {kind}\n\n{doc}\n\n    {example}\n\nFields: `{json.dumps(fields)}`\n")
     return "\n".join(lines)
 
 
@@ -124,8 +125,6 @@ def test_the_documentation_holds_every_kind() -> None:
     """What `vocabulary` gives stands there: copy it from here where this fails."""
     page = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
     assert vocabulary().strip() in page
-    for kind, model in KINDS.items():
-        assert rule_of(model.example).kind == kind
 
 
 def test_the_import_of_rules_loads_and_compiles_nothing_that_only_their_use_needs() -> None:

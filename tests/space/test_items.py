@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from tests.support.runs import row, script, write_jsonl
+from tests.support.stages import run
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.benchmarks.truebench.options import RunOptions
-from truebench_hf.benchmarks.truebench.study import run
 from truebench_hf.space.board.asked import Asked, AskedConversations
 from truebench_hf.space.board.boards import boards
 from truebench_hf.space.board.explorer import Explorer, ExplorerPage

@@ -220,7 +220,7 @@ def test_a_folder_that_may_not_be_looked_into_hides_no_other(mode: int, why: str
 
 def test_a_folder_that_is_gone_when_it_is_read_is_nothing(tmp_path: Path) -> None:
     assert runs.stamp(tmp_path / "gone") == ()
-    assert runs.read(tmp_path / "gone") is None
+    assert runs.read_board(tmp_path / "gone") is None
 
 
 def test_half_a_character_is_shown_as_a_question_mark(tmp_path: Path) -> None:

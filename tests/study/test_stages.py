@@ -11,12 +11,12 @@ import pytest
 import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import run_scores, script, write_jsonl
+from tests.support.stages import generate, judge, run
 from truebench_hf import UserError
 from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, arbitrate
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions
 from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
-from truebench_hf.benchmarks.truebench.study import generate, judge, run
 from truebench_hf.space.board.store import BoardStore
 
 ROWS = [{"prompt": f"Say {n}.", "criteria": [f"is {n}"]} for n in range(6)]

@@ -29,8 +29,10 @@ def log(path: Path, kinds: Sequence[str] = KINDS, **more: Any) -> str:
 
 
 def baselines(path: Path) -> str:
-    """A file of baseline answers that are none of the 36."""
-    return write_jsonl(path, [{"id": row["id"], "answer": f"In short: {row['grounded_response']}"} for row in mini()])
+    """A model whose answers are none of the 36."""
+    return script(path, [
+        {"contains": row["user_request"], "reply": f"In short: {row['grounded_response']}"} for row in mini()
+    ])  # fmt: skip
 
 
 def oracle(path: Path, *, severe: bool = True, rules: Sequence[Mapping[str, Any]] = ()) -> str:

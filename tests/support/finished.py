@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.runs import row, script, write_jsonl
+from tests.support.stages import run
 from truebench_hf.benchmarks.truebench.options import RunOptions
-from truebench_hf.benchmarks.truebench.study import run
 
 Passed = Mapping[str, bool | None]
 

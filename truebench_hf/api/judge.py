@@ -16,8 +16,14 @@ from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import CacheOptions, Ledger, open_cache
 from truebench_hf.engine.pool import Background, bounded, progress
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import BY_PROBABILITY, CriteriaJudge, JudgeSettings, read_calibration
-from truebench_hf.judging.panel import CaseJudge, NoJudge
+from truebench_hf.judging.judge import (
+    BY_PROBABILITY,
+    CaseJudge,
+    CriteriaJudge,
+    JudgeSettings,
+    NoJudge,
+    read_calibration,
+)
 from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.metrics.pass_rate import conjunction, outcome
 from truebench_hf.models.caller import Caller
@@ -143,10 +149,9 @@ class KeptJudgeOptions(CacheOptions):
         elif self.calibration:
             fitted = read_calibration(self.calibration, spec, texts, rules)
             threshold = fitted.threshold if threshold is None else threshold
-        second = self.cascade_judge or spec
         return JudgeSettings(
             level=level, threshold=threshold or 0.5, calibrator=fitted.calibrator if fitted else None,
-            band=fitted.band_for(second) if fitted and level == "cascade" else None, rules=rules, votes=self.votes,
+            band=fitted.band if fitted and level == "cascade" else None, rules=rules, votes=self.votes,
             reasoning=self.reasoning, structured=self.structured,
             sampling=Sampling(self.temperature, max_tokens=self.max_tokens),
         )  # fmt: skip

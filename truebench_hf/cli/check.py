@@ -68,14 +68,14 @@ def check(
 
 def _tell(result: Gate, junit: str | None, summary: str | None) -> None:
     """Show what a check comes to, and write its files."""
-    from truebench_hf.comparing import gate, gate_files
+    from truebench_hf.comparing import gate_files
     from truebench_hf.report.console import show
     from truebench_hf.text.terminal import say, shortened
 
     notes = [f"{shortened(name, 60)} misses {text!r}" for name, text in result.missed[:5]]
     if result.anchors and not result.anchors.drifted:
         notes.append(result.anchors.sentence)
-    show(gate.tables(result), lead=result.sentence, notes=notes)
+    show(gate_files.tables(result), lead=result.sentence, notes=notes)
     gate_files.write(result, junit, summary)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in gate_files.workflow_commands(result):

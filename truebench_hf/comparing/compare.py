@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_judge
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.comparing.finished import judges, pair, read, self_judged
+from truebench_hf.comparing.runs import judges, pair, read_run, self_judged
 from truebench_hf.comparing.table import TablePreference, preferences
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
@@ -109,9 +109,9 @@ class Comparison:
 def compare(first: str, second: str, *, model_a: str | None = None, model_b: str | None = None) -> Comparison:
     """Compare two finished runs; `truebench compare` as a Python call.
 
-    Raises UserError as `read`, on runs of two kinds, and where they have no instance in common.
+    Raises UserError as `read_run`, on runs of two kinds, and where they have no instance in common.
     """
-    return compare_runs(read(first, model_a), read(second, model_b))
+    return compare_runs(read_run(first, model_a), read_run(second, model_b))
 
 
 def compare_runs(run_a: Finished, run_b: Finished) -> Comparison:

@@ -3,56 +3,53 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.comparing.scores_of_models import ModelScores, read_scores
+from truebench_hf.benchmarks.truebench.board import scores_in
+from truebench_hf.comparing import runs
+from truebench_hf.data.row_files import records
+from truebench_hf.data.row_formats import what_is
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.intervals import MIN_CLUSTERS
 from truebench_hf.metrics.ranks import Trend, rank_agreement, trend
+from truebench_hf.models.spec import without_provider
 from truebench_hf.report.sections import Axis, Plot, Section, Series
 from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
+from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Score
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 FAR = 0.05  # a model is far off the line where chance alone would put it there less often
 
 
-@dataclass(frozen=True, slots=True)
-class ModelPoint:
-    """A model in both: `x` is its outside score, `y` ours, with its rank by each among the models in common.
-
-    `p_value`: see `metrics.ranks.Trend`, None without a line.
-    """
-
-    model: str
-    x: float
-    y: float
-    rank_x: int
-    rank_y: int
-    p_value: float | None
-
-    @property
-    def far(self) -> bool:
-        """Whether it lies far off the line."""
-        return self.p_value is not None and self.p_value < FAR
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RankPairing:
     """One column held against one other: agreement, the least-squares line of ours on theirs, and every model.
 
-    `factors` make theirs and ours what people read: 100 for shares. `only` are the models that have a score in the one,
-    and not in the other.
+    `points` has a row per model in both, by its name: x (its outside score), y (ours), rank_x and rank_y among these
+    models, expected (the line's y at x) and p_value (see `metrics.ranks.Trend`), NaN without. `factors` make theirs and
+    ours what people read: 100 for shares. `only` are the models that have a score in the one, and not in the other.
     """
 
     column: str
     other: str
     agreement: Mapping[str, Score]
     line: Trend | None
-    points: tuple[ModelPoint, ...]
+    points: DataFrame
     only: tuple[tuple[str, ...], tuple[str, ...]]
     factors: tuple[int, int]
+
+    def scaled(self) -> DataFrame:
+        """The points with shares in percent."""
+        x, y = self.factors
+        return self.points.assign(x=x * self.points["x"], **{name: y * self.points[name] for name in ("y", "expected")})
 
 
 @dataclass(frozen=True)
@@ -80,21 +77,20 @@ def correlate(
 
 
 def _pairing(ours: ModelScores, column: str, theirs: ModelScores, other: str, seed: int) -> RankPairing:
-    known = {name: value for name, value in ours.columns[column].items() if value is not None}
-    outside = {name: value for name, value in theirs.columns[other].items() if value is not None}
-    common = [name for name in known if name in outside]
-    y, x = [known[name] for name in common], [outside[name] for name in common]
-    line = trend(x, y)
-    p_values = line.p_values if line else [None] * len(common)
-    points = [
-        ModelPoint(
-            name, x[i], y[i], 1 + sum(value > x[i] for value in x), 1 + sum(value > y[i] for value in y), p_values[i]
-        )
-        for i, name in enumerate(common)
-    ]
+    import pandas as pd
+
+    y, x = (pd.Series(of.columns[name], dtype=float).dropna() for of, name in ((ours, column), (theirs, other)))
+    points = pd.DataFrame({"x": x.reindex(y.index), "y": y}).dropna()
+    ranks = points.rank(method="min", ascending=False).astype(int)
+    line = trend(points["x"].tolist(), points["y"].tolist())
+    points = points.assign(
+        expected=line.intercept + line.slope * points["x"] if line else float("nan"),
+        p_value=pd.Series(line.p_values if line else None, index=points.index, dtype=float),
+        rank_x=ranks["x"], rank_y=ranks["y"],
+    )  # fmt: skip
     return RankPairing(
-        column, other, rank_agreement(y, x, seed=seed), line, tuple(sorted(points, key=lambda point: point.rank_y)),
-        (tuple(name for name in known if name not in outside), tuple(name for name in outside if name not in known)),
+        column, other, rank_agreement(points["y"].tolist(), points["x"].tolist(), seed=seed), line,
+        points.sort_values("rank_y", kind="stable"), (tuple(y.index.drop(points.index)), tuple(x.index.drop(points.index))),
         (100 if other in theirs.shares else 1, 100 if column in ours.shares else 1),
     )  # fmt: skip
 
@@ -144,28 +140,23 @@ def notes(correlated: Correlated) -> list[str]:
     lines = [*correlated.scores.notes, *correlated.others.notes]
     few = [pairing for pairing in correlated.pairings if len(pairing.points) < MIN_CLUSTERS]
     if few:
-        lines.append(
-            f"With fewer than {MIN_CLUSTERS} models in common ({len(few[0].points)} here) there are no intervals."
-        )
-    if len(correlated.pairings) > _PLOTS:
-        lines.append(
-            f"The first {_PLOTS} of {len(correlated.pairings)} pairs are drawn; name columns to choose others."
-        )
+        common = len(few[0].points)
+        lines.append(f"With fewer than {MIN_CLUSTERS} models in common ({common} here) there are no intervals.")
+    if (count := len(correlated.pairings)) > _PLOTS:
+        lines.append(f"The first {_PLOTS} of {count} pairs are drawn; name columns to choose others.")
     return lines
 
 
 def files(correlated: Correlated) -> dict[str, str]:
     """The files beside the page, by name; shares are 0 to 1 there."""
-    tables = (coefficients(correlated), models(correlated))
-    content = {
-        "scores": correlated.scores.where,
-        "with": correlated.others.where,
-        **{t.name: t.records() for t in tables},
-    }
-    content["only"] = [
+    only = [
         {"with": pairing.other, "column": pairing.column, "scores": pairing.only[0], "others": pairing.only[1]}
         for pairing in correlated.pairings
     ]
+    content = {
+        "scores": correlated.scores.where, "with": correlated.others.where,
+        "coefficients": coefficients(correlated).records(), "models": models(correlated).records(), "only": only,
+    }  # fmt: skip
     return {
         "correlate.json": json.dumps(content, ensure_ascii=False, indent=1) + "\n",
         "models.csv": models(correlated).to_csv(),
@@ -195,42 +186,34 @@ def coefficients(correlated: Correlated, *, percent: bool = False) -> Table:
 
 def models(correlated: Correlated, *, far: bool = False, percent: bool = False) -> Table:
     """Every model by every two columns; of those `far` off the line the farthest first."""
-    rows: list[dict[str, Any]] = []
-    for pairing in correlated.pairings:
-        (x, y), line = pairing.factors if percent else (1, 1), pairing.line
-        rows += [
-            {
-                "model": point.model, "with": pairing.other, "column": pairing.column, "x": x * point.x, "y": y * point.y,
-                "expected": y * (line.intercept + line.slope * point.x) if line else None,
-                "p_value": point.p_value, "rank_x": point.rank_x, "rank_y": point.rank_y,
-            }
-            for point in pairing.points
-            if point.far or not far
-        ]  # fmt: skip
+    import pandas as pd
+
+    points = pd.concat(
+        (pairing.scaled() if percent else pairing.points).assign(**{"with": pairing.other, "column": pairing.column})
+        for pairing in correlated.pairings
+    )
+    points = points.rename_axis("model").reset_index()
     if not far:
-        return Table("models", _MODELS, rows, keys=3)
-    rows.sort(key=lambda row: float(row["p_value"] or 0))
+        return Table.of_frame("models", points, _MODELS, keys=3)
+    points = points[points["p_value"] < FAR].sort_values("p_value", kind="stable")
     note = f"Farther from the line through all other models than chance puts {FAR:.0%} of them."
-    return Table("far", _MODELS, rows, "Far off the line", note, keys=3)
+    return Table.of_frame("far", points, _MODELS, title="Far off the line", note=note, keys=3)
 
 
 def _plot(pairing: RankPairing) -> Plot:
-    (x, y), line = pairing.factors, pairing.line
-
-    def points(far: bool) -> tuple[tuple[float, float, float, str], ...]:
-        placed = [(x * point.x, y * point.y, point.model) for point in pairing.points if point.far is far]
-        return tuple((theirs, ours, 0.25, f"{model}: {theirs:g}, {ours:g}") for theirs, ours, model in placed)
-
-    xs, ys = [x * point.x for point in pairing.points], [y * point.y for point in pairing.points]
-    across = _axis(pairing.other, xs)
-    series = [Series("models", points(far=False))]
-    if far := points(far=True):
-        series.append(Series("far off the line", far))
+    points, line = pairing.scaled(), pairing.line
+    far = points["p_value"] < FAR
+    across, ours = _axis(pairing.other, points["x"].tolist()), points["y"].tolist()
+    series = [
+        Series(name, tuple((x, y, 0.25, f"{model}: {x:g}, {y:g}") for model, x, y in part[["x", "y"]].itertuples()))
+        for name, part in (("models", points[~far]), ("far off the line", points[far])) if name == "models" or len(part)
+    ]  # fmt: skip
     if line:
-        ends = [(place, y * (line.intercept + line.slope * place / x)) for place in (min(xs), max(xs))]
+        x, y = pairing.factors
+        ends = [(end, y * (line.intercept + line.slope * end / x)) for end in (points["x"].min(), points["x"].max())]
         series.append(Series("least squares", tuple((*end, 0.0, f"{end[1]:.2f}") for end in ends), joined=True))
-        ys += [up for _, up in ends]
-    return Plot(f"{pairing.column} against {pairing.other}", tuple(series), across, _axis(pairing.column, ys))
+        ours += [up for _, up in ends]
+    return Plot(f"{pairing.column} against {pairing.other}", tuple(series), across, _axis(pairing.column, ours))
 
 
 def _axis(label: str, values: list[float]) -> Axis:
@@ -254,3 +237,152 @@ def _missing(correlated: Correlated) -> list[Table]:
     about = "The same name in another case; names are compared exactly, without who provides the model."
     columns = (Column("model", "model"), Column("where", "only in"), Column("alike", "there is also", about=about))
     return [Table("missing", columns, list(rows.values()), f"Not in common: {len(rows)}")]
+
+
+PUBLISHED_SCORES = "published"  # instead of a file: the paper's Table 5
+SOFT = {"overall": "hard", "soft_criterion": "soft (criterion)", "soft_turn": "soft (turn)"}  # as Table 7 names them
+_NAMES = ("model", "model name", "model_name", "name", "llm", "system")
+_MISSING = ("", "-", "nan", "n/a", "na", "none", "null")
+_MOST = 6  # columns taken where none is named
+
+
+@dataclass(frozen=True)
+class ModelScores:
+    """Scores by column and by the model's name without its provider; None where a model has none.
+
+    `truebench`: they are TRUEBench's, so that the paper's Table 7 may stand beside. `shares` are the columns of our own
+    figures that are shares (0 to 1), which people read in percent; a table's are as it gives them. `notes` say what a
+    reader must know.
+    """
+
+    where: str
+    columns: Mapping[str, Mapping[str, float | None]]
+    truebench: bool = False
+    shares: Collection[str] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def read_scores(sources: Sequence[str], columns: Sequence[str], flag: str, column_flag: str) -> ModelScores:
+    """The scores in a table (CSV, JSON, JSONL, Parquet), in run folders or folders of them, or those `published`.
+
+    `columns` names those wanted; else all that are numbers. Raises UserError where something is not to be read, where two
+    rows are about one model, and naming what there is.
+    """
+    if not sources:
+        raise UserError(f"{flag}: give a table of scores, run folders, or {PUBLISHED_SCORES}")
+    if list(sources) == [PUBLISHED_SCORES]:
+        rows = paper_rows(TRUEBENCH, "truebench_table5")
+        wanted = _chosen(columns or ["Overall"], [name for name in rows[0] if name != "Model"], column_flag)
+        scores = {name: {r["Model"]: None if r[name] is None else r[name] / 100 for r in rows} for name in wanted}
+        return ModelScores("TRUEBench as published", scores, truebench=True, shares=wanted)
+    folders = [source for source in sources if Path(source).is_dir()]
+    if folders and len(folders) == len(sources):
+        return _scores_of_runs(folders, columns, flag, column_flag)
+    if len(sources) > 1:
+        raise UserError(f"{flag}: several are run folders; of tables give one")
+    path = Path(sources[0])
+    if what_is(path) not in ("file", "stream"):
+        raise UserError(f"{flag} {path}: no such file; give a table of scores, run folders, or {PUBLISHED_SCORES}")
+    return _scores_of_table(path, columns, column_flag)
+
+
+def _scores_of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, column_flag: str) -> ModelScores:
+    scores: dict[str, dict[str, float | None]] = {}
+    folder_of: dict[str, Path] = {}
+    settings, kinds, shares = set[str](), set[str](), set[str]()
+    for root in folders:
+        for folder in runs.below(root, f"{flag} ", ""):
+            if (run := runs.read_board(folder)) is None:
+                continue
+            kinds.add(run.kind)
+            main = next(column for column in run.columns if column.name == run.main)
+            titles = SOFT if run.kind == TRUEBENCH else {run.main: main.title}
+            for entry in run.entries:
+                name = without_provider(entry.name)
+                if name in folder_of and folder_of[name].resolve() != folder.resolve():
+                    raise UserError(f"{name} stands in {folder_of[name]} and in {folder}; name one run of each model")
+                folder_of[name] = folder
+                settings.add(entry.setting)
+                cells = scores_in(folder, entry.name) if run.kind == TRUEBENCH else {}
+                cells[run.main] = entry.overall
+                for column in (column for column in titles if column in cells):
+                    scores.setdefault(titles[column], {})[name] = cells[column].value
+                    shares |= {titles[column]} if main.percent else set()
+    if not folder_of:
+        raise UserError(f"{flag}: no finished run in {', '.join(folders)}; finish one, or give a table")
+    if len(kinds) > 1:
+        raise UserError(f"{flag}: holds runs of kind {', '.join(sorted(kinds))}; name run folders of one kind")
+    notes = ("These runs were not all judged alike, on the same data: their scores are no one scale.",)
+    wanted = _chosen(columns, list(scores), column_flag) if columns else list(scores)
+    return ModelScores(
+        ", ".join(folders), {name: scores[name] for name in wanted}, kinds == {TRUEBENCH}, shares,
+        notes if len(settings) > 1 else (),
+    )  # fmt: skip
+
+
+def _scores_of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScores:
+    import pandas as pd
+
+    rows = list(records(path))
+    frame = pd.DataFrame([record.row for record in rows], dtype=object)
+    cells = frame.where(frame.notna(), "")
+    words, values = cells.map(lambda value: str(value).strip().casefold()), cells.map(_number)
+    numbers = {
+        name: values[name].astype(object).where(values[name].notna(), None).tolist()
+        for name in cells
+        if (words[name] != "").any() and (words[name].isin(_MISSING) | values[name].notna()).all()
+    }
+    name = _name_column(cells, numbers, path)
+    others = [column for column in cells if column != name]
+    if not numbers.keys() - {name}:
+        raise UserError(f"{path}: no column of numbers beside {name!r}; it has {', '.join(frame)}")
+    wanted = _chosen(columns, others, flag) if columns else [column for column in others if column in numbers]
+    if texts := [column for column in wanted if column not in numbers]:
+        raise UserError(f"{path}: column {texts[0]!r} is not all numbers; blank cells may stand for missing ones")
+    if not columns and len(wanted) > _MOST:
+        raise UserError(f"{path}: has {len(wanted)} columns of numbers: {', '.join(wanted)}; name some by {flag}")
+    scores: dict[str, dict[str, float | None]] = {column: {} for column in wanted}
+    seen: dict[str, str] = {}
+    names = [str(value).strip() for value in cells[name]]
+    for place, model in enumerate(names):
+        bare = without_provider(model)
+        if model and bare in seen:
+            both = (
+                f"{model!r} stands twice" if seen[bare] == model else f"{seen[bare]!r} and {model!r} are both {bare!r}"
+            )
+            raise UserError(f"{rows[place].where}: {both}; leave one row for each model")
+        if model:
+            seen[bare] = model
+            for column in wanted:
+                scores[column][bare] = numbers[column][place]
+    nameless = names.count("")
+    notes = (f"{path}: {how_many(nameless, 'row')} without a name in {name!r}, left out.",) if nameless else ()
+    return ModelScores(str(path), scores, notes=notes)
+
+
+def _name_column(cells: DataFrame, numbers: Collection[str], path: Path) -> str:
+    folded = {column.strip().casefold(): column for column in cells}
+    if known := [folded[name] for name in _NAMES if name in folded]:
+        return str(known[0])
+    texts = cells.map(lambda value: isinstance(value, str) and bool(value.strip())).all()
+    if named := [column for column in cells if texts[column] and column not in numbers]:
+        return str(named[0])
+    raise UserError(f"{path}: no column names the models; call it 'model'")
+
+
+def _chosen(wanted: Sequence[str], known: Sequence[str], flag: str) -> list[str]:
+    for name in wanted:
+        if name not in known:
+            raise unknown(f"column for {flag}", name, known)
+    return list(wanted)
+
+
+def _number(value: Any) -> float | None:
+    """A finite number, also as a text, of percent with its sign; else None."""
+    if isinstance(value, bool):
+        return None
+    try:
+        number = float(value.strip().removesuffix("%")) if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from truebench_hf.comparing import compare as comparing
 from truebench_hf.comparing.anchors import Anchors, watch
-from truebench_hf.comparing.finished import pair, read
 from truebench_hf.comparing.gate_statistics import Loss, Verdict, more_needed, ratio_loss, score_loss, verdicts
+from truebench_hf.comparing.runs import pair, read_run
 from truebench_hf.data.judged import Judged
-from truebench_hf.engine.money import PaidTokens, Prices, dollars
+from truebench_hf.engine.money import PaidTokens, Prices
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.report.sections import as_counted
-from truebench_hf.report.table import Column, Kind, Table
 from truebench_hf.results.finished import Finished
 from truebench_hf.text.terminal import how_many, shortened
 
@@ -145,12 +144,12 @@ def check(
         raise unknown("group of --by", strange[0], GROUPS)
     if not all(must) or anchors == "":
         raise UserError(f"--{'anchors' if all(must) else 'must'}: is empty; leave it out, or write what it is about")
-    new_run = read(new, model_new)
+    new_run = read_run(new, model_new)
     missed, unjudged = _must(new_run, must)
     if against is None:
         watched = watch(new_run, anchors) if anchors else None
         return Gate(None, new_run, margin / 100, (), missed, unjudged, {}, tuple(must), anchors=watched)
-    old_run = read(against, model_old)
+    old_run = read_run(against, model_old)
     pairs, counts = _paired(old_run, new_run)
     decided = pairs.dropna(subset=["old", "new"])
     counts["open"] = len(pairs) - len(decided)
@@ -278,53 +277,3 @@ def _must(run: Finished, must: Sequence[str]) -> tuple[tuple[tuple[str, str], ..
         raise UserError(f"--must {min(absent)!r}: no criterion of {run.where} contains it")
     missed = tuple((name, text) for name, text, label in labels if label == "no")
     return missed, tuple((name, text) for name, text, label in labels if label not in ("yes", "no"))
-
-
-def tables(gate: Gate) -> list[Table]:
-    """The lines as tables: scores in percent with their change in points; lengths and costs with theirs in percent."""
-    counts, margin = gate.counts, 100 * gate.margin
-    scores = [line for line in gate.lines if not line.amount]
-    amounts = [line for line in gate.lines if line.amount]
-    if not scores:
-        return []
-    note = (
-        f"{counts['paired']} pairs, {counts['open']} of them undecided; rows changed {counts['changed']}, "
-        f"new {counts['new']}, gone {counts['gone']}."
-    )
-    if len(gate.lines) > 1:
-        note += " All have to be within the margin; blame holds 5 % over all of them (Holm)."
-    gated = [Table("gate", _columns("%", "points"), _rows(scores), f"Margin {margin:g} points", note)]
-    if amounts:
-        note = "Means per answer: length in characters, cost in dollars."
-        gated.append(Table("amounts", _columns("", "%"), _rows(amounts), "Length and cost", note))
-    return gated
-
-
-def _columns(of: str, unit: str) -> tuple[Column, ...]:
-    """The columns of a table of lines: `of` is the unit of the means, `unit` that of their change."""
-    kind: Kind = "number" if of else "text"
-    return (
-        Column("name", "", about="what is compared"), Column("n", "n", "count"),
-        Column("old", f"old {of}".strip(), kind), Column("new", f"new {of}".strip(), kind),
-        Column("change", f"change, {unit}", "number", unit="points"),
-        Column("low", "at least", "number", unit="points", about="lower one-sided 95 % bound"),
-        Column("high", "at most", "number", unit="points", about="upper one-sided 95 % bound"),
-        Column("verdict", "verdict"),
-    )  # fmt: skip
-
-
-def _rows(lines: Sequence[GateLine]) -> list[dict[str, Any]]:
-    rows = []
-    for line in lines:
-        bounds = line.loss.bounds(0.05)
-        # A higher score is a gain, a greater length a loss: the change is what is new less what was.
-        change = line.loss.value if line.amount else 0.0 - line.loss.value
-        low, high = (bounds if line.amount else (-bounds[1], -bounds[0])) if bounds else (None, None)
-        means: list[Any] = [line.old, line.new]
-        if line.amount:
-            means = [dollars(mean) if line.name == "cost" else f"{mean:,.0f}" for mean in means if mean is not None]
-        rows.append(
-            {"name": line.named, "n": line.loss.n, "change": change, "low": low, "high": high, "verdict": line.verdict}
-            | dict(zip(("old", "new"), means, strict=False))
-        )
-    return rows

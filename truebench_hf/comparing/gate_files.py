@@ -1,4 +1,4 @@
-"""Where people look at a gate: a JUnit file, a summary in Markdown, and the annotations of a job on GitHub."""
+"""Where people look at a gate: tables, a JUnit file, a summary in Markdown, and the annotations of a job on GitHub."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
-from truebench_hf.comparing.gate import Gate, of_samples, tables
+from truebench_hf.comparing.gate import Gate, GateLine, of_samples
 from truebench_hf.data.judged import Judged
+from truebench_hf.engine.money import dollars
 from truebench_hf.errors import write_error
 from truebench_hf.report.sections import as_counted
+from truebench_hf.report.table import Column, Kind, Table
 from truebench_hf.text.terminal import shortened, warn
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Verdict
@@ -87,6 +90,56 @@ def worst(gate: Gate) -> list[GateCase]:
     lowest = scores[scores < 1].sort_values(kind="stable").index[:WORST]
     by_name = {case.name: case for case in cases(gate, lowest)}
     return [by_name[name] for name in lowest]
+
+
+def tables(gate: Gate) -> list[Table]:
+    """The lines as tables: scores in percent with their change in points; lengths and costs with theirs in percent."""
+    counts, margin = gate.counts, 100 * gate.margin
+    scores = [line for line in gate.lines if not line.amount]
+    amounts = [line for line in gate.lines if line.amount]
+    if not scores:
+        return []
+    note = (
+        f"{counts['paired']} pairs, {counts['open']} of them undecided; rows changed {counts['changed']}, "
+        f"new {counts['new']}, gone {counts['gone']}."
+    )
+    if len(gate.lines) > 1:
+        note += " All have to be within the margin; blame holds 5 % over all of them (Holm)."
+    gated = [Table("gate", _columns("%", "points"), _rows(scores), f"Margin {margin:g} points", note)]
+    if amounts:
+        note = "Means per answer: length in characters, cost in dollars."
+        gated.append(Table("amounts", _columns("", "%"), _rows(amounts), "Length and cost", note))
+    return gated
+
+
+def _columns(of: str, unit: str) -> tuple[Column, ...]:
+    """The columns of a table of lines: `of` is the unit of the means, `unit` that of their change."""
+    kind: Kind = "number" if of else "text"
+    return (
+        Column("name", "", about="what is compared"), Column("n", "n", "count"),
+        Column("old", f"old {of}".strip(), kind), Column("new", f"new {of}".strip(), kind),
+        Column("change", f"change, {unit}", "number", unit="points"),
+        Column("low", "at least", "number", unit="points", about="lower one-sided 95 % bound"),
+        Column("high", "at most", "number", unit="points", about="upper one-sided 95 % bound"),
+        Column("verdict", "verdict"),
+    )  # fmt: skip
+
+
+def _rows(lines: Sequence[GateLine]) -> list[dict[str, Any]]:
+    rows = []
+    for line in lines:
+        bounds = line.loss.bounds(0.05)
+        # A higher score is a gain, a greater length a loss: the change is what is new less what was.
+        change = line.loss.value if line.amount else 0.0 - line.loss.value
+        low, high = (bounds if line.amount else (-bounds[1], -bounds[0])) if bounds else (None, None)
+        means: list[Any] = [line.old, line.new]
+        if line.amount:
+            means = [dollars(mean) if line.name == "cost" else f"{mean:,.0f}" for mean in means if mean is not None]
+        rows.append(
+            {"name": line.named, "n": line.loss.n, "change": change, "low": low, "high": high, "verdict": line.verdict}
+            | dict(zip(("old", "new"), means, strict=False))
+        )
+    return rows
 
 
 def junit(gate: Gate) -> str:

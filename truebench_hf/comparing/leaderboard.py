@@ -13,9 +13,8 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.data import LANGUAGES
 from truebench_hf.comparing import runs, table
-from truebench_hf.comparing.finished import judges, read_all, self_judged
 from truebench_hf.comparing.papers import JUDGES, PAPERS
-from truebench_hf.comparing.runs import BoardEntry, BoardRun
+from truebench_hf.comparing.runs import BoardEntry, BoardRun, judges, read_all, self_judged
 from truebench_hf.comparing.table import Kind, TablePreference
 from truebench_hf.data.records import JUDGMENTS, Head, of_entry, read_heads
 from truebench_hf.errors import UserError, unknown
@@ -124,7 +123,7 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_
     read_runs: dict[Path, _ReadRun] = {}
     for root in folders:
         for folder in runs.below(root, "--runs "):
-            run = runs.read(folder)
+            run = runs.read_board(folder)
             if why := _why_not(folder, run, kind):
                 left_out[str(folder)] = why
             elif run and folder.resolve() not in read_runs:

@@ -188,7 +188,7 @@ def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
     runs are of several kinds, and naming the groups that there are.
     """
     run_folders = [folder for root in folders for folder in runs.below(root)]
-    boards = [board for folder in run_folders if (board := runs.read(folder)) is not None]
+    boards = [board for folder in run_folders if (board := runs.read_board(folder)) is not None]
     if not boards:
         tables = [str(folder / "tables") for folder in run_folders if (folder / "tables").is_dir()]
         why = (

@@ -12,18 +12,17 @@ from typing import Any
 from truebench_hf.benchmarks.facts import paper as facts_paper
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.rubric_eval import panels as judges
+from truebench_hf.benchmarks.rubric_eval.scores import published_rows
 from truebench_hf.benchmarks.truebench import board as truebench
 from truebench_hf.comparing.runs import BoardRun, lines
 from truebench_hf.data import jsonl
 from truebench_hf.data.catalogue import MINI
-from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
 from truebench_hf.types import Score
 
 JUDGES = judges.KIND
 _BENCHMARKS = Path(truebench.__file__).parents[1]
-PARADIGM_MODELS = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}  # of RubricEval's Tables 3 and 9
 _TABLE_4 = {"Qwen3": "Qwen3-235B", "gpt-oss": "gpt-oss-120b", "GPT-4o": "GPT-4o", "o3-mini": "o3-mini"}
 
 
@@ -84,48 +83,25 @@ def _share(value: float, n: int) -> Score:
     return Score(value / 100, n, 0, wilson(round(value * n / 100), n))
 
 
-def _bare(value: float | None) -> Score:
-    """A printed percentage without numbers of rows."""
-    return Score(None if value is None else value / 100, 0)
-
-
 @cache
 def _judges() -> BoardRun:
     """RubricEval's Tables 2 (judges), 3 and 9 (ways of asking) and 4 (rubric types): no intervals, no numbers of rows."""
-    rows = [
-        _judge(row["Model"], 2, row, "/BAcc", "rubric, reasoning") for row in table("rubriceval_table2_main")["rows"]
-    ]
-    for number, name in ((3, "rubriceval_table3_paradigms"), (9, "rubriceval_table9_paradigms_by_split")):
-        for row in table(name)["rows"]:
-            level = row["Granularity"].removesuffix("-level").lower()
-            paradigms = f"{level}, {'reasoning' if row['Reasoning'] else 'no reasoning'}"
-            rows += [_judge(model, number, row, f"/{short}", paradigms) for short, model in PARADIGM_MODELS.items()]
-    by_type = {
-        name: {_type_column(row): _bare(row[short]) for row in table("rubriceval_table4_rubric_types")["rows"]}
-        for short, name in _TABLE_4.items()
-    }
-    rows += [BoardRow(name, "4", scores, {"Data": "RubricEval paper, Table 4"}) for name, scores in by_type.items()]
-    return _run(judges.KIND, judges.COLUMNS, rows)
+    rows: dict[tuple[str, ...], BoardRow] = {}
+    scores: dict[tuple[str, ...], dict[str, Score]] = {}
+    for record in published_rows():
+        key = judge, paradigm, split = record["judge"], record["paradigm"], record["split"]
+        name, _, number = judge.rstrip(")").partition(" (Table ")
+        facts = {"Paradigm": judges.paradigm_words(paradigm)} if number else {}
+        facts |= {"Data": f"RubricEval paper, Table {number or 4}" + (f", {split}" if split != "all" else "")}
+        setting = f"{number} {split.capitalize() if split != 'all' else ''}" if number else "4"
+        scores.setdefault(key, {}).update({c: s or Score(None, 0) for c, s in judges.board_scores(record).items()})
+        rows[key] = BoardRow(name if number else _TABLE_4[name], setting, scores[key], facts)
+    return _run(judges.KIND, judges.COLUMNS, list(rows.values()))
 
 
 def _run(kind: str, columns: Sequence[BoardColumn], rows: Sequence[BoardRow]) -> BoardRun:
     """Published results as a run; the first column is the main one."""
     return lines(kind, Board(columns[0].name, tuple(columns), tuple(rows)), "paper", [""] * len(rows))
-
-
-def _judge(model: str, number: int, row: Mapping[str, Any], ending: str, paradigm: str) -> BoardRow:
-    names = {"category_mean": "Overall", **{f"category:{n}": judges.titled(n) for n in INSTRUCTION_CATEGORIES}}
-    scores = {column: _bare(row[f"{printed}{ending}"]) for column, printed in names.items()}
-    data = f"RubricEval paper, Table {number}" + (f", {row['Split'].lower()}" if "Split" in row else "")
-    facts = {"Paradigm": paradigm, "Data": data}
-    return BoardRow(model, f"{number} {row.get('Split', '')}", scores, facts)
-
-
-def _type_column(row: Mapping[str, Any]) -> str:
-    what, printed = {"type": ("type", "Rubric Type"), "dimension": ("dimension", "Dimension")}.get(
-        row["Level"], ("", "")
-    )
-    return f"{what}:{row[printed].lower().replace(' ', '_').replace('-', '_')}" if what else "pooled:accuracy"
 
 
 @cache

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.headers import unwrapped, words
 from truebench_hf.data.judged import as_answered
 from truebench_hf.data.logs import Chat, chat_in, chat_of, of_server
 from truebench_hf.data.row_formats import RowFile, sound, what_is
-from truebench_hf.data.rows import Record, fold
+from truebench_hf.data.rows import Record, fold, unwrapped, words
 from truebench_hf.errors import UserError, refused
 from truebench_hf.extras import need
 from truebench_hf.text.terminal import warn
@@ -52,9 +51,7 @@ def given_responses(
         name, entries = "responses", list(responses)
         if entries and all(isinstance(entry, str | list | tuple | None) for entry in entries):
             if len(entries) != len(instances):
-                raise UserError(
-                    f"responses: {len(entries)} for {len(instances)} instances; give one for each, None where none is"
-                )
+                raise UserError(f"responses: {len(entries)} for {len(instances)} instances; give one for each, or None")
             pairs = zip(instances, entries, strict=True)
             entries = [{"id": instance.id, "response": entry} for instance, entry in pairs if entry is not None]
         rows = [of_row(row, f"response {number}") for number, row in enumerate(entries)]
@@ -138,17 +135,13 @@ def matched(prompts: Mapping[str, Sequence[str]], rows: Sequence[Answers], name:
         elif len(alike) > 1:
             raise UserError(f"{row.where}: its prompt is that of instances {' and '.join(alike)}; give their ids")
         elif named and not alike:
-            raise UserError(
-                f"{row.where}: has the id of instance {named}, and another prompt; give the data it answers"
-            )
+            raise UserError(f"{row.where}: has the id of instance {named}, and another prompt; give its own data")
         else:
             (own.setdefault(alike[0], []) if alike else strange).append(row)
     first = f" (the first: {strange[0].where}, id {strange[0].id})" if strange else ""
     if not own:
-        raise UserError(
-            f"{name}: none of its {len(rows)} responses is to an instance of the data{first}; give the --data that was "
-            "answered, and rows with its ids or, where it has none, with its prompts"
-        )
+        what = f"none of its {len(rows)} responses is to an instance of the data{first}"
+        raise UserError(f"{name}: {what}; give the --data that was answered, and rows with its ids or prompts")
     if strange:
         warn(f"{name}: {len(strange)} of {len(rows)} responses are to no instance of the data and left out{first}")
     return own
@@ -196,7 +189,6 @@ class Answers:
     thinking: tuple[str, ...] = ()
     row: Mapping[str, Any] = field(default_factory=dict)
     filter: str = ""
-    taken: str = ""  # which columns of other names than ours were read as what
 
 
 def read_answers(path: Path) -> Iterator[Answers]:
@@ -214,12 +206,9 @@ def read_answers(path: Path) -> Iterator[Answers]:
             return
         file = RowFile.at(path)
         tabular = file.form in (".csv", ".tsv", ".xlsx")  # a table cannot tell an empty answer from none
-        for place, record in enumerate(sound(file.entries())):
+        for record in sound(file.entries()):
             row = {name: text or None for name, text in record.row.items()} if tabular else record.row
-            answers = of_row(row, record.where)
-            if place == 0 and answers.taken:
-                warn(f"Note: {path}: read {answers.taken}.")
-            yield answers
+            yield of_row(row, record.where)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
 
@@ -251,20 +240,17 @@ def of_row(row: Any, where: str) -> Answers:
     prompts = _texts(value.get(name) for name in _prompts())
     prompts += tuple(message.content for message in chat.messages if message.role == "user")
     thinking = next((value[name] for name in _THINKING if value.get(name)), ())
-    model, taken = value.get("model") or chat.model, []
+    model = value.get("model") or chat.model
     answers: str | tuple[str | None, ...] | None
     if chat.messages and chat.messages[-1].role == "assistant":  # a log
         answers = _by_turn([(message.role, message.content) for message in chat.messages])
     elif field := field or next((names[name] for name in _CHATS if name in names), None):
         answers = _answers(row[field], where, field)
-        prompt = next((names[name] for name in _prompts() if name in names), None)
-        taken += [f"{field!r} as response"] * (field not in (*words("answers"), *_CHATS))
-        taken += [f"{prompt!r} as prompt"] * (prompt is not None and prompt not in _prompts())
     else:
         others = ", ".join((*words("answers"), *_CHATS)[1:])
         raise UserError(f"{where}: missing field 'response' (or {others}); {Record(where, row).there}")
     model = model if isinstance(model, str) and model else None
-    return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row, taken=", ".join(taken))
+    return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row)
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -16,15 +16,14 @@ import json
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from truebench_hf.data.headers import Headers, read_headers
 from truebench_hf.data.row_formats import read_text
-from truebench_hf.data.rows import MaybeText, Name, Record, Row, Text, holds, named
+from truebench_hf.data.rows import Headers, MaybeText, Name, Record, Row, Text, holds, named, read_headers
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
@@ -32,7 +31,8 @@ from truebench_hf.types import Criterion, Instance, Message, Turn
 _PROMPTS, CRITERIA = ("prompt", "messages", "turns", "input"), ("criteria", "rubric", "rubrics", "checklist")
 _SAME = (_PROMPTS, CRITERIA, ("id", "index"), ("task", "sub_category"))  # columns that mean the same
 _OTHERS = ("language", "category", "system", "context", "reference", "history")
-COLUMNS = (*(name for group in _SAME for name in group), *_OTHERS)
+GROUPS = (*_SAME, *((name,) for name in _OTHERS))
+COLUMNS = tuple(chain(*GROUPS))
 _TEXTS, _WEIGHTS = ("text", "criterion", "question", "description", "title"), ("weight", "points")
 CRITERION = (*_TEXTS, *_WEIGHTS, "kind", "condition", "rule")
 MOST = 1e9  # points of a criterion: sums of more than these mean nothing
@@ -53,7 +53,7 @@ def of_rows(
 
     With `judged` every instance needs a criterion in one of its turns at least; with `repeated` an instance may stand
     in several rows, as it does beside several responses to it. An id that is absent is a hash of what is asked, so that
-    it stays where rows come and go. Columns may have likely names in any case (see `headers`), which a note tells.
+    it stays where rows come and go. Columns may have likely names in any case (see `rows.read_headers`), which a note tells.
     Raises UserError naming the row and the field that is wrong.
     """
     rows, by_hand = list(records), columns or {}
@@ -75,12 +75,11 @@ def of_rows(
         record = replace(record, row=row)
         instance = with_criteria(of_row(record, "", separator, names if len(names) > 1 else []), more)
         if judged and not any(turn.criteria for turn in instance.turns):
-            raise UserError(
-                f"{record.where}: has no criteria, and {record.there}; give 'criteria' (a list, or one a line), name their "
-                "column by --column criteria=COLUMN, or give all rows the same by --criteria FILE (a model drafts some from "
-                "a prompt in the playground of `truebench space`; what it is asked: `truebench study prompts "
-                "generate_checklist --source`)"
+            remedy = (
+                "give 'criteria' (a list, or one a line), --column criteria=COLUMN, or --criteria FILE for all rows"
             )
+            draft = "a model drafts some: `truebench study checklist generate`"
+            raise UserError(f"{record.where}: has no criteria, and {record.there}; {remedy} ({draft})")
         if instance.id in seen and not (repeated and instance == instances[instance.id]):
             if name := id_of(record, ""):
                 raise UserError(f"{record.where}: id {name} stands twice (first at {seen[name]}); remove one")
@@ -96,7 +95,7 @@ def headers(rows: Iterable[Record], columns: Mapping[str, Sequence[str]]) -> Hea
     """The columns of rows by our names. A column that is mapped by hand keeps its name."""
     by_hand = {name for names in columns.values() for name in names}
     others = ({name: value for name, value in record.row.items() if name not in by_hand} for record in rows)
-    return read_headers(others, (*_SAME, *((name,) for name in _OTHERS)), columns)
+    return read_headers(others, GROUPS, columns)
 
 
 def with_criteria(instance: Instance, more: Sequence[Criterion]) -> Instance:
@@ -114,17 +113,14 @@ def of_row(record: Record, number: str = "", separator: str = "", criteria: Sequ
     """
     form = _which(record, _PROMPTS)
     if form is None:
-        raise UserError(
-            f"{record.where}: has no prompt; give 'prompt', 'messages' or 'turns', or name the column of the prompt by "
-            f"--column prompt=COLUMN; {record.there}"
-        )
+        remedy = "give 'prompt', 'messages' or 'turns', or --column prompt=COLUMN"
+        raise UserError(f"{record.where}: has no prompt; {remedy}; {record.there}")
     system, history = record.maybe("system"), record.messages("history") if record.row.get("history") else ()
     if form == "messages" or (form == "prompt" and isinstance(record.row[form], list)):
         own, before, prompt = _conversation(record, form)
         if (own and system) or (before and history):
-            raise record.wrong(
-                form, f"tells what {'system' if own and system else 'history'!r} tells too; leave out one"
-            )
+            twice = "system" if own and system else "history"
+            raise record.wrong(form, f"tells what {twice!r} tells too; leave out one")
         system, history, turns = own or system, before or history, [Turn(prompt, ())]
     elif form == "prompt" or (form == "input" and not str(record.row[form]).lstrip().startswith("[")):
         turns = [Turn(record.text(form), ())]
@@ -328,12 +324,14 @@ def _which(record: Record, names: Sequence[str]) -> str | None:
     return present[0] if present else None
 
 
-def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """The row under our names; what is mapped stands in place of all that means the same. Raises UserError on a name
+def renamed(
+    row: Mapping[str, Any], columns: Mapping[str, str], same: Sequence[Sequence[str]] = GROUPS
+) -> dict[str, Any]:
+    """The row under our names; what is mapped stands in place of all that means the `same`. Raises UserError on a name
     that is none of ours."""
     for name in columns:
-        if name not in COLUMNS:
-            raise unknown("column", name, COLUMNS)
-    meant = {name for group in _SAME if set(group) & set(columns) for name in group}
+        if not any(name in group for group in same):
+            raise unknown("column", name, chain(*same))
+    meant = {name for group in same if set(group) & set(columns) for name in group}
     kept = {name: value for name, value in row.items() if name not in meant}
     return kept | {ours: row.get(theirs) for ours, theirs in columns.items()}

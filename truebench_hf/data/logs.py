@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from truebench_hf.data import instances, jsonl, row_files
-from truebench_hf.data.headers import words
 from truebench_hf.data.judged import as_answered
 from truebench_hf.data.row_formats import Entry, check_path
-from truebench_hf.data.rows import Record, fold, holds
+from truebench_hf.data.rows import Record, fold, holds, words
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.types import Criterion, Instance, Message, Response, Role, Turn
 

@@ -240,9 +240,7 @@ def _xlsx(rows: RowFile) -> Iterator[tuple[str, Any]]:
                 file, sheet_name=None, header=None, dtype=str, na_filter=False, engine="openpyxl"
             )
         except (BadZipFile, KeyError, ValueError) as error:
-            raise UserError(
-                f"{rows.name}: is no Excel file: {error}; save it as .xlsx again, or as CSV UTF-8"
-            ) from error
+            raise UserError(f"{rows.name}: is no Excel file: {error}; save it as .xlsx again") from error
     filled = ((title, list(enumerate(sheet.to_numpy().tolist(), 1))) for title, sheet in sheets.items())
     held = [(title, [(n, row) for n, row in cells if any(map(str.strip, row))]) for title, cells in filled]
     held = [(title, cells) for title, cells in held if len(cells) > 1]

@@ -163,15 +163,15 @@ def joined(
     Objects are compared entry by entry; new entries may join. Raises UserError naming both values of what differs.
     """
     here: dict[str, Any] = json.loads(json.dumps(settings))  # compared as JSON: that is how they were kept
-    bound = [name for name in here if name in earlier and name not in free] if used else []
-    if differing := [text for name in bound for text in _differing(name, earlier[name], here[name])]:
+    differing = list[str]()
+    for name in [name for name in here if name in earlier and name not in free] if used else ():
+        differing += _differing(name, earlier[name], here[name])
+        if isinstance(here[name], dict) and isinstance(earlier[name], dict):
+            here[name] = earlier[name] | here[name]
+    if differing:
         differences = "; ".join(differing)
         raise UserError(f"--out {out} belongs to a run with other options ({differences}); choose another folder")
-    kept = {name: value for name, value in earlier.items() if name in here or name not in free}
-    grown = {
-        n: kept[n] | v for n, v in here.items() if n in bound and isinstance(v, dict) and isinstance(kept[n], dict)
-    }
-    return kept | here | grown
+    return {name: value for name, value in earlier.items() if name in here or name not in free} | here
 
 
 def _differing(name: str, before: Any, now: Any, *, entry: bool = False) -> list[str]:

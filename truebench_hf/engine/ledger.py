@@ -63,7 +63,8 @@ class Ledger:
         self._wait = 30.0 if shared else 1.0  # seconds for whoever holds it
         self.session = f"{time.time():.6f}"
         try:
-            self._db = sqlite3.connect(path, isolation_level=None, timeout=self._wait)
+            # Used by one thread after the other: in notebooks calls run in a thread of their own.
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=self._wait, check_same_thread=False)
         except sqlite3.DatabaseError as error:
             raise self._meaning(error) from error
         try:

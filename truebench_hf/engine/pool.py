@@ -9,18 +9,14 @@ import time
 import warnings
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager, suppress
-from contextvars import ContextVar, copy_context
-from dataclasses import dataclass, field
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from typing import Any, Generic, TypeVar
-from weakref import WeakKeyDictionary
 
-from truebench_hf.text.terminal import console, how_many, printable, warn
+from truebench_hf.text.terminal import how_many, printable, warn
 
 T = TypeVar("T")
 R = TypeVar("R")
-_STOPPABLE: ContextVar[list[tuple[Any, Any]]] = ContextVar("_STOPPABLE")  # (loop, task) of all that runs
 Q = TypeVar("Q")
 A = TypeVar("A")
 
@@ -69,40 +65,21 @@ async def together(works: Iterable[Awaitable[R]]) -> list[R]:
 
 
 def run_async(work: Coroutine[Any, Any, R]) -> R:
-    """Run a coroutine as `asyncio.run` does; within `outside_loop` an interrupt of the caller's thread cancels it."""
+    """Run a coroutine as `asyncio.run` does, beside a loop that runs already in notebooks.
 
-    async def main() -> R:
-        _STOPPABLE.get([]).append((asyncio.get_running_loop(), asyncio.current_task()))
-        return await work
-
-    return asyncio.run(main())
-
-
-def outside_loop(work: Callable[[], R]) -> R:
-    """Return `work()`, done in a thread of its own where this one runs an event loop already, as notebooks do.
-
-    Ctrl-C there cancels what `run_async` runs, waits until it has put its things away, and raises Stopped.
+    Ctrl-C cancels it there, waits until it has put its things away, and raises Stopped.
     """
-    in_notebook = True
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        in_notebook = False
-    if not in_notebook:
-        return work()
-    tasks: list[tuple[Any, Any]] = []
-    context = copy_context()
-    context.run(_STOPPABLE.set, tasks)
-    with ThreadPoolExecutor(1) as thread:
-        future = thread.submit(context.run, work)
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            for loop, task in tasks:
-                with suppress(RuntimeError):  # closed meanwhile
-                    loop.call_soon_threadsafe(task.cancel)
-            wait([future])
-            raise Stopped from None
+        return asyncio.run(work)
+    background = Background()
+    try:
+        return background.run(work)
+    except KeyboardInterrupt:
+        raise Stopped from None
+    finally:
+        background.close()
 
 
 class Stopped(KeyboardInterrupt):
@@ -158,13 +135,12 @@ class Background:
 
 
 class Batcher(Generic[Q, A]):
-    """Awaitable single requests over `run`, a blocking function from a batch of requests to their answers.
+    """Awaitable single requests, of any event loop, over `run`, a blocking function from a batch of requests to answers.
 
     `cost` is a request's length, at least 0: a batch takes up to `size` of the longest requests waiting, all of them at
     least half as long as the first, so that batches hold requests of like length and too large a batch shows at once.
     `run` may put an exception in place of an answer; it is raised to that request alone. All batchers that share an
-    `executor` with one worker take turns on the machine, and so do event loops that share a batcher: what waits is
-    collected for each loop apart, since a future is answered on its own.
+    `executor`, which has one worker, take turns on the machine.
     """
 
     def __init__(
@@ -175,56 +151,38 @@ class Batcher(Generic[Q, A]):
         executor: ThreadPoolExecutor,
     ) -> None:
         self._run, self._cost, self._size, self._executor = run, cost, size, executor
-        self._queues: WeakKeyDictionary[Any, _Queue[Q, A]] = WeakKeyDictionary()
+        self._waiting: dict[Future[A], Q] = {}
 
     async def ask(self, request: Q) -> A:
         """The answer to one request, once a batch that holds it has run."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[A] = loop.create_future()
-        queue = self._queues.setdefault(loop, _Queue())
-        queue.waiting.append((request, future))
-        if queue.worker is None or queue.worker.done():  # done: of one that was cancelled before its first step
-            queue.worker = asyncio.create_task(self._work(queue))
-        return await future
+        future: Future[A] = Future()
+        self._waiting[future] = request
+        self._executor.submit(self._run_batch)  # as many as there are requests: the last ones find nothing left
+        return await asyncio.wrap_future(future)
 
-    async def _work(self, queue: _Queue[Q, A]) -> None:
-        try:
-            await asyncio.sleep(0.02)  # requests issued together should travel together
-            # Requests that were given up are dropped before they are run.
-            while waiting := [item for item in queue.waiting if not item[1].cancelled()]:
-                waiting.sort(key=lambda item: -self._cost(item[0]))
-                longest = self._cost(waiting[0][0])
-                # Half as long at least: what is padded to a far longer neighbour costs as much as the neighbour.
-                count = sum(1 for request, _ in waiting[: self._size] if 2 * self._cost(request) >= longest)
-                batch, queue.waiting = waiting[:count], waiting[count:]
-                await self._answer(batch)
-        finally:  # the task and the futures know their loop, which would otherwise live as long as the batcher
-            queue.worker = None
-            queue.waiting = [item for item in queue.waiting if not item[1].cancelled()]
-
-    async def _answer(self, batch: Sequence[tuple[Q, asyncio.Future[A]]]) -> None:
+    def _run_batch(self) -> None:
+        if not self._waiting:
+            return
+        time.sleep(0.02)  # requests issued together should travel together, and those that follow an answer with them
+        waiting = sorted(self._waiting.items(), key=lambda item: -self._cost(item[1]))
+        # Half as long at least: what is padded to a far longer neighbour costs as much as the neighbour.
+        least = self._cost(waiting[0][1]) / 2
+        batch = [item for item in waiting[: self._size] if self._cost(item[1]) >= least]
+        for future, _ in batch:
+            del self._waiting[future]
+        # Requests that were given up are dropped before they are run.
+        if not (batch := [item for item in batch if item[0].set_running_or_notify_cancel()]):
+            return
         answers: Sequence[A | BaseException]
         try:
-            requests, loop = [request for request, _ in batch], asyncio.get_running_loop()
-            answers = await loop.run_in_executor(self._executor, self._run, requests)
+            answers = self._run([request for _, request in batch])
         except Exception as error:  # goes to everyone who waits for this batch
             answers = [error] * len(batch)
-        for (_, future), answer in zip(batch, answers, strict=True):
-            if future.cancelled():
-                continue
+        for (future, _), answer in zip(batch, answers, strict=True):
             if isinstance(answer, BaseException):
                 future.set_exception(answer)
             else:
                 future.set_result(answer)
-        await asyncio.sleep(0)  # let the answered put their next requests in before the next batch is cut
-
-
-@dataclass(eq=False)
-class _Queue(Generic[Q, A]):
-    """What waits on one event loop, and the task that answers it."""
-
-    waiting: list[tuple[Q, asyncio.Future[A]]] = field(default_factory=list)
-    worker: asyncio.Task[None] | None = None
 
 
 _EVERY = 60.0  # seconds from line to line
@@ -242,25 +200,14 @@ def progress(
     """
     ipython = sys.modules.get("IPython")
     in_notebook = getattr(ipython.get_ipython() if ipython else None, "kernel", None) is not None
-    display = _bars if sys.stderr.isatty() else _widgets if in_notebook else None
-    with display(totals) if display else _lines(totals, clock, ended or threading.Event()) as step:
+    is_watched = sys.stderr.isatty() or in_notebook
+    with _bars(totals) if is_watched else _lines(totals, clock, ended or threading.Event()) as step:
         yield step
 
 
 @contextmanager
 def _bars(totals: Mapping[str, int]) -> Iterator[Step]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    title = TextColumn("{task.description:>10}", markup=False)
-    columns = (title, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(sys.stderr), refresh_per_second=4) as bars:
-        tasks = {name: bars.add_task(printable(name), total=total) for name, total in totals.items()}
-        yield lambda name: bars.advance(tasks[name])
-
-
-@contextmanager
-def _widgets(totals: Mapping[str, int]) -> Iterator[Step]:
-    """Bars of ipywidgets; where those are not installed, of characters."""
+    """Bars of the terminal, or of ipywidgets; where those are not installed, of characters."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # advice to install them
         from tqdm.auto import tqdm

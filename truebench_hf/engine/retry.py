@@ -106,8 +106,10 @@ class CircuitBreaker:
         self._probe_at = 0.0  # the moment from which on one may
         self._announced = -inf  # the end of the pause that people were told of
         self._busy_rounds = 0  # pauses in a row
-        self._unreadable = 0  # failures in a row before any answer
-        self._unreadable_at = -inf  # when the last of them came
+        self._unreadable, self._unreadable_at = (
+            0,
+            -inf,
+        )  # failures in a row before any answer, and when the last one came
         self._gone_since: float | None = None  # since when calls have ended in nothing but "gone"
         self._under_way: dict[object, float] = {}  # when the call of each request began
 
@@ -117,8 +119,8 @@ class CircuitBreaker:
         Then raises RequestFailed from the last TryAgain; a call still under way at the deadline is cancelled. Where the
         server is busy all callers wait together, without using up a try; in a long pause one call a minute is let
         through, and the first answer ends the pause for all. Raises ServerUnavailable where calls have ended in nothing
-        but "gone" for the policy's `patience` and none is being answered, and where the first three calls, one after the other,
-        brought nothing readable.
+        but "gone" for the policy's `patience` and none is being answered, and where the first three calls, one after the
+        other, brought nothing readable.
         """
         request, limit = object(), asyncio.timeout(policy.deadline)
         tries = failures = 0
@@ -127,24 +129,20 @@ class CircuitBreaker:
             async with limit:
                 while True:
                     while seconds := self._pause_left(request):
-                        if _is_late(limit, seconds):
-                            raise TryAgain(str(last or self._reason), "busy")
-                        await _rest(limit, seconds)
+                        await _rest(limit, seconds, last or TryAgain(self._reason, "busy"))
                     tries += 1
                     try:
                         return await self._through(call, request, policy.patience)
                     except TryAgain as error:
-                        last, is_busy = error, error.kind == "busy"
-                        failures += not is_busy
+                        last = error
+                    seconds = 0.0
+                    if last.kind != "busy":  # else the next try waits until the pause of all is over
+                        failures += 1
+                        if failures >= min(last.tries or inf, policy.attempts):
+                            raise last
                         longest = min(policy.longest_wait, policy.first_wait * 2 ** min(tries - 1, 20))
-                        # Where the server is busy the next try waits until the pause of all is over.
-                        wait = max(min(error.wait or 0.0, _LONGEST_SILENCE), random.uniform(0.0, longest))
-                        seconds = 0.0 if is_busy else wait
-                        if failures >= min(inf if error.tries is None else error.tries, policy.attempts) or _is_late(
-                            limit, seconds
-                        ):
-                            raise
-                    await _rest(limit, seconds)
+                        seconds = max(min(last.wait or 0.0, _LONGEST_SILENCE), random.uniform(0.0, longest))
+                    await _rest(limit, seconds, last)
         except TryAgain as error:
             raise RequestFailed(f"gave up after {tries} tries: {error}") from error
         except TimeoutError:
@@ -173,13 +171,27 @@ class CircuitBreaker:
             self._busy_rounds, self.answered = 0, True
             return answer
         except TryAgain as error:
-            kind = error.kind
+            kind, now = error.kind, time.monotonic()
             if kind == "busy":
                 self._pause(error, request, began)
             elif kind == "gone":
-                self._note_gone(error, patience)
+                self._gone_since = self._gone_since or now
+                # Long thinking is no silence: a call that is old enough is being answered.
+                if now - self._gone_since >= patience and now - min(self._under_way.values()) < _CONNECTED:
+                    self._gone_since = None  # another run in this process starts afresh
+                    raise ServerUnavailable(
+                        f"stopped: for {patience:g} s every call found the server, the model or the key gone, the last one "
+                        f"with: {error}; start the server, or check URL, model and key; the same command goes on where it "
+                        "was (--model-arg/--judge-arg patience=SECONDS waits longer)"
+                    ) from error
             elif kind == "unreadable" and not self.answered:
-                self._note_unreadable(error, began)
+                if began >= self._unreadable_at:  # of those that were under way together only the first one counts
+                    self._unreadable, self._unreadable_at = self._unreadable + 1, now
+                if self._unreadable >= _UNREADABLE_TRIES:
+                    raise ServerUnavailable(
+                        f"no OpenAI-compatible API at {self._url}: {_UNREADABLE_TRIES} tries brought nothing that can be "
+                        f"read, the last one: {error}; check --model-base-url/--judge-base-url and $OPENAI_BASE_URL"
+                    ) from error
             raise
         finally:
             if kind != "gone":
@@ -198,55 +210,32 @@ class CircuitBreaker:
         longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._busy_rounds - 1, 20))
         seconds = error.wait or random.uniform(longest / 2, longest)
         if seconds > _LONGEST_RETRY_AFTER:
-            raise ServerUnavailable(
-                f"stopped: the server asks to be left alone for {seconds / 3600:.1f} hours: {error}; "
-                "the same command goes on where it was"
-            ) from error
+            hours = f"{seconds / 3600:.1f} hours"
+            problem = f"stopped: the server asks to be left alone for {hours}: {error}"
+            raise ServerUnavailable(f"{problem}; the same command goes on where it was") from error
         self._opens, self._reason = now + seconds if probed else max(self._opens, now + seconds), str(error)
         if self._opens - now > _PROBE_AFTER and self._opens - self._announced > _PROBE_AFTER:
             self._announced = self._opens
             until = f"{datetime.now() + timedelta(seconds=self._opens - now):%H:%M}"
             warn(f"waiting until {until}, as the server asks: {error}; one request a minute tries whether it is over")
 
-    def _note_gone(self, error: TryAgain, patience: float) -> None:
-        now = time.monotonic()
-        self._gone_since = now if self._gone_since is None else self._gone_since
-        # Long thinking is no silence: a call that is old enough is being answered.
-        if now - self._gone_since >= patience and now - min(self._under_way.values()) < _CONNECTED:
-            self._gone_since = None  # another run in this process starts afresh
-            raise ServerUnavailable(
-                f"stopped: for {patience:g} s every call found the server, the model or the key gone, the last one with: "
-                f"{error}; start the server, or check URL, model and key; the same command goes on where it was "
-                "(--model-arg/--judge-arg patience=SECONDS waits longer)"
-            ) from error
 
-    def _note_unreadable(self, error: TryAgain, began: float) -> None:
-        if began >= self._unreadable_at:  # of those that were under way together only the first one counts
-            self._unreadable, self._unreadable_at = self._unreadable + 1, time.monotonic()
-        if self._unreadable >= _UNREADABLE_TRIES:
-            raise ServerUnavailable(
-                f"no OpenAI-compatible API at {self._url}: {_UNREADABLE_TRIES} tries brought nothing that can be read, "
-                f"the last one: {error}; check --model-base-url/--judge-base-url and $OPENAI_BASE_URL"
-            ) from error
+async def _rest(limit: asyncio.Timeout, seconds: float, why: TryAgain) -> None:
+    """Sleep without a slot, then wait for one; that wait is not taken off the time limit.
 
-
-def _is_late(limit: asyncio.Timeout, seconds: float) -> bool:
-    # The coming wait counts too: a Retry-After beyond the deadline is not slept through in vain.
-    return asyncio.get_running_loop().time() + seconds > (limit.when() or inf)
-
-
-async def _rest(limit: asyncio.Timeout, seconds: float) -> None:
-    """Sleep without a slot, then wait for one; that wait is not taken off the time limit."""
-    slot, loop = _SLOT.get(), asyncio.get_running_loop()
-    if slot is None:
-        return await asyncio.sleep(seconds)
-    slot.leave()
+    Raises `why` where the sleep alone would last beyond the limit: it is not slept through in vain.
+    """
+    slot, loop, end = _SLOT.get(), asyncio.get_running_loop(), limit.when()
+    if loop.time() + seconds > (end or inf):
+        raise why
+    if slot:
+        slot.leave()
     await asyncio.sleep(seconds)
-    end, begun = limit.when(), loop.time()
-    limit.reschedule(None)
-    await slot.take()
-    limit.reschedule(None if end is None else end + loop.time() - begun)
-    return None
+    if slot:
+        begun = loop.time()
+        limit.reschedule(None)
+        await slot.take()
+        limit.reschedule(None if end is None else end + loop.time() - begun)
 
 
 _BREAKERS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, CircuitBreaker]] = WeakKeyDictionary()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.tick.scoring import BENCHMARK as TICKED
 from truebench_hf.benchmarks.truebench.study import benchmark
-from truebench_hf.comparing.finished import KINDS, TICK
+from truebench_hf.comparing.runs import KINDS, TICK
 from truebench_hf.data.judged import cases
 from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.integrations import every_eval_ever, finished_run, inspect_log, verifiers

@@ -13,7 +13,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.board import scores_in
-from truebench_hf.comparing import finished, runs
+from truebench_hf.comparing import runs
 from truebench_hf.data.judged import Judged, public, sent
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome
@@ -176,15 +176,15 @@ def read(where: str) -> Exported:
     path, info, kind = results.path, results.info, results.kind or TRUEBENCH
     results.check_finished()
     about, responses = "", dict[str, list[AnsweredInstance]]()
-    if kind in finished.KINDS:
-        judged_kind, _, rows = finished.rows_of(where)
+    if kind in runs.KINDS:
+        judged_kind, _, rows = runs.rows_of(where)
         about = judged_kind.about
         named = anonymous.names(judged.response.model for judged, _ in rows)
         for judged, score in rows:
             public_judged, name = public(judged), named[judged.response.model]
             public_judged = replace(public_judged, response=replace(public_judged.response, model=name))
             responses.setdefault(name, []).append(AnsweredInstance(public_judged, score))
-    board = runs.read(path)
+    board = runs.read_board(path)
     if board is None:
         raise UserError(
             f"{where}: a study of kind {kind} scores no models or judges; its rows are files of that folder"
@@ -206,7 +206,7 @@ def read(where: str) -> Exported:
     public_info: dict[str, Any] = {
         name: anonymous.settings(info[name]) for name in ("settings", "sessions", "versions", "usage") if name in info
     }
-    judges = sorted(map(anonymous.name, finished.judges(kind, info.get("settings", {}))))
+    judges = sorted(map(anonymous.name, runs.judges(kind, info.get("settings", {}))))
     return Exported(where, kind, public_info, scores, responses, about, judges, _prompt(info))
 
 

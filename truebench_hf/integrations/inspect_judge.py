@@ -17,8 +17,7 @@ from truebench_hf.engine.ledger import Ledger
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.integrations.inspect_log import chat
-from truebench_hf.judging.judge import CriteriaJudge
-from truebench_hf.judging.panel import Panel
+from truebench_hf.judging.judge import CriteriaJudge, Panel
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, Sampling
 from truebench_hf.models.spec import kinds

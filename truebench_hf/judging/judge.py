@@ -1,26 +1,32 @@
-"""The judge every benchmark uses: a chat model with a prompt and a reader, at one of four levels."""
+"""Who judges a case: a chat model with a prompt and a reader, at one of four levels; a panel of them; or rules alone.
+
+What `truebench study calibrate` leaves for judges that give probabilities is read here, too.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import inf, isclose
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from truebench_hf.data.judged import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.case import sections
-from truebench_hf.judging.panel import majority
-from truebench_hf.judging.rules.deciding import MODES, ruled
+from truebench_hf.judging.rules.deciding import JUDGE, MODES, ruled
 from truebench_hf.judging.signed_asking import ask_verdicts, verdict_example, verdict_schema
+from truebench_hf.metrics import votes as counted
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.loading import COPIES, of_spec
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
+from truebench_hf.options import NOBODY
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Label, Message, Verdict
 
@@ -208,36 +214,18 @@ def prompts_used(settings: JudgeSettings) -> tuple[str, ...]:
 class Calibrated:
     """What `truebench study calibrate` leaves for other runs: a judge's calibrator, and the threshold behind it.
 
-    `band` is the one that pays for a cascade with the reasoning judge `cascade_judge`, if that is known: it pays, or not,
-    by what that one costs and gets right. `rules` says what the judge was told of measurements, and what it was not asked.
+    `band` is the one that pays for a cascade with the reasoning judge it was priced with, if any does. `rules` says what
+    the judge was told of measurements, and what it was not asked.
     """
 
     judge: str
     calibrator: Calibrator
     threshold: float
     band: tuple[float, float] | None = None
-    cascade_judge: str = ""
     rules: str = "off"
 
-    def band_for(self, judge: str) -> tuple[float, float] | None:
-        """Return the band of a cascade with this reasoning judge; None where none was priced, and the usual one will do.
 
-        Raises UserError where another judge was priced, and where no cascade paid.
-        """
-        if self.cascade_judge and self.cascade_judge != judge:
-            raise UserError(
-                f"--calibration has a band that was priced with the cascade judge {self.cascade_judge}, not with {judge}; "
-                "name that one by --cascade-judge, or calibrate with this one"
-            )
-        if self.cascade_judge and self.band is None:
-            raise UserError(
-                f"--calibration found no band that pays for a cascade with {judge}; judge at decision level, or by {judge} "
-                "alone"
-            )
-        return self.band if self.cascade_judge else None
-
-
-def as_json(calibrated: Calibrated, prompts: Prompts) -> dict[str, Any]:
+def calibration_json(calibrated: Calibrated, prompts: Prompts) -> dict[str, Any]:
     """The part of `calibration.json` that `read_calibration` needs."""
     hashes = {name: prompts.hash(name) for name in DECISION_PROMPTS}
     more = {"prompts": hashes, "content": of_spec(calibrated.judge)}
@@ -257,13 +245,13 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
         band = tuple(map(float, content["band"])) if content["band"] else None
         calibrated = Calibrated(
             content["judge"], Calibrator.of_fields(content["calibrator"]), float(content["threshold"]), band,  # type: ignore[arg-type]
-            str(content["cascade_judge"]), content["rules"],
+            content["rules"],
         )  # fmt: skip
         fitted = {name: content[name] for name in ("judge", "content", "rules", "prompts")}
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         message = f"--calibration {path}: cannot be read ({type(error).__name__}: {error})"
         raise UserError(f"{message}; give the calibration.json that `truebench study calibrate` wrote") from error
-    here = as_json(replace(calibrated, judge=judge, rules=rules), prompts)
+    here = calibration_json(replace(calibrated, judge=judge, rules=rules), prompts)
     same_kind = judge.partition(":")[0] == calibrated.judge.partition(":")[0]
     if here["content"] and here["content"] == fitted["content"] and same_kind:
         fitted["judge"] = judge  # a copy
@@ -278,3 +266,113 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
         if fitted[name] != here[name]:
             raise UserError(f"--calibration {path}: was fitted {reason}")
     return calibrated
+
+
+RULES = ("majority", "unanimous", "weighted")
+OPEN = "no judge: only what can be counted is decided"
+
+
+class CaseJudge(Protocol):
+    """Anything that judges a case: a `Judge`, or a panel."""
+
+    async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
+        """One verdict per criterion of the case, in order."""
+        ...
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Judges that decide together. `weights` (for `weighted`) has a positive number per judge.
+
+    A tie is None. Raises UserError on an unknown rule, and on weights that do not go with the rule.
+    """
+
+    members: Sequence[CaseJudge]
+    rule: str = "majority"
+    weights: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        check_panel_rule(self.rule, self.weights, len(self.members))
+
+    async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
+        """Ask every judge, then combine what they say on each criterion."""
+        ballots = await asyncio.gather(*(member.verdicts(case) for member in self.members))
+        return tuple(combine(votes, self.rule, self.weights) for votes in zip(*ballots, strict=True))
+
+
+class NoJudge:
+    """Judges by rules alone and asks no model."""
+
+    async def verdicts(self, case: Case) -> tuple[Verdict, ...]:
+        """One verdict per criterion of the case, in order; what no rule decides has no label."""
+        outcome = ruled(case, "decide")
+        return outcome.joined([Verdict(criterion, None, OPEN, NOBODY) for criterion in outcome.rest.criteria])
+
+
+def check_panel_rule(rule: str, weights: Sequence[float], members: int) -> None:
+    """Raise UserError where a rule is unknown, or weights do not go with it."""
+    if rule not in RULES:
+        raise unknown("panel rule", rule, RULES)
+    if members < 2:
+        raise UserError("a panel needs at least two judges")
+    if rule == "weighted" and (len(weights) != members or not all(0 < weight < inf for weight in weights)):
+        raise UserError(f"a weighted panel needs a weight above 0 for each of its {members} judges, e.g. weighted:2,1")
+    if rule != "weighted" and weights:
+        raise UserError(f"weights only go with the weighted rule, not with {rule}")
+
+
+def rule_in_words(rule: str, weights: Sequence[float]) -> str:
+    """Return a rule with its weights, if it has any: `weighted 2,1`."""
+    return f"{rule} {','.join(f'{weight:g}' for weight in weights)}".rstrip()
+
+
+def combine(votes: Sequence[Verdict], rule: str = "majority", weights: Sequence[float] = ()) -> Verdict:
+    """One verdict from the judges' verdicts on one criterion; `votes` of the result keeps every label.
+
+    Majority and weighted go by the decided votes and are None on a tie; unanimous is None unless all judges decided,
+    and alike: an undecided judge makes nothing unanimous. What a rule decided it decided for all.
+    """
+    if all(vote.judge == JUDGE for vote in votes):
+        return votes[0]
+    labels = tuple(vote.label for vote in votes)
+    sums: dict[Label, float] = {}  # the weight of decided votes
+    for decided, weight in zip(labels, weights or [1.0] * len(votes), strict=True):
+        if decided is not None:
+            sums[decided] = sums.get(decided, 0.0) + weight
+    leaders = [decided for decided, weight in sums.items() if isclose(weight, max(sums.values()))]
+    label = leaders[0] if len(leaders) == 1 else None
+    if rule == "unanimous" and len(set(labels)) > 1:
+        label = None
+    trouble = _trouble(votes)
+    judge = f"{' + '.join(vote.judge for vote in votes)} ({rule_in_words(rule, weights)})"
+    if label is not None:
+        agreeing = next(vote for vote in votes if vote.label == label)
+        return replace(agreeing, judge=judge, probability=None, votes=labels, **trouble)
+    what = "is tied" if rule != "unanimous" and leaders else "does not agree" if leaders else "decided nothing"
+    reasons = "" if leaders else f" ({votes[0].reason})"
+    why = f"the panel {what}: {_tally(labels)}{reasons}"
+    return Verdict(votes[0].criterion, None, why, judge, votes=labels, **trouble)
+
+
+def majority(votes: Sequence[Verdict]) -> Verdict:
+    """The label most decided votes carry (maj@k, TICK section 3.2); None on a tie or when none is decided.
+
+    Reason and probability come from the first vote that agrees; `votes` keeps every label.
+    """
+    labels, trouble = tuple(vote.label for vote in votes), _trouble(votes)
+    label = counted.majority(labels).label
+    agreeing = next((vote for vote in votes if vote.label == label), votes[0])
+    if label is not None or not any(labels):
+        return replace(agreeing, votes=labels, **trouble)
+    tied = f"the votes are tied: {_tally(labels)}"
+    return replace(votes[0], label=None, reason=tied, probability=None, votes=labels, **trouble)
+
+
+def _trouble(votes: Sequence[Verdict]) -> dict[str, Any]:
+    """What happened to any of the votes happened to the verdict."""
+    return {name: any(getattr(vote, name) for vote in votes) for name in ("conflicting", "refused")}
+
+
+def _tally(labels: Sequence[str | None]) -> str:
+    """A count of votes as text, the most frequent first: `2 yes, 1 no, 1 undecided`."""
+    return ", ".join(f"{count} {label or 'undecided'}" for label, count in Counter(labels).most_common())

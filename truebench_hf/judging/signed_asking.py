@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from truebench_hf.judging.signed import (
     CUT_OFF,
@@ -51,87 +51,59 @@ async def ask_signed(
     speaks of it states the same one, and `problem` says why others have none.
     Raises SchemaRefused and UserError as `Caller.complete` does.
     """
-    reader = read_plain if plain else _SignedReader(tag, material, request.schema is not None)
-    answers = _Answers(reader, labels, check, long)
+    answers: list[SignedAnswer[L]] = []
+    unsigned = 0
+
+    def signed(text: str, truncated: bool) -> SignedAnswer[L]:
+        nonlocal unsigned
+        answer = read_signed(text, tag, labels, truncated=truncated)
+        unsigned += not answer.signed
+        if answer.signed or (request.schema and unsigned == 1) or is_forgeable(labels, *material):
+            return answer
+        return read_signed(text, tag, labels, unsigned=True, truncated=truncated)
+
+    def read(text: str, truncated: bool) -> SignedAnswer[L] | Problem:
+        answer = read_plain(text, labels, truncated) if plain else signed(text, truncated)
+        if not answer.problems and (problem := check(answer)):
+            answer = replace(answer, labels={}, problems=(problem,), unclear=frozenset(labels))
+        answers.append(answer)
+        return Problem(answer.problem, truncated and long) if answer.problems else answer
 
     def repair(problem: str) -> str:
         return prompts.render("repair", problems=problem, keys=named_keys(labels), tag="" if plain else tag)
 
-    result = await ask(caller, request, answers.read, repair, who="the judge")
-    answer = answers.agreed(result) if isinstance(result, Problem) else result
+    result = await ask(caller, request, read, repair, who="the judge")
+    answer = _agreed(answers, labels, result) if isinstance(result, Problem) else result
+    # With the reasons and the corrections of those before it.
+    reasons = {key: reason for earlier in answers for key, reason in earlier.reasons.items()}
+    corrected = frozenset(key for earlier in answers for key in earlier.corrected)
+    answer = replace(answer, reasons=reasons, corrected=corrected, asks=len(answers))
     outcomes = None if met is None else [None if answer.problems else met(answer)]
     caller.reading.add(answer, {key: words.values() for key, words in labels.items()}, outcomes)
     return answer
+
+
+def _agreed(answers: Sequence[SignedAnswer[L]], labels: Labels[L], problem: Problem) -> SignedAnswer[L]:
+    """The labels on which all answers that speak of a key agree; `problem` is why there are no others."""
+    kept: dict[str, L] = {}
+    differing = []
+    for key in labels:
+        stated = [answer.labels[key] for answer in answers if key in answer.labels]
+        if any(label != stated[0] for label in stated):
+            differing.append(key)
+        elif stated and not any(key in answer.unclear for answer in answers):
+            kept[key] = stated[0]
+    problems = [problem.text] + ([f"the answers differ on {', '.join(differing)}"] if differing else [])
+    return SignedAnswer(kept, tuple(problems), signed=any(answer.signed for answer in answers), failed=problem.failed)
 
 
 def texts_of(values: Any) -> Iterator[str]:
     """All texts among the values of a prompt: what a judge that reads it could quote."""
     if isinstance(values, str):
         yield values
-    elif isinstance(values, Mapping):
-        for value in values.values():
+    elif isinstance(values, Mapping | list | tuple):
+        for value in values.values() if isinstance(values, Mapping) else values:
             yield from texts_of(value)
-    elif isinstance(values, list | tuple):
-        for value in values:
-            yield from texts_of(value)
-
-
-class _SignedReader:
-    """Reads the answers to one question, those without the tag only if it must and may."""
-
-    def __init__(self, tag: str, material: Sequence[str], schema: bool) -> None:
-        self._tag, self._material = tag, material
-        self._patience = 1 if schema else 0  # answers without the tag that are asked about before one counts
-
-    def __call__(self, text: str, labels: Labels[L], truncated: bool) -> SignedAnswer[L]:
-        answer = read_signed(text, self._tag, labels, truncated=truncated)
-        if answer.signed:
-            return answer
-        self._patience -= 1
-        if self._patience >= 0 or is_forgeable(labels, *self._material):
-            return answer
-        return read_signed(text, self._tag, labels, unsigned=True, truncated=truncated)
-
-
-class _Answers(Generic[L]):
-    """All answers to one question so far."""
-
-    def __init__(
-        self, reader: Callable[[str, Labels[L], bool], SignedAnswer[L]], labels: Labels[L],
-        check: Callable[[SignedAnswer[L]], str], long: bool,
-    ) -> None:  # fmt: skip
-        self._reader, self._labels, self._check, self._long = reader, labels, check, long
-        self._read: list[SignedAnswer[L]] = []
-
-    def read(self, text: str, truncated: bool) -> SignedAnswer[L] | Problem:
-        """The answer where it can be read in full, else what is wrong with it."""
-        answer = self._reader(text, self._labels, truncated)
-        if not answer.problems and (problem := self._check(answer)):
-            answer = replace(answer, labels={}, problems=(problem,), unclear=frozenset(self._labels))
-        self._read.append(answer)
-        final = truncated and self._long
-        return Problem(answer.problem, final) if answer.problems else self._with_all_reasons(answer)
-
-    def _with_all_reasons(self, answer: SignedAnswer[L]) -> SignedAnswer[L]:
-        """The answer with the reasons and the corrections of those before it."""
-        reasons = {key: reason for earlier in self._read for key, reason in earlier.reasons.items()}
-        corrected = frozenset(key for earlier in self._read for key in earlier.corrected)
-        return replace(answer, reasons=reasons, corrected=corrected, asks=len(self._read))
-
-    def agreed(self, problem: Problem) -> SignedAnswer[L]:
-        """The labels on which all answers that speak of a key agree; `problem` is why there are no others."""
-        labels: dict[str, L] = {}
-        differing = []
-        for key in self._labels:
-            stated = [answer.labels[key] for answer in self._read if key in answer.labels]
-            if any(label != stated[0] for label in stated):
-                differing.append(key)
-            elif stated and not any(key in answer.unclear for answer in self._read):
-                labels[key] = stated[0]
-        problems = [problem.text] + ([f"the answers differ on {', '.join(differing)}"] if differing else [])
-        signed = any(answer.signed for answer in self._read)
-        answer = SignedAnswer(labels, tuple(problems), signed=signed, failed=problem.failed)
-        return self._with_all_reasons(answer)
 
 
 async def ask_by_prompt(

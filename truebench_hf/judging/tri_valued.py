@@ -69,13 +69,13 @@ def verdict(facts: DimensionFacts, *, base: bool) -> Label | None:
 
 async def establish(
     schemas: SchemaFallback, messages: Sequence[Message], requirement: Requirement, prompts: Prompts, *,
-    knowledge: str = "", clash: str = "", sampling: Sampling = Sampling(max_tokens=8192),
+    clash: str = "", sampling: Sampling = Sampling(max_tokens=8192),
 ) -> DimensionFacts:  # fmt: skip
     """The facts that a judge states in writing. `clash` is a requirement that excludes this one, both found to apply.
 
     An answer whose facts contradict each other, or that names a message that is not there, is asked again.
     """
-    values = shown(messages, requirement, knowledge, clash)
+    values = shown(messages, requirement, clash)
     turns: dict[str, Any] = {str(number): number for number in range(1, len(messages) + 1)} | {"null": None}
     labels: dict[str, dict[str, Any]] = {"turn": turns, "applies": _YES_NO, "attempted": _MAYBE, "correct": _MAYBE}
     answer = await ask_by_prompt(
@@ -104,18 +104,16 @@ def _contradiction(applies: bool, attempted: bool | None, correct: bool | None) 
 
 async def decide(
     schemas: SchemaFallback, messages: Sequence[Message], requirements: Sequence[Requirement], prompts: Prompts, *,
-    knowledge: str = "", threshold: float = 0.5,
+    threshold: float = 0.5,
 ) -> list[DimensionFacts]:  # fmt: skip
     """The facts from the probabilities of a judge that writes nothing, each yes from `threshold` on.
 
     All requirements are asked in one request: a judge in this process reads the conversation once.
     """
     texts = [text for requirement in requirements for text in (_with_condition(requirement), requirement.measured)]
-    values = shown(messages, Requirement(""), knowledge, "", beside=texts)
+    values = shown(messages, Requirement(""), "", beside=texts)
     figures = {"measured": any(requirement.measured for requirement in requirements)}
-    state = prompts.render(
-        "tri_valued_state", **figures | {name: values[name] for name in ("conversation", "knowledge", "tag")}
-    )
+    state = prompts.render("tri_valued_state", **figures | {name: values[name] for name in ("conversation", "tag")})
     statements = [
         _with_condition(requirement)
         + (f" (measured_{values['tag']}: {requirement.measured})" if requirement.measured else "")
@@ -143,10 +141,10 @@ def _with_condition(requirement: Requirement) -> str:
 
 
 def shown(
-    messages: Sequence[Message], requirement: Requirement, knowledge: str, clash: str, beside: Sequence[str] = ()
+    messages: Sequence[Message], requirement: Requirement, clash: str, beside: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The values of the prompts; the tag occurs in none of the texts, nor in those `beside`."""
-    values = asdict(requirement) | {"knowledge": knowledge, "clash": clash}
+    values = asdict(requirement) | {"clash": clash}
     tag = fence(*(message.content for message in messages), beside=(*values.values(), *beside))
     turns = [f"[{number} {m.role}_{tag}]\n{m.content or '(empty)'}" for number, m in enumerate(messages, 1)]
     return values | {"conversation": "\n\n".join(turns), "tag": tag}

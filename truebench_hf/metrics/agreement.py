@@ -20,7 +20,7 @@ from truebench_hf.metrics.binary import Label, mean_of, parallel
 from truebench_hf.metrics.comparison import PairedDifference, linearised_difference, once_each
 from truebench_hf.metrics.intervals import clustered_mean
 from truebench_hf.metrics.kappa import cohen_kappa, kappa_of_counts
-from truebench_hf.metrics.pass_rate import clustered_rate
+from truebench_hf.metrics.pass_rate import clustered_rate, pass_rate
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
@@ -143,16 +143,20 @@ def label_agreement(
 
 
 def class_agreement(
-    gold: Sequence[str | None], labels: Sequence[str | None], clusters: Sequence[Any]
-) -> dict[str, Score]:  # fmt: skip
+    gold: Sequence[str | None], labels: Sequence[str | None], clusters: Sequence[Any] | None = None
+) -> dict[str, Score]:
     """Return `accuracy` and Cohen's `kappa` of labels of any number of classes, over the rows with a gold label.
 
-    A missing label is undecided. Raises UserError for columns of unequal length.
+    A missing label is undecided. Without `clusters` rows are independent: Wilson's interval, and none of kappa. Raises
+    UserError for columns of unequal length.
     """
-    parallel(gold=gold, labels=labels, clusters=clusters)
-    known = [row for row in zip(gold, labels, clusters, strict=True) if row[0] is not None]
-    truth, verdicts, names = ([row[place] for row in known] for place in range(3))
+    parallel(gold=gold, labels=labels, clusters=gold if clusters is None else clusters)
+    labelled = [place for place, truth in enumerate(gold) if truth is not None]
+    truth, verdicts = [gold[place] for place in labelled], [labels[place] for place in labelled]
     right = [None if label is None else label == kind for kind, label in zip(truth, verdicts, strict=True)]
+    if clusters is None:
+        return {"accuracy": pass_rate(right), "kappa": cohen_kappa(truth, verdicts)}
+    names = [clusters[place] for place in labelled]
     return {"accuracy": clustered_rate(right, names), "kappa": cohen_kappa(truth, verdicts, names)}
 
 

@@ -14,14 +14,12 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from truebench_hf.metrics.binary import Label, decide, parallel, ratio
-from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, wilson_at
+from truebench_hf.metrics.intervals import CONFIDENCE, MIN_CLUSTERS, clustered_share, effective_interval
 
-Z95 = 1.959963984540054
 # Where more of what people began is open, no estimate rests on the rest: what is settled is no random sample. A half
 # answered instance is open until its first no, so that the settled ones are failures more often than all are.
 MAX_OPEN = 0.05
@@ -112,6 +110,8 @@ def double_sampling(
     Within a stratum the labelled units must be a random sample, up to their weights. Withheld while a stratum has no
     label or fewer than 10 instances have one. Raises `UserError` for columns of unequal length and unknown labels.
     """
+    import numpy as np
+
     columns = {"verdicts": verdicts, "gold": gold, "weights": weights, "scores": scores, "groups": groups}
     n = parallel(**{name: column for name, column in columns.items() if column is not None})
     sizes = Counter(verdicts)
@@ -173,7 +173,7 @@ def combined(
     between = sum(w * (p - mean) ** 2 for w, _, p in smooth) / n
     variance = (1 - explained) * labelled + explained * unlabelled + between
     effective = mean * (1 - mean) / max(variance, spread or 0.0)
-    return Estimate(total, effective_interval(total, effective, clusters), effective)
+    return Estimate(total, effective_interval(total, effective, clusters and clusters - 1), effective)
 
 
 # Of a rare stratum that many are labelled, or all there are. More would cost the others precision.
@@ -195,20 +195,10 @@ def allocate(sizes: Mapping[str, int], n: int) -> dict[str, int]:
 
 def kish(weights: Any) -> float:
     """How many equally weighted rows tell as much as these (Kish 1965): sum squared over sum of squares; 0 for none."""
+    import numpy as np
+
     column = np.asarray(weights, dtype=float)
     return float(column.sum() ** 2 / (column @ column)) if len(column) else 0.0
-
-
-def effective_interval(share: float, n: float, clusters: float | None = None) -> tuple[float, float]:
-    """The 95 % Wilson interval of a share that is as sure as one of `n` independent rows; `n` need not be whole.
-
-    Where it rests on `clusters` of dependent rows, with the t quantile of one degree of freedom less.
-    """
-    if clusters is None:
-        return wilson_at(share, n, Z95)
-    from scipy.special import stdtrit  # slower to import than all other scoring
-
-    return wilson_at(share, n, float(stdtrit(max(1.0, clusters - 1), 0.975)))
 
 
 def clip(share: float) -> float:
@@ -252,6 +242,8 @@ def error_rates(
     `groups` names the instance of each row, where rows are criteria. Where one of the four counts is below 5, one row
     of mean weight is added to each. Raises `UserError` for columns of unequal length and labels other than yes and no.
     """
+    import numpy as np
+
     total = parallel(gold=gold, predicted=predicted)
     parallel(gold=gold, weights=gold if weights is None else weights, groups=gold if groups is None else groups)
     truth, verdict = (
@@ -279,7 +271,7 @@ def error_rates(
         rates.append(rate)
         variances.append(variance)
     j = sum(rates) - 1
-    lower = j - Z95 * math.sqrt(sum(variances))
+    lower = j - NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(sum(variances))
     return ErrorRates(rates[0], rates[1], j, lower, (variances[0], variances[1]), n0, n1, unusable)
 
 
@@ -294,18 +286,24 @@ class _Units(NamedTuple):
 
     def labelled(self, stratum: int | None = None) -> _Units:
         """The units that have a label, of one stratum alone where one is named."""
+        import numpy as np
+
         rows = ~np.isnan(self.truth) & (True if stratum is None else self.stratum == stratum)
         return _Units(*(column[rows] for column in self))
 
 
 def _codes(names: Sequence[Hashable]) -> Any:
     """A number from 0 on for each name, equal ones alike."""
+    import numpy as np
+
     codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
     return np.array([codes[name] for name in names], dtype=int)
 
 
 def _sums(codes: Any, values: Any) -> Any:
     """The sums of the values of each code that occurs."""
+    import numpy as np
+
     return np.bincount(np.unique(codes, return_inverse=True)[1], values)
 
 
@@ -315,19 +313,19 @@ def _tuned(units: _Units, strata: int) -> tuple[float, float]:
     Each stratum counts by the square of its size over its labels, as it does in the variance of the estimate. What one
     lambda explains by chance is taken off, as in an adjusted R squared.
     """
-    both = of_scores = of_labels = 0.0
-    freedom = -1
-    for code in range(strata):
-        rows = units.labelled(code)
-        count = len(rows.truth)
-        if count < 2:
-            continue
-        freedom += count - 1
-        importance = int((units.stratum == code).sum()) ** 2 / count / (count - 1)
-        label, score = rows.truth - rows.truth.mean(), rows.score - rows.score.mean()
-        both += importance * float(label @ score)
-        of_scores += importance * float(score @ score)
-        of_labels += importance * float(label @ label)
+    import numpy as np
+
+    rows = units.labelled()
+    count, size = (np.bincount(codes, minlength=strata) for codes in (rows.stratum, units.stratum))
+    freedom = int(np.maximum(count - 1, 0).sum()) - 1
+    importance = np.where(count > 1, size**2 / np.maximum(count * (count - 1), 1), 0)[rows.stratum]
+    label, score = (
+        column - (np.bincount(rows.stratum, column, strata) / np.maximum(count, 1))[rows.stratum]
+        for column in (rows.truth, rows.score)
+    )
+    both, of_scores, of_labels = (
+        float(importance @ products) for products in (label * score, score * score, label * label)
+    )
     if both <= 0 or freedom < 1:
         return 0.0, 0.0
     left = (1 - (ratio(both**2, of_scores * of_labels) or 0.0)) * (freedom + 1) / freedom
@@ -352,6 +350,8 @@ def _between_groups(units: _Units, strata: Sequence[Stratum], means: Any, lambda
     Few dissenting instances make the variance small by chance, so each stratum adds what is missing to one unit an
     instance, divided by 1 + the instances that dissent; strata rest on the same ones and may miss it all at once.
     """
+    import numpy as np
+
     moves, unseen, codes = np.zeros(units.group.max() + 1), 0.0, [s.name for s in strata]
     for weight, s, share in _smooth(strata):
         code = codes.index(s.name)

@@ -19,7 +19,19 @@ CONFIDENCE = 0.95  # of every interval of the house
 
 def wilson(successes: int, n: int) -> tuple[float, float] | None:
     """Wilson score interval of a share of independent units, as shares in [0, 1]; None for n = 0."""
-    return wilson_at(successes / n, n, NormalDist().inv_cdf((1 + CONFIDENCE) / 2)) if n else None
+    return effective_interval(successes / n, n) if n else None
+
+
+def effective_interval(share: float, n: float, freedom: float | None = None) -> tuple[float, float]:
+    """The Wilson interval of a share that is as sure as one of `n` independent units; `n` need not be whole.
+
+    Where it rests on clusters of dependent units, with the t quantile of their degrees of `freedom`, one at least.
+    """
+    if freedom is None:
+        return wilson_at(share, n, NormalDist().inv_cdf((1 + CONFIDENCE) / 2))
+    from scipy.special import stdtrit  # slower to import than all other scoring
+
+    return wilson_at(share, n, float(stdtrit(max(1.0, freedom), (1 + CONFIDENCE) / 2)))
 
 
 def wilson_at(share: float, n: float, quantile: float) -> tuple[float, float]:
@@ -61,7 +73,6 @@ def clustered_mean(passed: Any, of: Any) -> tuple[float, float] | None:
     the coverage, for alike and for skewed sizes: 93 % and more from 10 clusters on.
     """
     import numpy as np
-    from scipy.special import stdtrit
 
     top, bottom = np.asarray(passed, dtype=float), np.asarray(of, dtype=float)
     present = bottom > 0
@@ -84,10 +95,9 @@ def clustered_mean(passed: Any, of: Any) -> tuple[float, float] | None:
     # The shares of one stratum rest on the same clusters: what is missing may be missing from all of them at once.
     unseen = float(((weights * np.sqrt(missing)).sum(axis=1) ** 2).sum())
     effective = 1 / float(((weights * pull).sum(axis=(1, 2)) ** 2).sum())
-    quantile = float(stdtrit(max(1.0, effective - strata), (1 + CONFIDENCE) / 2))
     # Shares that make up for one another in every cluster leave no variance at all: they count as where all agree.
     spread = variance + unseen if variance + unseen > 1e-12 else 1 / clusters
-    return wilson_at(share, 1 / spread, quantile)
+    return effective_interval(share, 1 / spread, effective - strata)
 
 
 DRAWS = 4000

@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import decide, is_known, mean_of, parallel, ratio
-from truebench_hf.metrics.intervals import clustered_share, wilson, wilson_at
+from truebench_hf.metrics.intervals import clustered_share, effective_interval, wilson
 from truebench_hf.types import Label, Score
 
 Labels = Sequence[Sequence[Label | None]]  # an instance: per turn the label of each criterion
@@ -229,7 +228,7 @@ def standardised(passed: Mapping[str, Sequence[float | None]], mix: Mapping[str,
     share = sum(weight * sum(decided[kind]) / len(decided[kind]) for kind, weight in mix.items())
     effective = 1 / sum(weight**2 / len(decided[kind]) for kind, weight in mix.items())
     share = min(1.0, max(0.0, round(share, 12)))
-    return Score(share, n, unscored, wilson_at(share, effective, NormalDist().inv_cdf(0.975)))
+    return Score(share, n, unscored, effective_interval(share, effective))
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,13 @@ def encode_chat(
 def tokens_left(prompt: Sequence[int], window: int) -> int:
     """Tokens that a window leaves for an answer. Raises RequestFailed where it leaves none."""
     if len(prompt) >= window:
-        raise RequestFailed(f"the prompt has {len(prompt)} tokens, the window {window}")
+        raise too_long(prompt, window)
     return window - len(prompt)
+
+
+def too_long(prompt: Sequence[int], window: int) -> RequestFailed:
+    """The error for a prompt that leaves no room for an answer."""
+    return RequestFailed(f"the prompt has {len(prompt)} tokens, the window {window}")
 
 
 def window_of(model: Any) -> int:

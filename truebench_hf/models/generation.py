@@ -8,12 +8,12 @@ rounding. Rows that have ended leave their batch; those for which memory has no 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.models.chat_template import completed, window_of, yes_no_prompts
+from truebench_hf.models.chat_template import completed, too_long, window_of, yes_no_prompts
 from truebench_hf.models.protocol import Completion, NoDecisions, Sampling
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
@@ -87,7 +87,8 @@ def generate(
     # Where rows cannot be selected, or are watched, all stay to the end.
     to_the_end = bool(streaming) or not _keeps(model, windows=True)
     prefix = prefix or SharedPrefix(model)
-    rows = _Rows(prompts, limits, ends, how, prefix, to_the_end, stop_loops and not drawn).written()
+    with evaluating(model):
+        rows = _Rows(prompts, limits, ends, how, prefix, to_the_end, stop_loops and not drawn).written()
     completions = []
     for row, prompt in zip(rows, prompts, strict=True):
         stop = next((i for i, token in enumerate(row) if token in ends), None)
@@ -113,10 +114,10 @@ def yes_probabilities(
         raise NoDecisions(f"no decision level: {error}; use checklist or rubric level") from error
     rows = [prompt.tokens for prompt in prompts]
     window = window_of(model)
-    if (longest := max(map(len, rows))) > window:
-        raise RequestFailed(f"the prompt has {longest} tokens, the window {window}")
+    if len(longest := max(rows, key=len)) > window:
+        raise too_long(longest, window)
     shared = _shared(rows)
-    with torch.inference_mode():
+    with torch.inference_mode(), evaluating(model):
         last_logits = _last_logits(model, prefix, rows, shared)
     pairs = zip(prompts, last_logits, strict=True)
     shares = [(logits[[p.yes, p.no]].float() / p.temperature).softmax(-1) for p, logits in pairs]
@@ -214,6 +215,18 @@ class _Rows:
         mask = torch.tensor([[0] * gap + [1] * (width - gap) for gap in gaps], device=device)
         with torch.inference_mode():
             return ids, mask, self.prefix.rows(texts[0][: _shared(texts)], gaps)
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Dropout off meanwhile, and every part back in its mode afterwards: the model may be in the middle of training."""
+    training = [part for part in model.modules() if part.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True
 
 
 def _shared(rows: Sequence[list[int]]) -> int:

@@ -6,9 +6,8 @@ import asyncio
 import hashlib
 import inspect
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from itertools import chain, count
 from typing import Any
@@ -116,14 +115,6 @@ class LoadedModel(LocalModel):
         # Between two batches its owner may train it, or turn an adapter off: nothing computed before holds then.
         return SharedPrefix(model)
 
-    def _generate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
-        with evaluating(self._model):
-            return super()._generate(requests)
-
-    def _decide(self, requests: Sequence[DecisionRequest]) -> list[Decision | BaseException]:
-        with evaluating(self._model):
-            return super()._decide(requests)
-
 
 def in_memory(model: Any, name: str | None = None, **options: Any) -> ChatModel:
     """A model of an object: a function, a (model, tokenizer) pair, a text-generation pipeline, or a `ChatModel`.
@@ -150,18 +141,6 @@ def in_memory(model: Any, name: str | None = None, **options: Any) -> ChatModel:
     if options:
         raise UserError(f"function:{name or _name_of(model)}: takes no {', '.join(options)}; leave it out")
     return FunctionModel(model, name)
-
-
-@contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """Dropout off meanwhile, and every part back in its mode afterwards: the model may be in the middle of training."""
-    training = [part for part in model.modules() if part.training]
-    model.eval()
-    try:
-        yield
-    finally:
-        for part in training:
-            part.training = True
 
 
 def checksum(model: Any) -> str:

@@ -13,7 +13,7 @@ import hashlib
 import importlib.util
 import os
 import re
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -150,18 +150,17 @@ class Checkpoint:
         """What tells the weights of a name apart in the cache across folders: of the Hub the commit that is on this
         machine, None before there is one; "" of a local folder, whose fingerprint stands in the identity.
         """
-        revision = self._options.revision
         if Path(self._folder).exists():
             return ""
-        if re.fullmatch("[0-9a-f]{40}", revision):
-            return str(revision)
-        from huggingface_hub.constants import HF_HUB_CACHE
+        from huggingface_hub import try_to_load_from_cache
 
-        place = Path(HF_HUB_CACHE) / f"models--{self._folder.replace('/', '--')}" / "refs" / (revision or "main")
-        try:
-            return place.read_text()
-        except OSError:
-            return None
+        with suppress(ValueError):  # no name of a repository
+            if isinstance(
+                place := try_to_load_from_cache(self._folder, "config.json", revision=self._options.revision or None),
+                str,
+            ):
+                return Path(place).parent.name
+        return None
 
     async def close(self) -> None:
         """Nothing to give back: loaded weights stay for the next run in this process."""

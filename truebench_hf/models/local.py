@@ -15,7 +15,7 @@ from pydantic import PositiveInt
 from truebench_hf.engine.pool import Batcher
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.models.chat_template import encode_chat, tokens_left, window_of
+from truebench_hf.models.chat_template import encode_chat, too_long, window_of
 from truebench_hf.models.generation import SharedPrefix, generate, yes_probabilities
 from truebench_hf.models.loading import EMBEDDED, Checkpoint, locate, unload
 from truebench_hf.models.protocol import (
@@ -123,26 +123,17 @@ class LocalModel(Checkpoint):
     def _generate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
         model, tokenizer = self._load()
         self._note(model, len(requests))
-        answers: list[Completion | BaseException] = [RequestFailed("not run")] * len(requests)
         requests = [self._options.applied(request) for request in requests]
+        prompts, window = [self._encode(tokenizer, request) for request in requests], window_of(model)
+        answers: list[Completion | BaseException] = [too_long(prompt, window) for prompt in prompts]
         # A judge that repeats itself will not come to its verdict; what a model under test writes is left as it is.
         kinds = [(request.sampling, bool(request.example)) for request in requests]
         for sampling, judges in dict.fromkeys(kinds):
-            group = [i for i, kind in enumerate(kinds) if kind == (sampling, judges)]
-            prompts = {}
-            for i in group:
-                tokens = self._encode(tokenizer, requests[i])
-                try:
-                    tokens_left(tokens, window_of(model))
-                    prompts[i] = tokens
-                except RequestFailed as error:
-                    answers[i] = error
-            if prompts:
-                completions = generate(
-                    model, tokenizer, list(prompts.values()), sampling, self._shared_prefix(model), stop_loops=judges
-                )
-                for i, completion in zip(prompts, completions, strict=True):
-                    answers[i] = completion
+            group = [i for i, kind in enumerate(kinds) if kind == (sampling, judges) and len(prompts[i]) < window]
+            texts, prefix = [prompts[i] for i in group], self._shared_prefix(model)
+            completions = generate(model, tokenizer, texts, sampling, prefix, stop_loops=judges)
+            for i, completion in zip(group, completions, strict=True):
+                answers[i] = completion
         return answers
 
     def _encode(self, tokenizer: Any, request: ChatRequest) -> list[int]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.engine.money import PaidTokens, note_unanswered, unanswered
-from truebench_hf.engine.retry import RequestFailed, ServerUnavailable, Slot
+from truebench_hf.engine.retry import RequestFailed, Slot
 from truebench_hf.errors import UserError
 from truebench_hf.models.loading import COPIES, of_spec
 from truebench_hf.models.protocol import (
@@ -29,7 +29,6 @@ from truebench_hf.models.protocol import (
     Decision,
     DecisionRequest,
     Identity,
-    NoDecisions,
     SchemaRefused,
 )  # fmt: skip
 from truebench_hf.models.providers import Served
@@ -41,12 +40,8 @@ from truebench_hf.version import __version__
 # Seconds for a connection, for an answer (left alone, Ray ends this process), and without any before it is told.
 _CONNECTS, _ANSWERS, _SILENT = 5.0, 15.0, 120.0
 _TRIES = 3  # a request that is lost so often may be what kills the workers
-_RAISED: dict[str, type[Exception]] = {
-    "failed": RequestFailed, "refused": SchemaRefused, "no_decisions": NoDecisions, "gone": ServerUnavailable,
-    "user": UserError, "bug": RuntimeError,
-}  # fmt: skip
-# An answer, or the kind of a failure and its text; who gave answers (by kind); what was billed in vain.
-Reply = tuple[str, Any, Mapping[str, Counter[str]], list[PaidTokens]]
+# An answer, or what is to be raised; who gave answers (by kind); what was billed in vain.
+Reply = tuple[Completion | Decision | Exception, Mapping[str, Counter[str]], list[PaidTokens]]
 _CARRIED = ("HF_TOKEN", "HF_ENDPOINT", "HF_HUB_OFFLINE")  # beside all of OPENAI_*
 _FILES = ("hf", "hf-classifier", "reward", "vllm", "scripted")  # specs that may name one
 
@@ -190,31 +185,24 @@ class Holder:
     def __init__(self, opening: Opening, calls: int) -> None:
         self._opening = opening
         self._model: ChatModel | None = None
-        self._worked: set[type] = set()  # the kinds of requests that were ever answered
-        self._useless: dict[type, UserError] = {}
         self._slots = asyncio.Semaphore(calls)
 
     async def answer(self, request: ChatRequest | DecisionRequest) -> Reply:
         """Return what the provider answers, or how it failed."""
-        kind, lost = type(request), unanswered()
-        reply: tuple[str, Any]
+        lost = unanswered()
+        answer: Completion | Decision | Exception
         try:
             async with Slot(self._slots):  # given back while the call waits for its next try
-                if useless := self._useless.get(kind):
-                    raise useless
                 self._model = self._model or self._opening.open()
                 ask: Any = self._model.decide if isinstance(request, DecisionRequest) else self._model.complete
-                reply = "answer", await ask(request)
-                self._worked.add(kind)
-        except Exception as error:
-            if isinstance(error, UserError) and kind not in self._worked:
-                self._useless[kind] = error  # weights that cannot be loaded are not tried again for every request
-            failure = next((name for name, raised in _RAISED.items() if isinstance(error, raised)), "bug")
-            text = traceback.format_exc() if failure == "bug" else str(error)  # of a bug, for where the study runs
-            reply = failure, redaction.error(text)
+                answer = await ask(request)
+        except (RequestFailed, SchemaRefused, UserError) as error:
+            answer = type(error)(redaction.error(str(error)))
+        except Exception:
+            answer = RuntimeError(redaction.error(traceback.format_exc()))
         served = getattr(self._model, "served", Served())
         counts, served.counts = served.counts, {}
-        return *reply, counts, lost
+        return answer, counts, lost
 
 
 class OnRay:
@@ -295,7 +283,7 @@ class OnRay:
         try:
             await self._start()
             async with self._slots:
-                kind, answer, served, lost = await self._reply(request)
+                answer, served, lost = await self._reply(request)
         finally:
             self._under_way -= 1
         for fact, counts in served.items():
@@ -303,8 +291,8 @@ class OnRay:
                 self.served.add(fact, value, count)
         for tokens in lost:
             note_unanswered(tokens)
-        if kind in _RAISED:
-            raise _RAISED[kind](answer)
+        if isinstance(answer, Exception):
+            raise answer
         return answer
 
     async def _start(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import re
 from dataclasses import dataclass, field, replace
@@ -47,11 +46,6 @@ class OpenAIOptions(SamplingOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, sent in (("extra_body", self.extra_body), ("chat_template_kwargs", self.chat_template_kwargs)):
-            try:
-                json.dumps(sent, ensure_ascii=False, allow_nan=False).encode()
-            except ValueError as wrong:  # NaN, say, which Python's JSON takes and no other
-                raise ValueError(f"{name} cannot be sent as JSON: {wrong}") from None
         for name in self.omitted:
             if name not in OMITTABLE:
                 raise unknown("parameter to omit", name, OMITTABLE)

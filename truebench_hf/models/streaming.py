@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -33,19 +34,15 @@ async def stream(
     elif isinstance(model, OpenAIModel):
         parts = _served(model, request)
     else:
-        yield _masked(await model.complete(request))
-        return
-    try:
-        part = await asyncio.wait_for(anext(parts, None), begins_within)
-    except TimeoutError as error:
-        await parts.aclose()
-        raise RequestFailed(f"it did not begin to answer within {begins_within:g} seconds") from error
-    try:
+        parts, begins_within = _at_once(model, request), None
+    async with aclosing(parts):
+        try:
+            part = await asyncio.wait_for(anext(parts, None), begins_within)
+        except TimeoutError as error:
+            raise RequestFailed(f"it did not begin to answer within {begins_within:g} seconds") from error
         while part is not None:
-            yield _masked(part)
+            yield replace(part, text=known(part.text), reasoning=known(part.reasoning))
             part = await anext(parts, None)
-    finally:
-        await parts.aclose()
 
 
 class StreamedModel:
@@ -78,6 +75,10 @@ class StreamedModel:
         """The model belongs to whoever opened it."""
 
 
+async def _at_once(model: ChatModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
+    yield await model.complete(request)
+
+
 async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
     from transformers import AsyncTextIteratorStreamer
 
@@ -108,22 +109,22 @@ async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Comp
 async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
     text, thought, end, has_begun = "", "", None, False
     answer: dict[str, Any] = {"usage": None}
-    chunks = model.stream(request)
     try:
-        async for chunk in chunks:
-            if not isinstance(chunk, dict):
-                raise TryAgain("the server sent a chunk that is not an object")
-            answer["usage"] = chunk.get("usage") or answer["usage"]
-            if (choice := reading.first_choice(chunk)) is None:
-                continue
-            if isinstance(delta := choice.get("delta"), dict):
-                written, part = reading.texts(delta.get("content"))
-                text += written
-                thought += reading.separate_thinking(delta) + part
-                has_begun = True
-            reading.check_end(choice)
-            end = choice.get("finish_reason") or end
-            yield _so_far(text, thought)
+        async with aclosing(model.stream(request)) as chunks:
+            async for chunk in chunks:
+                if not isinstance(chunk, dict):
+                    raise TryAgain("the server sent a chunk that is not an object")
+                answer["usage"] = chunk.get("usage") or answer["usage"]
+                if (choice := reading.first_choice(chunk)) is None:
+                    continue
+                if isinstance(delta := choice.get("delta"), dict):
+                    written, part = reading.texts(delta.get("content"))
+                    text += written
+                    thought += reading.separate_thinking(delta) + part
+                    has_begun = True
+                reading.check_end(choice)
+                end = choice.get("finish_reason") or end
+                yield _so_far(text, thought)
         if not has_begun:
             raise TryAgain("it held no message")
     except (TryAgain, RequestFailed) as error:
@@ -131,8 +132,6 @@ async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Co
         if isinstance(error, RequestFailed):
             raise
         raise RequestFailed(f"the stream broke off: {error}") from error
-    finally:
-        await chunks.aclose()
     message = {"content": text, "reasoning": thought}
     yield reading.completion(answer | {"choices": [{"message": message, "finish_reason": end}]})
 
@@ -140,7 +139,3 @@ async def _served(model: OpenAIModel, request: ChatRequest) -> AsyncGenerator[Co
 def _so_far(raw: str, separate: str = "", opened: bool = False) -> Completion:
     text, inner, unclosed = split_thinking(raw, opened)
     return Completion(text, "\n".join(part for part in (separate, inner) if part), truncated=unclosed)
-
-
-def _masked(completion: Completion) -> Completion:
-    return replace(completion, text=known(completion.text), reasoning=known(completion.reasoning))

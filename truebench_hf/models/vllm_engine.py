@@ -112,12 +112,11 @@ class VllmModel(Checkpoint):
 
     async def close(self) -> None:
         """Stop the engine, unless another model still uses it."""
-        _FAILED.clear()  # who comes next may find the memory that this run did not
         for running in _ENGINES.values():
             running.users.discard(id(self))
         unused = [key for key, running in _ENGINES.items() if not running.users]
         for running in [_ENGINES.pop(key) for key in unused]:  # all, before one that cannot be stopped
-            _stop(running.engine)
+            running.stop()
 
     def _open(self) -> tuple[Any, Any]:
         tokenizer = _tokenizer(self._name, self._options.revision, self.identity.revision)
@@ -125,18 +124,18 @@ class VllmModel(Checkpoint):
         key = canonical([self._name, self.identity.revision, shaping])
         loop, running = asyncio.get_running_loop(), _ENGINES.get(key)
         if running is not None and running.loop is not loop:  # left over from a run that has ended
-            _stop(_ENGINES.pop(key).engine)
+            _ENGINES.pop(key).stop()
             running = None
         if running is None:
             self._unchanged()
-            if key in _FAILED and _FAILED[key][0] is loop:  # all who wait would try in turn, each for half a minute
-                raise _FAILED[key][1]
+            running = _ENGINES[key] = _Running(loop)
             # Blocks the loop while the weights load: the engine ties its sockets to the loop it is made in.
             try:
-                running = _ENGINES[key] = _Running(_start(self._name, self._options), loop, set())
+                running.engine = _start(self._name, self._options)
             except UserError as error:
-                _FAILED[key] = loop, error
-                raise
+                running.failure = error
+        if running.failure:  # all who wait would try in turn, each for half a minute
+            raise running.failure
         running.users.add(id(self))
         return running.engine, tokenizer
 
@@ -165,24 +164,26 @@ def _tokenizer(name: str, revision: str, content: str) -> Any:
     return tokenizer
 
 
+_STOPS = 20.0  # seconds; killed after vLLM's own five, its workers would leave shared memory behind on a busy machine
+
+
 @dataclass
 class _Running:
-    """An engine, the event loop it is bound to, and the models that use it."""
+    """An engine, or why it did not start, the event loop it is bound to, and the models that use it."""
 
-    engine: Any
     loop: asyncio.AbstractEventLoop
-    users: set[int]
+    engine: Any = None
+    failure: UserError | None = None
+    users: set[int] = field(default_factory=set)
+
+    def stop(self) -> None:
+        if self.engine:
+            self.engine.shutdown(timeout=_STOPS)
+            # Its destructor would shut it down again, too late, as the interpreter ends, and complain.
+            self.engine.shutdown = lambda *_, **__: None
 
 
-_STOPS = 20.0  # seconds; killed after vLLM's own five, its workers would leave shared memory behind on a busy machine
 _ENGINES: dict[str, _Running] = {}
-_FAILED: dict[str, tuple[asyncio.AbstractEventLoop, UserError]] = {}  # engines that did not start, and in which run
-
-
-def _stop(engine: Any) -> None:
-    engine.shutdown(timeout=_STOPS)
-    # Its destructor would shut it down again, too late, as the interpreter ends, and complain.
-    engine.shutdown = lambda *_, **__: None
 
 
 def _start(name: str, options: VllmOptions) -> Any:

@@ -27,8 +27,7 @@ class Prompts:
     """The prompts of one run: ours, with others in place of some (`{name: path, or name of a variant of ours}`)."""
 
     def __init__(self, replaced: Mapping[str, str] | None = None) -> None:
-        self._paths: dict[str, str] = {}  # of the user's files
-        self._chosen: dict[str, str] = {}  # variants of ours
+        self._chosen: dict[str, dict[str, str]] = {}  # by name: the `path` of a user's file, or a `variant` of ours
         self._sources: dict[str, str] = {}
         self._templates: dict[str, Template] = {}
         for name, choice in (replaced or {}).items():
@@ -38,12 +37,12 @@ class Prompts:
         if name not in names():
             raise unknown("prompt", name, names())
         if choice in (ours := variants(name)):
-            self._chosen[name] = choice
+            self._chosen[name] = {"variant": choice}
             return
         if not Path(choice).is_file():
             others = f", and no variant of ours ({', '.join(ours)})" if ours else ""
             raise UserError(f"--prompt {name}={choice}: no such file{others}")
-        self._paths[name] = choice
+        self._chosen[name] = {"path": choice}
         try:  # now, not when the first judge prompt is due
             self._template(name)
         except Exception as error:  # not of one kind: bad syntax, bad bytes, nesting too deep for Python
@@ -52,13 +51,11 @@ class Prompts:
     @property
     def replaced(self) -> dict[str, dict[str, str]]:
         """What stands in place of our prompts, by name: its `text`, and its `path` or `variant`."""
-        origins = {name: {"path": path} for name, path in self._paths.items()}
-        origins |= {name: {"variant": variant} for name, variant in self._chosen.items()}
-        return {name: origin | {"text": self.source(name)} for name, origin in origins.items()}
+        return {name: origin | {"text": self.source(name)} for name, origin in self._chosen.items()}
 
     def is_plain(self, name: str) -> bool:
         """Whether a prompt is in the papers' own plain form, whose answers bear no tag."""
-        return self._chosen.get(name) == "plain"
+        return self._chosen.get(name) == {"variant": "plain"}
 
     def is_signed(self, name: str) -> bool:
         """Whether a prompt asks for an object that opens with its tag as `id`."""
@@ -67,9 +64,9 @@ class Prompts:
     def source(self, name: str) -> str:
         """The template text of a prompt, with what it includes in place."""
         if name not in self._sources:
-            variant = self._chosen.get(name)
-            ours = _FOLDER / (f"{name}.{variant}.jinja" if variant else f"{name}.jinja")
-            self._sources[name] = _with_includes(Path(self._paths.get(name, ours)).read_text(encoding="utf-8"))
+            origin = self._chosen.get(name, {})
+            ours = _FOLDER / (f"{name}.{origin['variant']}.jinja" if "variant" in origin else f"{name}.jinja")
+            self._sources[name] = _with_includes(Path(origin.get("path", ours)).read_text(encoding="utf-8"))
         return self._sources[name]
 
     def hash(self, name: str) -> str:
@@ -81,16 +78,17 @@ class Prompts:
         try:
             return self._template(name).render(**values).strip()
         except Exception as error:  # a template can raise anything: 1/0, an endless macro
-            if name not in self._paths:
+            path = self._chosen.get(name, {}).get("path")
+            if path is None:
                 raise
-            offer = ", ".join(sorted(values))
-            what = f"--prompt {name}={self._paths[name]}: {_one_line(error)}"
-            raise UserError(f"{what}; values on offer: {offer}") from error
+            message = f"--prompt {name}={path}: {_one_line(error)}; values on offer: {', '.join(sorted(values))}"
+            raise UserError(message) from error
 
     def _template(self, name: str) -> Template:
         if name not in self._templates:
             # In a sandbox, since a prompt is a file that one takes over from others; ours need none of its checks.
-            kind = ImmutableSandboxedEnvironment if name in self._paths else Environment
+            strange = "path" in self._chosen.get(name, {})
+            kind = ImmutableSandboxedEnvironment if strange else Environment
             self._templates[name] = _environment(kind).from_string(self.source(name))
         return self._templates[name]
 

@@ -88,22 +88,11 @@ def write(questions: Iterable[Question], out: str | Path, annotators: Sequence[s
     for name in annotators:
         order = in_order(checked, name, seed)
         titles = list(dict.fromkeys(title for question in order for title in question.material))
-        # For a spreadsheet program: the column of answers is left to be filled in.
-        rows = [
-            [
-                item.id,
-                name,
-                *(item.material.get(title, "") for title in titles),
-                item.question,
-                "|".join(item.options),
-                "",
-                "",
-            ]
-            for item in order
-        ]
-        _write_csv(
-            folder / f"{name}.csv", [("id", "annotator", *titles, "question", "options", "answer", "note"), *rows]
-        )
+        rows = [["id", "annotator", *titles, "question", "options", "answer", "note"]]
+        for item in order:  # the columns of answers and notes are left to be filled in
+            texts = [item.material.get(title, "") for title in titles]
+            rows.append([item.id, name, *texts, item.question, "|".join(item.options), "", ""])
+        _write_csv(folder / f"{name}.csv", rows)
         write_whole(folder / f"{name}.html", [form(order, name)], errors="replace")
     return files
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from truebench_hf.benchmarks.facts.graded import marked_by
+from truebench_hf.benchmarks.facts.scores import marked_by
 from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.data.judged import public_verdict
 from truebench_hf.judging.grounding.types import Grounding, Source

@@ -226,25 +226,21 @@ def label_in(labelling: Labelling, options: LabelInOptions) -> Taken:
 def written_anew(
     place: str, file: str, rows: Iterable[Mapping[str, Any]], outcome: Callable[[RunFolder], Outcome[T]]
 ) -> Outcome[T]:
-    """Write rows of labels into a file of a finished folder, and then its results anew, which `outcome` makes of it."""
+    """Write rows of labels into a file of a finished folder, and then its results anew, which `outcome` makes of it.
+
+    Returns these with what the study noted of how they came about.
+    """
     folder = RunFolder(place, {})
     try:
         folder.write_lines(file, map(labels.line, rows))
-        result = with_history(folder, outcome(folder))
+        info, result = folder.info, outcome(folder)
+        made_with = provider_notes(info["settings"], info.get("served", {}))
+        notes = [*lost_calls(info.get("calls_lost", 0)), *result.notes, *made_with]
+        result = replace(result, notes=notes, charts=[*result.charts, *reading_table(info.get("reading", {}))])
         write(folder, result)
         return result
     finally:
         folder.ledger.close()
-
-
-def with_history(folder: RunFolder, outcome: Outcome[T]) -> Outcome[T]:
-    """The outcome of results that are made anew with labels, with what the study noted of how they came about."""
-    about = (folder.info["settings"], folder.info.get("served", {}))
-    return replace(
-        outcome,
-        notes=[*lost_calls(folder.info.get("calls_lost", 0)), *outcome.notes, *provider_notes(*about)],
-        charts=[*outcome.charts, *reading_table(folder.info.get("reading", {}))],
-    )
 
 
 def open_notes(settled: Settled) -> list[str]:
@@ -284,33 +280,20 @@ class AnswerFile:
     """
 
     def __init__(self, path: Path, questions: Sequence[Question], annotator: str, written: bool) -> None:
-        self.path, self.annotator = path, annotator
-        self._lock = threading.Lock()
-        self._questions = {question.id: question for question in questions}
-        self._answers = {q.id: SheetAnswer(q.id, annotator, q.options, None, "", "") for q in questions}
-        if not path.exists():
-            return
-        for answer in sheets.read_answers(path, written):
-            if answer.options != self._answers.get(answer.id, answer).options:
+        self.path, self.annotator, self._lock = path, annotator, threading.Lock()
+        self.answers = {q.id: SheetAnswer(q.id, annotator, q.options, None, "", "") for q in questions}
+        for answer in sheets.read_answers(path, written) if path.exists() else ():
+            if answer.options != self.answers.get(answer.id, answer).options:
                 raise UserError(f"{answer.where}: question {answer.id!r} has other options now; move {path} away")
-            self._answers[answer.id] = answer
+            self.answers[answer.id] = answer
 
-    @property
-    def asked(self) -> list[SheetAnswer]:
-        """The answers to the questions that are asked now."""
-        return [self._answers[name] for name in self._questions]
-
-    def save(self, name: Any, text: Any, note: Any) -> None:
+    def save(self, name: str, text: str | None, note: str) -> None:
         """Put an answer into the file; None takes one back. Raises UserError on one that the question has not."""
-        if not isinstance(name, str) or name not in self._questions:
-            raise UserError("no such question")
-        if not isinstance(text, str | None) or not isinstance(note, str):
-            raise UserError(f"{name}: answer and note must be texts")
         with self._lock:
-            before = self._answers[name]
+            before = self.answers[name]
             answer = sheets.chosen(text or "", before.options, name)
-            self._answers[name] = replace(before, answer=answer, note=note.strip())
-            sheets.write_answers(self.path, self._answers.values())
+            self.answers[name] = replace(before, answer=answer, note=note.strip())
+            sheets.write_answers(self.path, self.answers.values())
 
 
 def serve(questions: Sequence[Question], answers: AnswerFile, port: int, tell: Callable[[str], None]) -> None:
@@ -321,7 +304,8 @@ def serve(questions: Sequence[Question], answers: AnswerFile, port: int, tell: C
         def do_GET(self) -> None:
             if self.path != path:
                 return self.reply(HTTPStatus.NOT_FOUND)
-            page = sheets.form(questions, answers.annotator, path, answers.asked)
+            filled = [answers.answers[question.id] for question in questions]
+            page = sheets.form(questions, answers.annotator, path, filled)
             return self.reply(HTTPStatus.OK, page.encode("utf-8", "replace"), "text/html; charset=utf-8")
 
         def do_POST(self) -> None:
@@ -331,8 +315,8 @@ def serve(questions: Sequence[Question], answers: AnswerFile, port: int, tell: C
             try:
                 body = json.loads(self.rfile.read(int(size)))
                 if body.get("done") is not True:
-                    answers.save(body.get("id"), body.get("answer"), body.get("note", ""))
-            except (ValueError, AttributeError, UserError) as error:
+                    answers.save(body["id"], body.get("answer"), body.get("note", ""))
+            except (ValueError, TypeError, AttributeError, KeyError, UserError) as error:
                 return self.reply(HTTPStatus.BAD_REQUEST, str(error).encode("utf-8", "replace"))
             except OSError as error:  # the page says that the answer is not saved
                 return self.reply(HTTPStatus.INSUFFICIENT_STORAGE, str(error).encode("utf-8", "replace"))

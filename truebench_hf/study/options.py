@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 from truebench_hf.engine.ledger import CacheOptions
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.judge import LEVELS, JudgeSettings
-from truebench_hf.judging.panel import check, rule_in_words
+from truebench_hf.judging.judge import LEVELS, JudgeSettings, check_panel_rule, rule_in_words
 from truebench_hf.judging.rules.deciding import MODES
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, Options, option, pairs, roles
@@ -206,7 +205,7 @@ class PanelOptions(Options):
     def check_panel(self, judges: int) -> None:
         """Raise UserError where the panel does not go with the number of judges."""
         if self.panel is not None:
-            check(*self.rule_and_weights, judges)
+            check_panel_rule(*self.rule_and_weights, judges)
 
     @property
     def rule_and_weights(self) -> tuple[str, tuple[float, ...]]:

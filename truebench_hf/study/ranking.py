@@ -23,7 +23,8 @@ class Ranking:
     """The place of a study's results on a leaderboard, as a view of one `table`, ranked by its column `by`.
 
     The first column of the table names the model or judge of a row. Its columns of scores are those of the board, in
-    their groups, and its other columns of text are facts that stand beside them. Rows that a paper printed are left out.
+    their groups, and its other columns of text are facts that stand beside them, as do the `facts` of all rows. Rows that
+    a paper printed are left out.
     Two rows, of this or of another run, are ranked together where the settings in `alike` are equal, and the cells of the
     columns that `alike_in` names. Addresses, keys and local folders are taken out of all of it here.
     """
@@ -35,6 +36,7 @@ class Ranking:
     title: str = ""  # of the board
     unit: str = ""  # what the figures of the column `by` are
     noun: str = ""  # what the scores of the column `by` are counted in: "task"
+    facts: Mapping[str, str] = field(default_factory=dict)
 
     def board(self) -> Board | None:
         """Return the board as run.json keeps it; None where the table has no row of this study."""
@@ -81,6 +83,7 @@ class Ranking:
             for column in self.table.columns[1:]
             if column.kind == "text" and row.get(column.name)
         }
+        facts |= {name: anonymous.everything(text)[:LONGEST] for name, text in self.facts.items()}
         return BoardRow(name, digest(canonical(setting)), scores, facts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, asdict, fields
 from itertools import combinations
 from pathlib import Path
@@ -188,7 +189,7 @@ def refuse_to_drop(options: FolderOptions, held: Mapping[str, Any]) -> None:
             )
 
 
-Noted = Mapping[str, Any]  # by file: whether the content was given, by hash
+Noted = Mapping[str, Mapping[str, bool]]  # by file: whether the content was given, by hash
 NOTED = "written"
 
 
@@ -204,40 +205,35 @@ class Editable:
 
     def check(self, noted: Noted) -> None:
         """Raise UserError where a file that is there would be written over though it was edited, or given."""
-        for name in dict.fromkeys((*self._back, *(name for name in noted if self.has(name)))):
+        for name in dict.fromkeys((*self._back, *filter(self.has, noted))):
             if (self._folder / name).is_file() and self._is_read(name):
-                self._read[name] = self._there(name)
-            self._refuse(name, noted)
+                self._read[name] = self._hash_of_file(name)
+            self._refuse_edited(name, noted)
 
     def to_note(self, files: Mapping[str, Iterable[str]], noted: Noted) -> dict[str, Any]:
         """What to note before these texts are written. Raises UserError where one was edited since the check."""
         hashes: dict[str, Any] = {}
         for name, parts in files.items():
-            self._refuse(name, noted)
+            self._refuse_edited(name, noted)
             text = "".join(map(redaction.known, parts)).encode("utf-8", "backslashreplace").decode()
-            is_given = self._is_given(name) or self._is_read(name)
-            hashes[name] = (_of(noted, name)) | {_hash(name, text): is_given}
+            hashes[name] = dict(noted.get(name, {})) | {_hash(name, text): self._is_given(name) or self._is_read(name)}
         return {NOTED: {**noted, **hashes}} if hashes else {}
 
     def has(self, name: str) -> bool:
         """Whether people edit the file of this name."""
         return Path(name).name in self._back
 
-    def _refuse(self, name: str, noted: Noted) -> None:
+    def _refuse_edited(self, name: str, noted: Noted) -> None:
         file = self._folder / name
-        if not file.is_file() or self._there(name) == self._read.get(name):
+        if not file.is_file() or (there := self._hash_of_file(name)) == self._read.get(name):
             return
-        known, back = _of(noted, name), self._back[file.name]
-        was_given = known.get(self._there(name))
+        was_given, back = noted.get(name, {}).get(there), self._back[file.name]
+        use, anew = f"add {flag(back)} {file} to use it", "or move it away to have it written anew"
         if was_given is None:
-            again = f"add {flag(back)} {file} to use it (finished calls are not asked again)"
-            use = again if back else "use another --out"
-            raise UserError(f"{file} was edited since it was written; {use}, or move it away to have it written anew")
+            remedy = f"{use} (finished calls are not asked again)" if back else "use another --out"
+            raise UserError(f"{file} was edited since it was written; {remedy}, {anew}")
         if was_given and back and not self._is_given(name):
-            raise UserError(
-                f"{file} holds what was given by {flag(back)}; add {flag(back)} {file} to use it again, or move it away to "
-                "have it written anew"
-            )
+            raise UserError(f"{file} holds what was given by {flag(back)}; {use} again, {anew}")
 
     def _is_given(self, name: str) -> bool:
         back = self._back[Path(name).name]
@@ -249,22 +245,15 @@ class Editable:
         values = [value for value in vars(self._options).values() if isinstance(value, str)]
         return any(Path(value).name == file.name and Path(value).resolve() == file for value in values)
 
-    def _there(self, name: str) -> str:
+    def _hash_of_file(self, name: str) -> str:
         # An editor may have saved it in another encoding: that is an edit, too.
         return _hash(name, (self._folder / name).read_text(encoding="utf-8-sig", errors="replace"))
-
-
-def _of(noted: Noted, name: str) -> dict[str, bool]:
-    known = noted.get(name)
-    return known if isinstance(known, dict) else {}
 
 
 def _hash(name: str, text: str) -> str:
     """Of what a text says: blank lines, ends of lines, the mark of UTF-8 and blanks between JSON values are no edit."""
     lines = [line.rstrip() for line in text.removeprefix("\ufeff").split("\n") if line.strip()]
     if name.endswith(".jsonl"):
-        try:
+        with suppress(ValueError, RecursionError):  # broken by hand
             return digest(canonical([json.loads(line) for line in lines]))
-        except (ValueError, RecursionError):
-            pass  # broken by hand
     return digest("\n".join(lines))

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from truebench_hf.engine.folder import LEDGER, RunFolder, count_noted, read_info
 from truebench_hf.engine.ledger import Ledger, open_cache
 from truebench_hf.engine.money import Budget, Prices
-from truebench_hf.engine.pool import bounded, outside_loop, progress, run_async
+from truebench_hf.engine.pool import bounded, progress, run_async
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
 from truebench_hf.judging.sample_prompts import check_judge_prompts, check_prompts
@@ -172,9 +172,6 @@ class Study(Generic[O, T, D, V]):
         Every call is in the ledger before its answer is used: the same options in the same folder ask nothing twice.
         With the option `estimate` nothing is asked: the outcome's value is the Usage of each part.
         """
-        return outside_loop(self._run)
-
-    def _run(self) -> Outcome[V]:
         need("stats", *self.needs, what="this command")
         settings = self._open()
         edited = Editable(Path(self.options.out), self.editable, self.options)

@@ -63,7 +63,10 @@ def _write_labelled() -> None:
     ])  # fmt: skip
     said = [("grounded", "other", "question answering"), ("evasive", "technology", "summary")]
     sorter = [
-        {"contains": f"the {name} one", "reply": f'A note.\n{{"domain": "{domain}", "task": "{task}"}}'}
+        {
+            "contains": f"the {name} one",
+            "reply": f'A note.\n{{"domain": "{domain}", "task": "{task}", "demand": "nothing"}}',
+        }
         for name, domain, task in said
     ]
     scripts({"sorter": sorter}, {"reply": "Hm."})

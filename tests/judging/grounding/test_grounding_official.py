@@ -79,13 +79,13 @@ def test_the_filter_shows_what_the_variant_says(tmp_path: Path, variant: str) ->
 @pytest.mark.parametrize(
     ("rows", "columns", "words"),
     [
-        ({}, ("evaluation_method", "evaluation_prompt"), "holds no prompt"),
-        (ROWS, ("method", "prompt"), "needs the columns evaluation_method and evaluation_prompt, has method, prompt"),
-        ({"jsonl": WHOLE}, ("evaluation_method", "evaluation_prompt"), "unknown evaluation_method 'jsonl'"),
+        ({}, ("evaluation_method", "evaluation_prompt"), "holds no records"),
+        (ROWS, ("method", "prompt"), "missing field 'evaluation_method'; the file has method, prompt"),
+        ({"jsonl": WHOLE}, ("evaluation_method", "evaluation_prompt"), "'jsonl', which is none of"),
         (
             {"json": WHOLE + "{{answer}}"},
             ("evaluation_method", "evaluation_prompt"),
-            "unknown placeholder '{{answer}}'",
+            "has the unknown placeholder '{{answer}}'",
         ),
         ({"json": "Q: {user_request}"}, ("evaluation_method", "evaluation_prompt"), "no placeholder for the document"),
         ({"span_level": WHOLE}, ("evaluation_method", "evaluation_prompt"), "no placeholder for the span"),
@@ -101,8 +101,8 @@ def test_what_is_of_another_form_is_one_clear_line(
 
 
 def test_what_is_no_file_at_all(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match=r"(none|bad)\.csv"):
         official_prompts(tmp_path / "none.csv")
     (tmp_path / "bad.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match=r"(none|bad)\.csv"):
         official_prompts(tmp_path / "bad.csv")

@@ -1,4 +1,4 @@
-"""Answers that are there already: logs to be graded, baseline answers from a file, and answers that people have labelled.
+"""Answers that are there already: logs to be graded, and answers that people have labelled.
 
 A labelled row has the columns of FACTS data (see `data.py`), `response` (or `answer`), and `accurate`, `eligible` or both:
 yes or no, blank where nobody said. `baseline` is the answer that eligibility is measured against. `sentences` may label
@@ -18,9 +18,9 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Strict, TypeAdapter
 
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.data import MINI, FactsItem, FactsRow, read, with_document
+from truebench_hf.benchmarks.facts.data import MINI, FactsItem, FactsRow, read
 from truebench_hf.data import catalogue, row_files
-from truebench_hf.data.answer_files import Answers, matched, of_model, of_row, read_answers
+from truebench_hf.data.answer_files import Answers, matched, of_model, read_answers
 from truebench_hf.data.judged import as_answered
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.data.row_formats import what_is
@@ -56,7 +56,9 @@ def given_answers(
     item without an answer has that for its error. Raises UserError where rows cannot be used, belong to nothing, or are
     of several models and `model_name` is none of them.
     """
-    file = _file(path, "--answers")
+    file = Path(path) / JUDGMENTS if Path(path).is_dir() else Path(path)
+    if what_is(file) not in ("file", "stream"):
+        raise UserError(f"--answers {path}: no such file, nor a run folder with {JUDGMENTS}")
     model, rows = of_model(list(read_answers(file)), model_name, path, file.stem)
     if not rows:
         raise UserError(f"{path}: holds no answers")
@@ -78,32 +80,6 @@ def given_answers(
     return model, [task for item, own in pairs for task in _tasks(item, own, model, file)]
 
 
-def given_baselines(path: str, items: Sequence[FactsItem]) -> dict[str, str]:
-    """The baseline answers of a file by item. Raises UserError where it has none to any item, or two to one."""
-    rows = []
-    for record in row_files.records(_file(path, "--baseline")):
-        own = {"response": record.row["baseline"]} if record.row.get("baseline") else {}  # ahead of all other columns
-        rows.append(of_row({**record.row, **own}, record.where))
-    answers = matched({item.id: [item.source.request] for item in items}, rows, path)
-    by_id: dict[str, str] = {}
-    for name in (item.id for item in items if item.id in answers):
-        texts = list(dict.fromkeys(text for row in answers[name] if (text := _text(row) or "").strip()))
-        if len(texts) > 1:
-            raise UserError(f"{path}: has {len(texts)} baseline answers to item {name}; leave one")
-        if texts:
-            by_id[name] = texts[0]
-    return by_id
-
-
-def _file(path: str, flag: str) -> Path:
-    """The file, or the answers of a run folder."""
-    place = Path(path)
-    place = place / JUDGMENTS if place.is_dir() else place
-    if what_is(place) not in ("file", "stream"):
-        raise UserError(f"{flag} {path}: no such file, nor a run folder with {JUDGMENTS}")
-    return place
-
-
 def _tasks(item: FactsItem, rows: Sequence[Answers], model: str, file: Path) -> Iterator[Task]:
     """The different answers to an item, the first under its id, or the one that is missing."""
     different: dict[str, Answers] = {}
@@ -115,7 +91,7 @@ def _tasks(item: FactsItem, rows: Sequence[Answers], model: str, file: Path) -> 
         yield Task(item, item.id, response)
     for number, (text, row) in enumerate(different.items(), 1):
         own = item if number == 1 else replace(item, id=f"{item.id}#{number}")
-        if retrieved := read(Record(row.where, row.row), FactsRow).source:
+        if retrieved := read(Record(row.where, row.row), FactsRow, files=False).source:
             source = replace(item.source, document=retrieved.document, passages=retrieved.passages)
             own = replace(own, source=source, length=None)
         yield Task(own, item.id, Response(own.id, model, as_answered(own.instance, [text]), row.thinking[:1]))
@@ -205,8 +181,7 @@ def load_labelled(source: str) -> list[LabelledAnswer]:
 
 def labelled_row(record: Record, number: str = "", folder: Path | None = None) -> LabelledAnswer:
     """One labelled answer; `number` is its id where the row has none. Raises UserError naming the field that is wrong."""
-    record = with_document(record, folder)
-    row = read(record, LabelledRow)
+    row = read(record, LabelledRow, folder)
     item = data.item_of(row, record, number)
     labels = [(part.text, part.grounded) for part in row.sentences] or [
         (text, "no") for text in row.ungrounded_sentences
@@ -218,10 +193,8 @@ def labelled_row(record: Record, number: str = "", folder: Path | None = None) -
                 name = "sentences" if row.sentences else "ungrounded_sentences"
                 raise record.wrong(name, f"has {text[:60]!r}, which does not stand in the answer word for word")
             spans.append(Span(start, start + len(text), label))
-    all_named = bool(row.ungrounded_sentences) or record.row.get("ungrounded_sentences") in (
-        [],
-        "[]",
-    )  # or there are none
+    none_named = record.row.get("ungrounded_sentences") in ([], "[]")
+    all_named = bool(row.ungrounded_sentences) or none_named
     rest: Label | None = "yes" if all_named and not row.sentences else None
     return LabelledAnswer(item.id, item, row.answer, row.accurate, row.eligible, tuple(spans), rest)
 

@@ -1,26 +1,24 @@
-"""Sorting prompts by domain and task, `truebench facts classify`, and screening requests (paper 002, sections 2.1 and 2.2).
+"""Sorting prompts by domain, task and what they demand, `truebench facts classify` (paper 002, sections 2.1 and 2.2).
 
 Abstract: the open set of FACTS Grounding has no columns for them, so that scores cannot be told apart by domain or task.
 A model sorts its rows into the domains and tasks that paper 002 names (section 2.1), and what it says is marked as
-classified wherever it is shown. What the data knows itself is kept, and tells how often the model is right.
+classified wherever it is shown. What the data knows itself is kept, and tells how often the model is right. It also says
+which requests demand creativity, mathematics or expertise: the paper leaves such out of its set (section 2.2), here they
+are named, for people to look at.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import FactsItem
 from truebench_hf.judging.grounding.types import material
 from truebench_hf.judging.signed_asking import ask_by_prompt
-from truebench_hf.metrics.pass_rate import pass_rate
+from truebench_hf.metrics.agreement import class_agreement
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import option, role
@@ -45,8 +43,15 @@ TASKS = {
     "rewriting": "the request wants the material in another form: for other readers, as a letter, a list, a table",
     OTHER: "none of these",
 }
-CREATIVITY, MATHEMATICS, EXPERTISE = FLAGS = ("creativity", "mathematics", "expertise")  # no task of a grounding set
-_KINDS = {"domain": DOMAINS, "task": TASKS}
+NOTHING = "nothing"
+DEMANDS = {
+    "creativity": "the answer is to be invented, or worded as a work: a poem, a story, a slogan, a role to be played",
+    "mathematics": "the answer is to be calculated, derived or proved; figures that the material states are none of this",
+    "expertise": "the answer is a judgement or advice on a case that the material does not decide",
+    NOTHING: "the material alone can answer it",
+}
+_COLUMNS = {"domain": DOMAINS, "task": TASKS}  # that scores are told apart by
+_KINDS = _COLUMNS | {"demand": DEMANDS}
 _DEFINED: dict[str, Any] = {
     f"{column}s": [{"name": name, "definition": definition} for name, definition in kinds.items()]
     for column, kinds in _KINDS.items()
@@ -55,26 +60,26 @@ _REASON = "The document is a notice of a bank about its accounts, and the reques
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
-    """A prompt with what the model says of it; None with the reason where nothing could be read."""
+class SortedPrompt:
+    """A prompt with its domain and task by the model; None with the reason where nothing could be read."""
 
     item: FactsItem
-    domain: str | None
-    task: str | None
+    labels: Mapping[str, str | None]
     reason: str
 
     def row(self, spec: str) -> dict[str, Any]:
         """As `facts run --data` reads it: what the data knows comes first, what is the model's is named."""
-        item, labels = self.item, {"domain": self.domain, "task": self.task}
-        filled = [name for name, label in labels.items() if label and not getattr(item, name)]
-        source = item.source
-        passages: dict[str, Any] = {"passages": [asdict(passage) for passage in source.passages]}
+        item, source = self.item, self.item.source
+        passages = {"passages": [asdict(passage) for passage in source.passages]}
+        filled = {
+            name: label for name, label in self.labels.items() if name in _COLUMNS and label and not getattr(item, name)
+        }
         return {
             "id": item.id, "system": source.system or None, "request": source.request,
             **(passages if source.passages else {"document": source.document}),
-            "domain": item.domain or self.domain, "task": item.task or self.task, "language": item.language or None,
+            "domain": item.domain or None, "task": item.task or None, **filled, "demand": self.labels["demand"], "language": item.language or None,
             "context_tokens": item.length, "split": item.split or None, "baseline": item.baseline,
-            "reference": item.reference, "classified": filled, "classified_by": spec, "classified_why": self.reason,
+            "reference": item.reference, "classified": [*filled], "classified_by": spec, "classified_why": self.reason,
         }  # fmt: skip
 
 
@@ -87,7 +92,7 @@ class ClassifyOptions(StudyOptions):
     max_tokens: int = option(512, least=1, panel="Method", binds=True, help="Token limit of one answer.")
 
 
-class Classify(Study[ClassifyOptions, FactsItem, Sorted, Sequence[Sorted]]):
+class Classify(Study[ClassifyOptions, FactsItem, SortedPrompt, Sequence[SortedPrompt]]):
     """Every prompt, sorted once; a document too long for the model is unsorted, with the numbers."""
 
     kind, unit, prompts = "facts-classify", "prompts", ("classify",)
@@ -106,66 +111,49 @@ class Classify(Study[ClassifyOptions, FactsItem, Sorted, Sequence[Sorted]]):
     def setup(self) -> None:
         self.schemas = SchemaFallback(self.caller("model"))
 
-    async def work(self, item: FactsItem) -> Sorted:
+    async def work(self, item: FactsItem) -> SortedPrompt:
         """The domain and task of one prompt."""
-        labels = {name: {kind: kind for kind in kinds} for name, kinds in _KINDS.items()}
+        words = {name: {kind: kind for kind in kinds} for name, kinds in _KINDS.items()}
         answer = await ask_by_prompt(
-            self.schemas, self.options.prompts, "classify", material(item.source) | _DEFINED, labels,
+            self.schemas, self.options.prompts, "classify", material(item.source) | _DEFINED, words,
             sampling=Sampling(max_tokens=self.options.max_tokens), reason=_REASON,
         )  # fmt: skip
-        if answer.problem:
-            return Sorted(item, None, None, answer.problem)
-        return Sorted(item, answer.labels["domain"], answer.labels["task"], answer.reason)
+        labels = dict.fromkeys(_KINDS) if answer.problem else answer.labels
+        return SortedPrompt(item, labels, answer.problem or answer.reason)
 
-    def score(self, done: Sequence[Sorted]) -> Outcome[Sequence[Sorted]]:
-        unsorted = [prompt for prompt in done if prompt.domain is None]
+    def score(self, done: Sequence[SortedPrompt]) -> Outcome[Sequence[SortedPrompt]]:
+        unsorted = [prompt for prompt in done if None in prompt.labels.values()]
         notes = [f"{len(unsorted)} of {len(done)} prompts are unsorted: {unsorted[0].reason}"] if unsorted else []
         notes.append(f"`truebench facts run --data {self.options.out}/classified.jsonl` tells scores apart by them.")
+        if unfit := [prompt.item.id for prompt in done if prompt.labels["demand"] not in (NOTHING, None)]:
+            notes.append(
+                f"Prompts that demand more than their material, to be looked at: {len(unfit)} (the first: {unfit[0]})."
+            )
         counts, scores = [], []
-        for name, kinds in _KINDS.items():
-            often = Counter(getattr(prompt, name) or "unsorted" for prompt in done).most_common()
+        for name in _KINDS:
+            often = Counter(prompt.labels[name] or "unsorted" for prompt in done).most_common()
             counts += [{"by": name, "kind": kind, "prompts": n, "share": n / len(done)} for kind, n in often]
-            # Against the data's own word, where that is among the kinds.
-            words = [(getattr(prompt.item, name).casefold(), getattr(prompt, name)) for prompt in done]
-            pairs = [(truth, label) for truth, label in words if truth in kinds]
-            right = pass_rate([None if label is None else label == truth for truth, label in pairs])
-            scores += [{"by": name, "agreement": right}] if pairs else []
+        for name, kinds in _COLUMNS.items():  # against the data's own word, where that is among the kinds
+            words = [(getattr(prompt.item, name).casefold(), prompt.labels[name]) for prompt in done]
+            gold = [truth if truth in kinds else None for truth, _ in words]
+            agreed = class_agreement(gold, [label for _, label in words])["accuracy"]
+            scores += [{"by": name, "agreement": agreed}] if any(gold) else []
+        by = Column("by", "")
         columns = (
-            Column("by", ""), Column("kind", "kind"), Column("prompts", "prompts", "count"),
+            by,
+            Column("kind", "kind"),
+            Column("prompts", "prompts", "count"),
             Column("share", "%", "number", digits=1),
-        )  # fmt: skip
+        )
         about = "How often the model says what the data says itself, where that is one of the kinds."
         parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
         agreement = Column("agreement", "agreement %", "score", about, parts=parts, drawn=True)
-        tables = [Table("counts", columns, counts, "Prompts by domain and task, classified", keys=2)]
-        tables += (
-            [Table("agreement", (columns[0], agreement), scores, "Against the data's own columns")] if scores else []
-        )
+        tables = [
+            Table("counts", columns, counts, "Prompts by domain, task and demand, classified", keys=2),
+            Table("agreement", (by, agreement), scores, "Against the data's own columns"),
+        ]
         return Outcome(
-            done, title="FACTS Grounding: prompts by domain and task", tables=tables,
+            done, title="FACTS Grounding: prompts by domain, task and demand", tables=[table for table in tables if table.rows],
             items={"classified.jsonl": [prompt.row(self.options.model) for prompt in done]},
             notes=notes, facts={"Model": self.options.model}, incomplete=len(unsorted),
         )  # fmt: skip
-
-
-def screen(request: str) -> tuple[str, ...]:
-    """Return the reasons a human should look at `request` before it enters a grounding set; () when none is found.
-
-    Takes the user request alone, without its document, in English, German or Korean; any other language passes
-    unseen. Returns the flags among `FLAGS` in that order. This is a filter for a human to look at, not a verdict: it
-    is conservative, so a flag means that a known wording occurs, and an empty answer does not mean that the request
-    needs no creativity, mathematics or expertise.
-    """
-    text = " ".join(unicodedata.normalize("NFKC", request).replace("’", "'").split())
-    return tuple(flag for flag in FLAGS if _patterns()[flag].search(text))
-
-
-@cache
-def _patterns() -> Mapping[str, re.Pattern[str]]:
-    import yaml
-
-    written = yaml.safe_load(Path(__file__).with_name("screening.yaml").read_text(encoding="utf-8"))
-    patterns = {flag: "|".join(f"(?:{part})" for part in written[flag]) for flag in FLAGS}
-    for name, group in written["groups"].items():
-        patterns = {flag: pattern.replace(f"{{{name}}}", group) for flag, pattern in patterns.items()}
-    return {flag: re.compile(pattern, re.IGNORECASE) for flag, pattern in patterns.items()}

@@ -26,10 +26,9 @@ from pydantic import BeforeValidator, Strict
 
 from truebench_hf.data import catalogue, jsonl, row_files
 from truebench_hf.data.answer_files import IDS
-from truebench_hf.data.headers import unwrapped
 from truebench_hf.data.instances import free_id
 from truebench_hf.data.row_formats import read_text
-from truebench_hf.data.rows import Id, Name, Record, Row, Text, Words, fold, holds, named
+from truebench_hf.data.rows import Id, Name, Record, Row, Text, Words, fold, holds, named, unwrapped
 from truebench_hf.errors import UserError, refused
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.types import Passage, Source
@@ -50,16 +49,8 @@ _BASELINE = ("baseline", "baseline_response", "baseline_answer", "grounded_respo
 _REFERENCE = ("reference", "ground_truth", "expected_output", "reference_answer")
 _TOKENS = ("context_tokens", "document_tokens")
 _FILES = (
-    "document_path",
-    "document_file",
-    "document_url",
-    "context_path",
-    "context_url",
-    "file_path",
-    "file",
-    "path",
-    "url",
-)
+    "document_path", "document_file", "document_url", "context_path", "context_url", "file_path", "file", "path", "url",
+)  # fmt: skip
 _TEXTS = ("text", "content", "page_content", "passage", "document_content")
 _IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id", "id_", "node_id", "title", "source")
 _INNER = ("node", "document", "kwargs")  # where LlamaIndex, Phoenix and a dumped LangChain object hold a passage
@@ -161,8 +152,7 @@ def of_row(record: Record, own_id: str = "", folder: Path | None = None, otherwi
 
     Raises UserError with the field that is wrong; where there is no document `otherwise` is another remedy.
     """
-    record = with_document(record, folder)
-    return item_of(read(record, FactsRow), record, own_id, otherwise)
+    return item_of(read(record, FactsRow, folder), record, own_id, otherwise)
 
 
 def item_of(row: FactsRow, record: Record, own_id: str = "", otherwise: str = "") -> FactsItem:
@@ -174,14 +164,9 @@ def item_of(row: FactsRow, record: Record, own_id: str = "", otherwise: str = ""
             row.split, row.baseline, row.reference, row.classified,
         )  # fmt: skip
     what, names = ("request", REQUEST) if source else ("document", (*DOCUMENT, *PASSAGES))
-    blank = sorted(name for name in map(fold, record.row) if name in DOCUMENT)
-    hint = ""
-    if what == "document" and blank:
-        hint = f" (its {blank[0]} is empty: write [] where retrieval found none)"
-    elif what == "document" and row.reference:
-        hint = " (if its reference is what was retrieved, as Phoenix writes it, rename it to context)"
+    none = "" if source else "; [] says that retrieval found none"
     raise UserError(
-        f"{record.where}: has no {what}{hint}; call its column {', '.join(names[:-1])} or {names[-1]}{otherwise}; {record.there}"
+        f"{record.where}: has no {what}; call its column {', '.join(names[:-1])} or {names[-1]}{none}{otherwise}; {record.there}"
     )
 
 
@@ -298,46 +283,36 @@ class FactsRow(Row):
         return Source(self.request, "", self.system, tuple(passages.values())) if known else None
 
 
-def read(record: Record, form: type[R]) -> R:
-    """The row of a record. Raises UserError with the field that is wrong."""
-    row = unwrapped(record.row)
-    columns = {fold(name): name for name in row}
-    empty = [name for name in (*PASSAGES, *DOCUMENT) if name in columns and _is_empty(name, row[columns[name]])]
-    kept = {name: value for name, value in row.items() if fold(name) not in empty}
-    return replace(record, row=kept | {"retrieved_none": bool(empty)}).read(form)
+def read(record: Record, form: type[R], folder: Path | None = None, *, files: bool = True) -> R:
+    """The row of a record, with the text of a file that it names where it holds neither document nor passages.
 
-
-def with_document(record: Record, folder: Path | None) -> Record:
-    """The record with the text of the file that its row names, unless it holds a document or says that there is none.
-
-    The file stands in `folder`, that of the data, or below it. Raises UserError where it cannot be had from there.
+    The file stands in `folder`, that of the data, or below it; without `files` none is looked for. Raises UserError with
+    the field that is wrong.
     """
     row = unwrapped(record.row)
     columns = {fold(name): name for name in row}
     evidence = [name for name in (*PASSAGES, *DOCUMENT) if name in columns]
-    if any(holds(row[columns[name]]) or _is_empty(name, row[columns[name]]) for name in evidence):
-        return record
-    record = replace(record, row=row)
-    column = next((columns[name] for name in _FILES if name in columns and holds(row[columns[name]])), None)
-    if column is None:
-        return record
-    name = str(row[column]).strip()
-    if "://" in name:
-        raise record.wrong(
-            column, f"is an address ({name:.80}); save it to a file first, and name that in the column document_path"
-        )
-    if folder is None:
-        raise record.wrong(
-            column, "names a file, and this data has no folder to look for it in; put its text in document"
-        )
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise record.wrong(column, f"names {name:.80}, outside the folder of the data ({folder}); put the file there")
-    if path.suffix.lower() not in _READABLE:
-        raise record.wrong(column, f"names {path.name}, which is no text; save its text as .txt or .md, and name that")
-    if not path.is_file():
-        raise record.wrong(column, f"names {name:.80}, which is not in {folder}; put it there, or its text in document")
-    return replace(record, row=row | {"document": read_text(path)})
+    empty = [name for name in evidence if _is_empty(name, row[columns[name]])]
+    kept = {name: value for name, value in row.items() if fold(name) not in empty} | {"retrieved_none": bool(empty)}
+    if files and not empty and not any(holds(row[columns[name]]) for name in evidence):
+        named_file = next((columns[name] for name in _FILES if name in columns and holds(row[columns[name]])), None)
+        kept |= {"document": _text_of_file(replace(record, row=row), named_file, folder)} if named_file else {}
+    return replace(record, row=kept).read(form)
+
+
+def _text_of_file(record: Record, column: str, folder: Path | None) -> str:
+    name = str(record.row[column]).strip()
+    path = folder and (folder / name).resolve()
+    if (
+        folder
+        and path
+        and path.is_file()
+        and path.is_relative_to(folder.resolve())
+        and path.suffix.lower() in _READABLE
+    ):
+        return read_text(path)
+    what = f"names {name:.80}, which is no text file in the folder of the data ({folder or 'it has none'}) or below it"
+    raise record.wrong(column, f"{what}; save its text there as .txt or .md, or put it in document")
 
 
 def _is_empty(name: str, value: Any) -> bool:

@@ -175,25 +175,21 @@ def _read(folder: str) -> tuple[Mapping[str, Any], DataFrame]:
 
 def _check_alike(folder: str, run: Mapping[str, Any], first: str, wanted: Mapping[str, Any]) -> None:
     """Raise UserError on the first thing in which a run's judging differs from that of the first run."""
-    judges = wanted["judges"]
-    if set(judges) != set(run["judges"]):
-        ours, theirs = (", ".join(side["judges"]) or "nobody" for side in (run, wanted))
-        raise UserError(f"{folder}: is judged by {ours}, {first} by {theirs}; join runs of equal judges")
-    for judge, how in judges.items():
-        for name in dict.fromkeys([*how, *run["judges"][judge]]):
-            before, now = (json.dumps(side["judges"][judge].get(name), ensure_ascii=False) for side in (wanted, run))
-            if before != now:
-                kind = "other prompts ({})" if name == "prompts" else f"{name} {{}}"
-                before, now = (kind.format(shortened(text, 60)) for text in (before, now))
-                raise UserError(f"{folder}: judge {judge} has {now}, in {first} {before}")
-    # The same are answers with one hash, wherever they lay, or else the model that gives them.
-    sides = [run["baseline"], wanted["baseline"]]
-    if len({canonical(side.get("sha256") or side) for side in sides}) > 1:
-        hashes = (f" (SHA-256 {side['sha256'][:8]})" if side.get("sha256") else "" for side in sides)
-        now, before = (f"{side.get('name')}{sha256}" for side, sha256 in zip(sides, hashes, strict=True))
-        raise UserError(
-            f"{folder}: answers are compared with {now}, in {first} with {before}; join runs of one baseline"
-        )
+    ours, theirs = _terms(run), _terms(wanted)
+    for name in theirs | ours:
+        if ours.get(name) != theirs.get(name):
+            now, before = (shortened(side.get(name, "none"), 60) for side in (ours, theirs))
+            raise UserError(f"{folder}: {name}: {now}, in {first} {before}; join runs that were judged alike")
+
+
+def _terms(judging: Mapping[str, Any]) -> dict[str, str]:
+    """What two runs must have in common, by name. Baseline answers of one hash are the same, wherever they lay."""
+    terms = {
+        f"the {field} of judge {judge}": json.dumps(value, ensure_ascii=False, sort_keys=True)
+        for judge, how in judging["judges"].items() for field, value in how.items() if value is not None
+    }  # fmt: skip
+    baseline = judging["baseline"]
+    return terms | {"the baseline": baseline.get("sha256") or canonical(baseline)}
 
 
 _SHOWN: tuple[Part, ...] = ("value", "interval")

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.facts.graded import Graded
-from truebench_hf.benchmarks.facts.scores import MEAN, VERDICTS, GroundingScores, verdict_frame
+from truebench_hf.benchmarks.facts.scores import MEAN, VERDICTS, Graded, GroundingScores, verdict_frame
 from truebench_hf.benchmarks.facts.templates import UNJUDGED
 from truebench_hf.data.judged import Judged, by_instance
 from truebench_hf.data.records import JUDGMENTS, judgment_lines

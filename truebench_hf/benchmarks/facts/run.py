@@ -17,16 +17,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from math import inf
 from pathlib import Path
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.answers import Task, given_answers, given_baselines
-from truebench_hf.benchmarks.facts.graded import Graded
+from truebench_hf.benchmarks.facts.answers import Task, given_answers
 from truebench_hf.benchmarks.facts.report import outcome
-from truebench_hf.benchmarks.facts.scores import KIND, VERDICTS, GroundingScores
-from truebench_hf.benchmarks.facts.templates import UNJUDGED, TemplateChoice, chosen_templates, is_file
+from truebench_hf.benchmarks.facts.scores import KIND, VERDICTS, Graded, GroundingScores
+from truebench_hf.benchmarks.facts.templates import UNJUDGED, TemplateChoice, chosen_templates
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError, unknown
@@ -37,7 +35,6 @@ from truebench_hf.judging.grounding.types import TEMPLATES, Eligibility, Groundi
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.models.asking import converse
 from truebench_hf.models.caller import metered
-from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import (
@@ -46,6 +43,7 @@ from truebench_hf.study.options import (
     ReplyOptions,
     RuleOptions,
     StudyOptions,
+    WritingOptions,
     numbered,
 )
 from truebench_hf.study.outcome import Outcome
@@ -58,7 +56,7 @@ _ELIGIBILITY = Binds("eligibility", lambda o: o.variants, late=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailUnderOptions):
+class FactsOptions(StudyOptions, RepeatOptions, WritingOptions, ReplyOptions, RuleOptions, FailUnderOptions):
     """Which documents, whose answers, who judges them, and against which baseline."""
 
     PANEL: ClassVar[str] = "Data"
@@ -79,9 +77,8 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailU
         binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
     )
     baseline: str | None = role(
-        None, help="Who gives the answers that eligibility is measured against: a spec, or a FILE of them (id, answer). "
-        "Without one the data's own baseline answers, else its references.",
-        binds=Binds("baseline", lambda o: None if o.baseline_file else o.baseline), no_model=lambda text: is_file(text),
+        None, help="Who gives the answers that eligibility is measured against: a spec. If not given, the data's column "
+        "baseline, else its references."
     )  # fmt: skip
     template: tuple[str, ...] = option(
         (), panel="Judging", binds=_TEMPLATES,
@@ -93,10 +90,6 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailU
         help="What judges of eligibility see: request (the default) or full, the whole prompt; none: it is not judged, "
         "and no baseline needed."
     )  # fmt: skip
-    max_tokens: int = option(
-        4096, least=1, panel="Method", binds=True, help="Token limit of one answer, thinking included."
-    )
-    temperature: float = option(0.0, panel="Method", binds=True, help="Sampling temperature of model and baseline.")
     allow_unscored: bool = option(False, panel="Output", help="Exit with 0 even when answers are left undecided.")
 
     def __post_init__(self) -> None:
@@ -109,17 +102,11 @@ class FactsOptions(StudyOptions, RepeatOptions, ReplyOptions, RuleOptions, FailU
             "--samples goes with --model; of --answers all are judged that the file has": self.samples > 1
             and self.answers,
             "--model-name goes with --answers": self.model_name and not self.answers,
-            f"--temperature {self.temperature}: must be at least 0": not 0 <= self.temperature < inf,
             "--eligibility none asks nobody about eligibility; leave out --baseline": self.unjudged and self.baseline,
         }
         for message, holds in wrong.items():
             if holds:
                 raise UserError(message)
-
-    @property
-    def baseline_file(self) -> str | None:
-        """The file of baseline answers; None where a model gives them, or the data."""
-        return self.baseline if self.baseline and is_file(self.baseline) else None
 
     @property
     def unjudged(self) -> bool:
@@ -158,7 +145,6 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         used = [name for choice in options.chosen.values() for name in choice.prompts]
         self.prompts = tuple(dict.fromkeys((*used, *(() if options.unjudged else ELIGIBILITY_PROMPTS))))
         self.model = options.model or ""
-        self.sampling = Sampling(options.temperature, max_tokens=options.max_tokens)
 
     def items(self) -> Items[Task]:
         """The items, or the answers to them; a sample keeps splits, domains, tasks and languages in proportion."""
@@ -195,18 +181,15 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         items = {task.document: replace(task.item, id=task.document) for task in tasks}
         if options.unjudged:
             return {"name": "none"}, {}
-        if options.baseline_file:
-            texts = given_baselines(options.baseline_file, list(items.values()))
-            return {"name": Path(options.baseline_file).name}, texts
         if options.baseline:
-            identity = [asdict(self.roles["baseline"][0].identity), asdict(self.sampling)]
+            identity = [asdict(self.roles["baseline"][0].identity), asdict(self.options.sampling)]
             return {"name": options.baseline, "sha256": digest(canonical(identity))}, {}
         for name, what in (("baseline", "baseline answers"), ("reference", "references")):
             if texts := {document: text for document, item in items.items() if (text := getattr(item, name))}:
                 return {"name": f"the data's {what}"}, texts
         raise UserError(
-            "--baseline is missing: a model or a FILE of answers that eligibility is measured against (the data has none "
-            "of its own), or --eligibility none"
+            "--baseline is missing: a model whose answers eligibility is measured against, or a column baseline of the "
+            "data, or --eligibility none"
         )
 
     def check(self) -> None:
@@ -217,7 +200,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         if any(model.identity == baseline for model in self.roles["model"]) or options.baseline == self.model:
             raise UserError(
                 f"--baseline {options.baseline}: is the model under test, and no answer is its own measure; name another "
-                "model, or a FILE of answers"
+                "model"
             )
 
     def setup(self) -> None:
@@ -273,13 +256,13 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         """The answer: the one that is there, or that of the model."""
         if task.response is not None:
             return task.response
-        return await converse(task.item.instance, self.caller("model"), self.sampling, sample=number)
+        return await converse(task.item.instance, self.caller("model"), self.options.sampling, sample=number)
 
     async def _baseline(self, task: Task) -> tuple[str | None, str]:
         """(the baseline answer, why there is none)."""
         if not self.roles["baseline"] or self.options.unjudged:
             return task.baseline, "" if task.baseline else f"no baseline answer to {task.document}"
-        dialogue = await converse(task.item.instance, self.caller("baseline"), self.sampling)
+        dialogue = await converse(task.item.instance, self.caller("baseline"), self.options.sampling)
         return (None, f"no baseline answer: {dialogue.error}") if dialogue.error else (dialogue.answers[0], "")
 
     def score(self, done: Sequence[list[Graded]]) -> Outcome[GroundingScores]:

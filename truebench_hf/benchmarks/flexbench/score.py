@@ -22,7 +22,6 @@ from truebench_hf.benchmarks.flexbench.conversations import (
 from truebench_hf.benchmarks.flexbench.procedure import as_yaml, load, to_check
 from truebench_hf.benchmarks.flexbench.scores import FlexModelScores, score_models
 from truebench_hf.benchmarks.flexbench.users import gap_tables
-from truebench_hf.data.row_formats import read_text
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
@@ -67,7 +66,6 @@ class FlexScoreOptions(FolderOptions, JudgingOptions, FailUnderOptions):
         "what the simulation lacks of them.",
     )  # fmt: skip
     model_name: str = option("model", panel="Data", help="Whose --conversations or --logs are, where rows do not say.")
-    knowledge: str | None = option(None, panel="Data", help="Text file that the assistant was given to know.")
 
     def __post_init__(self) -> None:
         if not self.out and self.folder.strip():
@@ -95,8 +93,8 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
     """Three facts on every dimension of every conversation, and what they come to, model by model."""
 
     kind, unit, prompts = "flexeval", "conversations", tri_valued.PROMPTS
-    files = (VERDICTS, JUDGED, tables.DIAGRAM)
-    renewed = ("procedure_sha256", "knowledge_sha256")  # after an edit only what changed is asked again
+    files = (VERDICTS, JUDGED)
+    renewed = ("procedure_sha256",)  # after an edit only what changed is asked again
 
     @property
     def tried_prompts(self) -> Sequence[str]:
@@ -105,24 +103,16 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
     def items(self) -> Items[Talk]:
         options = self.options
         self.procedure = load(options.folder)
-        self.knowledge = "" if options.knowledge is None else read_text(options.knowledge, "--knowledge ")
-        self.known = {
-            "procedure_sha256": digest(as_yaml(self.procedure)),
-            "knowledge_sha256": digest(self.knowledge),
-        }  # fmt: skip
+        self.known = {"procedure_sha256": digest(as_yaml(self.procedure))}
         self.simulators: set[str] = set()
         if options.conversations:
             talks = read_talks(Path(options.conversations), options.model_name)
         else:
             talks = corpora(Path(options.folder))
-            for corpus in sorted((Path(options.folder) / "corpora").glob("*/*")):
-                settings = read_info(corpus).get("settings", {})
-                # What an assistant was given to know and the judge is not would look invented.
-                if settings.get("knowledge_sha256", digest("")) not in (digest(""), digest(self.knowledge)):
-                    raise UserError(
-                        f"{corpus} was simulated with --knowledge, which the judge needs, too; name the same file"
-                    )
-                self.simulators |= {str(name) for name in (settings.get("simulator"),) if name}
+            settings = [
+                read_info(corpus).get("settings", {}) for corpus in (Path(options.folder) / "corpora").glob("*/*")
+            ]
+            self.simulators = {str(of["simulator"]) for of in settings if of.get("simulator")}
         if options.logs:
             logs = read_talks(Path(options.logs), options.model_name)  # whose they are says that they are real
             talks += [replace(talk, model=f"{talk.model} (real)".strip(), real=True) for talk in logs]
@@ -149,7 +139,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         elif options.level == "decision":
             decided = await tri_valued.decide(
                 self.schemas, talk.messages, [self._requirement(talk, name) for name in names], options.prompts,
-                knowledge=self.knowledge, threshold=options.threshold,
+                threshold=options.threshold,
             )  # fmt: skip
             facts = dict(zip(names, decided, strict=True))
         else:
@@ -180,7 +170,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         answers = await asyncio.gather(*(
             tri_valued.establish(
                 self.schemas, talk.messages, self._requirement(talk, name), self.options.prompts,
-                knowledge=self.knowledge, clash=self.requirements[other].question if other else "", sampling=JUDGE_SAMPLING,
+                clash=self.requirements[other].question if other else "", sampling=JUDGE_SAMPLING,
             )
             for name, other in clashes.items()
         ))  # fmt: skip
@@ -219,9 +209,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         return Outcome(
             scores, title="FlexEval", tables=[*tables.score_tables(procedure, scores, judged), *gap], charts=[tables.tree(procedure, scores)],
             conversations=tables.conversations(procedure, judged),
-            items={
-                VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure), tables.DIAGRAM: tables.mermaid(procedure, scores),
-            },
+            items={VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure)},
             lead=tables.LEAD, notes=notes, incomplete=undecided, facts=facts,
             ranking=tables.ranking(procedure, [result for result in scores if result.model not in real], self.provenance, ranked),
         )  # fmt: skip

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from truebench_hf.report.sections import (
     Tree,
     TreeNode,
     exchanges,
-    percent,
 )
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table, paper_rows
 from truebench_hf.study.ranking import Ranking
@@ -306,7 +304,7 @@ def ranking(
             columns.append(Column(name, short(dimension.question), "score", about, group=f"{title} by dimension"))
             for row, scores in zip(rows, models, strict=True):
                 row[name] = scores.dimensions[dimension.id][place]
-    settings = ("procedure_sha256", "knowledge_sha256", "judge_models", "judge_level", "prompts", "rules")
+    settings = ("procedure_sha256", "judge_models", "judge_level", "prompts", "rules")
     alike = [provenance.get(name) for name in settings]
     table = Table("ranking", columns, rows)
     return Ranking(table, "coverage", alike, title="FlexBench", unit="Coverage in %", noun="base action")
@@ -341,9 +339,6 @@ def table_sections(folders: Sequence[str]) -> list[Section]:
     return [Table("scores", columns, rows, "Models by instructions", keys=2), *matrices]
 
 
-DIAGRAM = "procedure.mmd"
-_LONGEST = 160  # characters of a question in Mermaid
-_ESCAPED = {'"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "\n": " "}
 _TREE_NOTE = (
     "A branch stands below the action that it depends on, with its condition above it. Of branches marked "
     "with the same sign at most one applies."
@@ -369,30 +364,3 @@ def tree(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> Tree:
     columns = tuple(f"{model.model}: {part}" for model in models for part in "CA")
     title = "The procedure, branch by branch"
     return Tree(title, nodes(None, UNGATED), columns, _TREE_NOTE + (_SCORED if models else ""))
-
-
-def mermaid(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> str:
-    """Return the drawing as Mermaid's text, which GitHub, notebooks and editors show."""
-    names = {dimension.id: f"n{number}" for number, dimension in enumerate(procedure.dimensions, 1)}
-    lines = ["flowchart LR", f'  start(["{_text(procedure.title or procedure.id)}"])']
-    for dimension in procedure.dimensions:
-        name, scores = names[dimension.id], ""
-        for model in models:
-            values = ("n/a" if s.value is None else f"{percent(s.value, 0)} %" for s in model.dimensions[dimension.id])
-            scores += f"<br/>{_text(model.model)}: C {next(values)}, A {next(values)}"
-        lines.append(f'  {name}["{_text(dimension.id)}: {_text(dimension.question)}{scores}"]')
-    for dimension in procedure.dimensions:
-        base = names[dimension.base] if dimension.base else "start"
-        arrow = f'-->|"{_text(dimension.condition)}"|' if dimension.condition else "-->"
-        lines.append(f"  {base} {arrow} {names[dimension.id]}")
-    exclusive: dict[str, list[str]] = {}
-    for dimension in procedure.dimensions:
-        if dimension.exclusive:
-            exclusive.setdefault(dimension.exclusive, []).append(names[dimension.id])
-    lines += [f"  {a} -. or .- {b}" for group in exclusive.values() for a, b in pairwise(group)]
-    return "\n".join(lines) + "\n"
-
-
-def _text(text: str) -> str:
-    short = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-    return "".join(_ESCAPED.get(sign, sign) for sign in short.replace("#", "#35;"))

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from truebench_hf.benchmarks.flexbench.conversations import CONVERSATIONS, Talk, as_row, corpus_folder
-from truebench_hf.benchmarks.flexbench.procedure import Procedure, load, to_check
+from truebench_hf.benchmarks.flexbench.procedure import load, to_check
 from truebench_hf.benchmarks.flexbench.users import (
     PROMPTS,
     Analysis,
@@ -23,7 +23,6 @@ from truebench_hf.benchmarks.flexbench.users import (
     read_profiles,
     users_table,
 )
-from truebench_hf.data.row_formats import read_text
 from truebench_hf.engine.folder import count_noted
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
@@ -73,7 +72,6 @@ class SimulateOptions(FolderOptions, PromptOptions):
     profiles: str | None = option(
         None, panel="Data", help="JSON file of other kinds of users (see `flex study profiles`)."
     )
-    knowledge: str | None = option(None, panel="Data", help="Text file that the assistant is given to know.")
 
     def __post_init__(self) -> None:
         if not self.out and self.folder.strip():
@@ -101,11 +99,9 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
     def items(self) -> Items[int]:
         options = self.options
         self.procedure, self.profiles = load(options.folder), read_profiles(options.profiles)
-        self.knowledge = "" if options.knowledge is None else read_text(options.knowledge, "--knowledge ")
         self.language = (self.procedure.language or language_code(self.procedure.instruction)).lower()
         self.known = {
             "instruction_sha256": digest(self.procedure.instruction),
-            "knowledge_sha256": digest(self.knowledge),
             "profiles_sha256": digest(str([profile.model_dump() for profile in self.profiles])),
         }  # fmt: skip
         return Items(range(options.conversations), str, str, drawn=False)
@@ -129,8 +125,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         seed = options.seed * 1_000_000 + number  # tells draws apart: the same for conversation j of every model
         talk = Talk(str(number), options.model, (), seed=str(options.seed))
         if options.turns == 1:
-            text = f"{procedure.instruction}\n\n{self.knowledge}" if self.knowledge else procedure.instruction
-            talk = await self._answered(talk, text, "", seed)
+            talk = await self._answered(talk, procedure.instruction, "", seed)
             return talk if talk.error else replace(talk, end="limit", ended="one turn")
         if self.users is None:
             self.users = asyncio.create_task(self._users())
@@ -142,7 +137,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
             message = await self._message(talk, prompt, seed)
             if isinstance(message, Problem):
                 return replace(talk, error=f"the simulated user: {message.text}")
-            talk = await self._answered(talk, message, system_prompt(procedure, self.knowledge), seed)
+            talk = await self._answered(talk, message, procedure.instruction, seed)
             if talk.error:
                 return talk
             if _farewell().search(message):
@@ -265,14 +260,6 @@ def _ends(done: Sequence[Talk]) -> Table:
     ]
     columns = [Column("user", "user"), *(Column(name, name.replace("_", " "), "count") for name in ends)]
     return Table("ends", columns, rows, "Conversations by user and end")
-
-
-def system_prompt(procedure: Procedure, knowledge: str) -> str:
-    """What the model under test is told: the instruction, and the knowledge between tags of its own."""
-    if not knowledge:
-        return procedure.instruction
-    tag = fence(procedure.instruction, knowledge)
-    return f"{procedure.instruction}\n\n<knowledge_{tag}>\n{knowledge}\n</knowledge_{tag}>"
 
 
 _PREFIX = re.compile(

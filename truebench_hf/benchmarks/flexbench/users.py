@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
+from rapidfuzz import fuzz
 
 from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
 from truebench_hf.benchmarks.flexbench.derivation import ask_json, listed, read_form
@@ -127,48 +128,29 @@ async def adjust(
     return profile.model_copy(update=behaviour.model_dump() | {"catchphrases": phrases})
 
 
-WORDS, CHARACTERS = 8, 16  # the shortest run that is a leak; characters where no blanks are written
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+LIKENESS, LEAST = (
+    90,
+    16,
+)  # percent of a text that a prompt must hold to leak it, and how many letters the text must have
 _ITEM = re.compile(r"\[[^\[\]]*\]|[\"\u201c\u201e\u00ab\u300c][^\"\u201d\u00bb\u300d]*[\"\u201d\u00bb\u300d]")
-_INNER_NAME = re.compile(r"(?<=[\w,;)] )(?:[A-Z\u00c0-\u00de][\w-]+)(?: [A-Z\u00c0-\u00de][\w-]+)*")
 
 
 def leaks(prompt: str, dimensions: Iterable[Dimension]) -> list[tuple[str, str]]:
-    """(dimension, the run of words) of dimensions that a prompt shares such a run with, outside names and scripts.
-
-    A question shorter than the run leaks when it stands there whole.
-    """
-    held = f" {_plain(prompt)} "
-    leaked = []
+    """Return (dimension, its question or condition) of dimensions that a prompt gives away: it holds that text to 90
+    percent, scripts and what stands in brackets or quotation marks aside."""
+    held = _plain(prompt)
+    leaked = {}
     for dimension in dimensions:
-        texts = (dimension.question, dimension.condition)
-        if dimension.script:
-            texts = texts[0].replace(dimension.script, "\0"), texts[1].replace(dimension.script, "\0")
-        if run := _shared(texts[0], held) or _shared(texts[1], held):
-            leaked.append((dimension.id, run))
-    return leaked
-
-
-def _shared(text: str, held: str) -> str:
-    """The first run of a text that a prompt holds, in plain words; "" where there is none."""
-    for part in re.split(r"\0+", _INNER_NAME.sub("\0", _ITEM.sub("\0", text))):
-        plain = _plain(part)
-        unspaced = _UNSPACED.search(plain) is not None
-        units: Sequence[str] = plain.replace(" ", "") if unspaced else plain.split()
-        least = CHARACTERS if unspaced else WORDS
-        if len(units) < least and (len(units) < least // 2 or part != text):
-            continue
-        for start in range(max(1, len(units) - least + 1)):
-            run = units[start : start + least]
-            if (run in held.replace(" ", "")) if isinstance(run, str) else (f" {' '.join(run)} " in held):
-                return run if isinstance(run, str) else " ".join(run)
-    return ""
+        for text in (dimension.condition, dimension.question):
+            plain = _plain(_ITEM.sub(" ", text.replace(dimension.script, " ") if dimension.script else text))
+            if LEAST <= len(plain) <= len(held) and fuzz.partial_ratio(plain, held, score_cutoff=LIKENESS):
+                leaked[dimension.id] = text
+    return list(leaked.items())
 
 
 def _plain(text: str) -> str:
     """Words in lower case with one blank between; signs aside."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(re.sub(r"[^\w\s]", " ", folded).split())
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.data.rubrics import Item
-from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.judge import Calibrated, JudgeSettings, as_json
+from truebench_hf.errors import UserError
+from truebench_hf.judging.judge import Calibrated, JudgeSettings, calibration_json
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics import calibration as fits
 from truebench_hf.metrics.agreement import label_agreement
@@ -45,21 +45,16 @@ class CalibrateOptions(StudyOptions, ReplyOptions, RuleOptions):
         "set (profbench, healthbench_meta)."
     )
     judge: str = role(help="Decision judge: smollm2, hf:, vllm:, openai: or scripted: spec.", binds=Binds(late=True))
-    kind: str = option("platt", help="Calibrator: temperature, platt, or isotonic (wants some hundred rows).")
-    folds: int = option(5, help="Parts, by instruction, for cross-fitted measures.")
+    kind: str = option(
+        "platt", choices=fits.FITTERS, help="Calibrator: temperature, platt, or isotonic (wants some hundred rows)."
+    )
+    folds: int = option(5, least=2, help="Parts, by instruction, for cross-fitted measures.")
     cascade_judge: str | None = role(
         None, help="Reasoning judge; then the report shows what each cascade costs.", binds=Binds(grows=True, late=True)
     )
     reasoning: bool = option(
         True, binds=_REASONING, help="Whether the reasoning judge gives reasons before its verdicts."
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.kind not in fits.FITTERS:
-            raise unknown("calibrator", self.kind, fits.FITTERS)
-        if self.folds < 2:
-            raise UserError("--folds is at least 2")
 
     @property
     def usual_rules(self) -> str:
@@ -180,7 +175,7 @@ class CalibrationStudy(Study[CalibrateOptions, Item, Judged, Fit]):
             notes.append(f"Rows that rules decided, which no judge is calibrated on: {ruled}.")
         return Outcome(
             fit, title=f"Calibration: {fitted.judge}", tables=_result_tables(fit), charts=[reliability(fit)], facts=facts,
-            items={CALIBRATION: as_json(fitted, options.prompts), "rows.jsonl": map(asdict, rows)},
+            items={CALIBRATION: calibration_json(fitted, options.prompts), "rows.jsonl": map(asdict, rows)},
             notes=[*notes, f"Other runs use it by --calibration {Path(options.out) / CALIBRATION}."],
         )  # fmt: skip
 
@@ -227,7 +222,7 @@ def measure(
         choice = replace(seems, balanced_accuracy=worth.value)
     band = (seems.low, seems.high) if seems and seems.low is not None and seems.high is not None else None
     return Fit(
-        Calibrated(options.judge, calibrator, best[0], band, options.cascade_judge or "", options.rules),
+        Calibrated(options.judge, calibrator, best[0], band, options.rules),
         fits.calibration(raw, gold), fits.calibration(unseen, gold),
         {name: label_agreement(gold, labels, groups)["balanced_accuracy"] for name, labels in rules.items()},
         responses, points, choice, worth, _notes(options, rows, calibrator, seems, worth),

@@ -60,14 +60,9 @@ class Attempt:
     detail: str = ""
 
     @property
-    def breaking(self) -> bool:
-        """Whether the rubric is met at first and to be broken, rather than the reverse."""
-        return self.rubric.label == "yes"
-
-    @property
     def direction(self) -> str:
-        """The paper's name for the direction in which the rubric is turned."""
-        return "right_to_wrong" if self.breaking else "wrong_to_right"
+        """The paper's name for the direction in which the rubric is turned: what is met is broken, or the reverse."""
+        return "right_to_wrong" if self.rubric.label == "yes" else "wrong_to_right"
 
     @property
     def size(self) -> float | None:
@@ -85,7 +80,7 @@ class Attempt:
         first = shared | {"id": rubric.id, "response_id": item.id, **judged([self.before[rubric.index]])}
         second = shared | {"id": f"{pair}-c", "response_id": f"{pair}-r", **judged([self.after[rubric.index]])}
         second |= {"response": self.rewritten, "response_model": writer, "label_source": "model"}
-        return [first, second | {"label": "no" if self.breaking else "yes"}]
+        return [first, second | {"label": "no" if rubric.label == "yes" else "yes"}]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,8 +147,8 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Table]]):
         target = attempt.after[rubric.index]
         if target.label in (None, rubric.label):
             return rejected("not_flipped" if target.label else "rewritten_undecided", target.reason)
-        both = zip(attempt.before, attempt.after, strict=True)
-        others = [(was, now) for i, (was, now) in enumerate(both) if i != rubric.index]
+        pairs = list(zip(attempt.before, attempt.after, strict=True))
+        others = [*pairs[: rubric.index], *pairs[rubric.index + 1 :]]
         if undecided := [was.criterion.text for was, now in others if None in (was.label, now.label)]:
             return rejected("others_undecided", "; ".join(undecided))
         if changed := [was.criterion.text for was, now in others if was.label != now.label]:
@@ -166,7 +161,7 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Table]]):
         others = list(values["criteria"])
         rubric, tag = others.pop(attempt.rubric.index), f"rewritten_{values['tag']}"
         prompt = self.options.prompts.render(
-            "contrast", **values, breaking=attempt.breaking, rubric=rubric, kind=kind.name if kind else "",
+            "contrast", **values, breaking=attempt.rubric.label == "yes", rubric=rubric, kind=kind.name if kind else "",
             definition=kind.definition if kind else "", others=others,
         )  # fmt: skip
 
@@ -205,21 +200,16 @@ class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Table]]):
 
 def _pairs(attempts: Sequence[Attempt]) -> Table:
     """Attempts and pairs by direction and rubric type beside the paper's counts, and how much of the text was changed."""
-    groups = {name: [attempt for attempt in attempts if attempt.direction == name] for name in PAPER}
-    for kind in (*RUBRIC_TYPES, None):
-        if of_kind := [attempt for attempt in attempts if attempt.rubric.kind == kind]:
-            groups[kind or "(no type)"] = of_kind
-    groups["all"] = list(attempts)
-    paper = {**PAPER, "all": sum(PAPER.values())}
-    rows = []
-    for name, tried in groups.items():
-        kept = [attempt for attempt in tried if attempt.status == "kept"]
-        sizes = [attempt.size for attempt in kept if attempt.size is not None]
-        shares = (min(sizes), statistics.median(sizes), max(sizes)) if sizes else (None, None, None)
-        rows.append({
-            "group": name, "attempts": len(tried), "kept": len(kept), "paper": paper.get(name),
-            **dict(zip(("least", "median", "most"), shares, strict=True)),
-        })  # fmt: skip
+    groups: dict[str, list[Attempt]] = {name: [] for name in (*PAPER, *RUBRIC_TYPES, "(no type)", "all")}
+    for attempt in attempts:
+        for name in (attempt.direction, attempt.rubric.kind or "(no type)", "all"):
+            groups[name].append(attempt)
+    paper, rows = {**PAPER, "all": sum(PAPER.values())}, list[dict[str, Any]]()
+    for name in [name for name, tried in groups.items() if tried or name in paper]:
+        sizes = [attempt.size for attempt in groups[name] if attempt.status == "kept" and attempt.size is not None]
+        row = {"group": name, "attempts": len(groups[name]), "kept": len(sizes), "paper": paper.get(name)}
+        spread = {"least": min(sizes), "median": statistics.median(sizes), "most": max(sizes)} if sizes else {}
+        rows.append(row | spread)
     columns = (
         Column("group", ""), Column("attempts", "attempts", "count"), Column("kept", "kept", "count"),
         Column("paper", "paper: Table 6", "count"), Column("median", "median edit", "number", "Share of the text changed.", digits=1),

@@ -55,7 +55,7 @@ _COUNTS = (
     Column("not_in_run", "not in this run", "count"), Column("other_response", "of other responses", "count"),
     Column("unanswered", "without a response", "count"),
 )  # fmt: skip
-SPLITS = ("easy", "hard")
+SPLITS: tuple[Exit, ...] = ("easy", "hard")
 STAGES: dict[str, tuple[Exit, ...]] = {
     "answer": ("unanswered",),
     "coarse": ("coarse_unanimous",),
@@ -160,55 +160,53 @@ def funnel_tables(answered: Sequence[Answered], traces: Sequence[Trace], usage: 
 
     `usage` is by ledger role, `STAGE SPEC`.
     """
-    stages, left = list[dict[str, Any]](), len(traces)
-    # Undecided at the fine stage means that there was nothing for the meta-judges to read.
-    at_stage = Counter((trace.exit, trace.exit == "undecided" and not trace.meta) for trace in traces)
-    for stage, leaving in STAGES.items():
-        counts = {exit: at_stage[exit, exit == "undecided" and stage == "fine"] for exit in leaving}
-        entering, left = left, left - sum(counts.values())
-        exits_shown = ", ".join(f"{exit} {count}" for exit, count in counts.items())
-        stages.append({"stage": stage, "rubrics_in": entering, "exits": exits_shown, "rubrics_on": left})
     exits = Counter(trace.exit for trace in traces)
-    labelled = f"labelled {sum(exits[split] for split in SPLITS)}"
-    stages.append({"stage": "all", "rubrics_in": len(traces), "exits": labelled, "rubrics_on": None})
-    spent: dict[str, Usage] = {}
-    for role, used in usage.items():
-        stage = role.partition(" ")[0]
-        spent[stage] = spent.get(stage, Usage()) + used
-    # Looks that only `--reference` needs are called validation. The table is in no file: see run.json.
-    cost = [
-        {"stage": stage, **dict(zip(("calls", "read", "written"), spent[stage].shown, strict=True))}
-        for stage in (*STAGES, "validation")
-        if stage in spent
-    ]
     reasons = Counter((trace.exit, trace.outcome[2]) for trace in traces if trace.outcome[2]).most_common()
-    responses = []
-    for model in dict.fromkeys(response.item.model for response in answered):
-        of_model = [response for response in answered if response.item.model == model]
-        unanswered, cut_off = (sum(map(bool, column)) for column in zip(*((r.problem, r.truncated) for r in of_model), strict=True))  # fmt: skip
-        responses.append(
-            {"model": model, "responses": len(of_model) - unanswered, "unanswered": unanswered, "truncated": cut_off}
-        )
-    stage, by_exit = Column("stage", "stage"), (Column("exit", "exit"), Column("rubrics", "rubrics", "count"))
+    responses: dict[str, Counter[str]] = {}
+    for response in answered:
+        outcome = "unanswered" if response.problem else "responses"
+        responses.setdefault(response.item.model, Counter()).update([outcome] + ["truncated"] * response.truncated)
+    by_exit = (Column("exit", "exit"), Column("rubrics", "rubrics", "count"))
+    of_model = (
+        Column("responses", "responses", "count"), Column("unanswered", "unanswered", "count"),
+        Column("truncated", "cut off", "count", "Responses cut off at the token limit."),
+    )  # fmt: skip
     return [
-        Table("stages", (
-            stage, Column("rubrics_in", "rubrics in", "count"), Column("exits", "exits"),
-            Column("rubrics_on", "rubrics on", "count"),
-        ), stages, "Rubrics through the funnel"),
-        Table("", (
-            stage, Column("calls", "calls"), Column("read", "tokens in"), Column("written", "tokens out"),
-        ), cost, "What the stages took"),
+        _stages(traces, exits, usage),
         Table("exits", (*by_exit, Column("meaning", "meaning", "prose")), [
             {"exit": exit, "rubrics": exits[exit], "meaning": meaning} for exit, meaning in EXITS.items()
         ], "How rubrics left the funnel", printed=False),
         Table("reasons", (*by_exit, Column("reason", "reason", "prose")), [
             {"exit": exit, "rubrics": count, "reason": reason} for (exit, reason), count in reasons
         ], "Why rubrics were discarded", printed=False),
-        Table("responses", (
-            Column("model", "model"), Column("responses", "responses", "count"), Column("unanswered", "unanswered", "count"),
-            Column("truncated", "cut off", "count", "Responses cut off at the token limit."),
-        ), responses, "Responses", printed=False),
+        Table("responses", (Column("model", "model"), *of_model), [
+            {"model": model} | {column.name: counts[column.name] for column in of_model} for model, counts in responses.items()
+        ], "Responses", printed=False),
     ]  # fmt: skip
+
+
+def _stages(traces: Sequence[Trace], exits: Mapping[Exit, int], usage: Mapping[str, Usage]) -> Table:
+    """One row per stage: rubrics in, how they left, what is left for the next stage, and what the stage took."""
+    rows, left = list[dict[str, Any]](), len(traces)
+    # Undecided at the fine stage means that there was nothing for the meta-judges to read.
+    early = sum(trace.exit == "undecided" and not trace.meta for trace in traces)
+    undecided = {"fine": early, "meta": exits["undecided"] - early}
+    for stage, leaving in STAGES.items():
+        counts = {exit: undecided[stage] if exit == "undecided" else exits[exit] for exit in leaving}
+        entering, left = left, left - sum(counts.values())
+        exits_shown = ", ".join(f"{exit} {count}" for exit, count in counts.items())
+        spent = sum((used for role, used in usage.items() if role.partition(" ")[0] == stage), Usage())
+        tokens = None if spent.unknown_calls else spent.input_tokens + spent.output_tokens
+        row = {"stage": stage, "rubrics_in": entering, "exits": exits_shown, "rubrics_on": left}
+        rows.append(row | {"calls": spent.calls, "tokens": tokens})
+    labelled = f"labelled {sum(exits[split] for split in SPLITS)}"
+    rows.append({"stage": "all", "rubrics_in": len(traces), "exits": labelled, "rubrics_on": None})
+    columns = (
+        Column("stage", "stage"), Column("rubrics_in", "rubrics in", "count"), Column("exits", "exits"),
+        Column("rubrics_on", "rubrics on", "count"), Column("calls", "calls", "count", minor=1),
+        Column("tokens", "tokens", "count", "In and out; nothing where a server does not count them all.", minor=2),
+    )  # fmt: skip
+    return Table("stages", columns, rows, "Rubrics through the funnel")
 
 
 class TrustedLabels(dict[str, tuple[Label, str | None]]):
@@ -305,7 +303,7 @@ def _by_judge(rows: Sequence[Known], stage: str, names: Sequence[str]) -> list[d
     """The row of each judge of a stage."""
 
     def reading(place: int) -> Callable[[Trace], str | None]:
-        return lambda trace: getattr(trace, stage)[place].label  # type: ignore[no-any-return]
+        return lambda trace: getattr(trace, stage)[place].label
 
     return [_measured(rows, name, reading(place)) for place, name in enumerate(names)]
 

@@ -9,7 +9,7 @@ rubric_eval's columns, see `data.py`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,7 @@ from truebench_hf.benchmarks.rubric_eval.scores import FIRST, LINE, PARADIGMS, M
 from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import ServerUnavailable
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings, read_calibration
-from truebench_hf.judging.panel import combine
+from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings, combine, read_calibration
 from truebench_hf.models.protocol import NoDecisions
 from truebench_hf.options import Binds, option, role
 from truebench_hf.prompts import Prompts
@@ -68,7 +67,7 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
         None, binds=_FITTED, help="calibration.json of the one judge, from `truebench study calibrate`."
     )
     votes: int = option(
-        1, binds=Binds(late=True), help="Votes per rubric (majority); more than one needs a judge temperature."
+        1, least=1, binds=Binds(late=True), help="Votes per rubric (majority); more than one needs a judge temperature."
     )
     judge_temperature: float = option(0.0, least=0, binds=Binds(late=True), help="Sampling temperature of the judges.")
     reworded: bool = option(
@@ -92,8 +91,8 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
         super().__post_init__()
         if not self.judge:
             raise UserError("name at least one --judge")
-        if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
-            raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
+        if not (self.threshold is None or 0 < self.threshold < 1):
+            raise UserError(f"--threshold {self.threshold}: lies between 0 and 1")
         if self.calibration and len(self.judge) > 1:
             raise UserError("--calibration belongs to one judge; measure it alone, in a folder of its own")
         self.check_panel(len(self.judge))
@@ -166,6 +165,9 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
 
 
 Key = tuple[str, str]  # a judge or panel, and a paradigm
+Trial = tuple[
+    CriteriaJudge, Item, str, int, dict[str, str]
+]  # who judges what under which paradigm in which draw; its columns
 RowsByKey = dict[Key, list[Row]]  # all verdicts on a response: the first ones, and what perturbs them
 
 
@@ -177,11 +179,11 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
 
     def items(self) -> Items[Item]:
         usable = data.answered(self.options.data)
-        selection = data.selection(usable, usable.left_out.reasons)
-        chosen = selection.sampled(self.options.limit, self.options.seed)
-        if not any(rubric.label for item in chosen for rubric in item.rubrics):
+        return data.selection(usable, usable.left_out.reasons)
+
+    def check(self) -> None:
+        if not any(rubric.label for item in self.chosen for rubric in item.rubrics):
             raise UserError(f"--data {self.options.data}: no row has a label to measure judges by")
-        return selection
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings(paradigm) for paradigm in self.options.chosen_paradigms]
@@ -229,13 +231,27 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
             key = (name, paradigm)
             verdicts = await self._measured(item, key)
             if verdicts is not None:
-                first[key] = verdicts
-                rows[key] = [
-                    *self._rows(item, verdicts, key),
-                    *(await self._reworded(item, key)),
-                    *(await self._attacked(item, key, verdicts)),
-                ]
+                first[key], rows[key] = verdicts, self._rows(item, verdicts, key)
+                trials = list(self._perturbations(item, key, verdicts))
+                answers = await asyncio.gather(*(self._verdicts(*trial[:4]) for trial in trials))
+                for (_, target, *_, columns), perturbed in zip(trials, answers, strict=True):
+                    rows[key] += self._rows(target, perturbed, key, **columns)
             self.step(" ".join(key))
+
+    def _perturbations(self, item: Item, key: Key, first: Sequence[Verdict]) -> Iterator[Trial]:
+        """What is asked behind the first verdicts: other wordings, the first one anew, and attacks on what it said no to."""
+        judges, options = self.perturbed[key], self.options
+        if options.reworded:
+            for draw, how in [*((0, wording) for wording in OTHERS), *enumerate(AGAIN, 1)]:
+                yield judges[how], item, key[1], draw, {"asked": how}
+        target = perturbations.aimed(item, first) if options.attacks else None
+        if target is None:
+            return
+        for attack in perturbations.drawn(item, options.attacks_each, options.seed):
+            columns = {"attack": attack.id, "technique": attack.technique, "attack_language": attack.language}
+            for how, text in ((ATTACKED, attack.on), (NEUTRAL, attack.beside)):
+                hostile = perturbations.appended(target, text(item.case))
+                yield judges[how], hostile, key[1], 0, {"asked": how, **columns}
 
     async def _measured(self, item: Item, key: Key) -> tuple[Verdict, ...] | None:
         """The first verdicts. Not every server takes typed decisions; that must not cost the other paradigms."""
@@ -251,32 +267,6 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
             unasked = isinstance(error, NoDecisions) and self.options.paradigms.strip() == "all"
             self.unmeasured[key] = "" if unasked else str(error)
             return None
-
-    async def _reworded(self, item: Item, key: Key) -> list[Row]:
-        """Verdicts by the other wordings, and fresh ones by the first."""
-        if not self.options.reworded:
-            return []
-        draws = {**dict.fromkeys(OTHERS, 0), **{how: draw for draw, how in enumerate(AGAIN, 1)}}
-        calls = [self._verdicts(self.perturbed[key][how], item, key[1], draw) for how, draw in draws.items()]
-        answers = zip(draws, await asyncio.gather(*calls), strict=True)
-        return [row for how, verdicts in answers for row in self._rows(item, verdicts, key, asked=how)]
-
-    async def _attacked(self, item: Item, key: Key, first: Sequence[Verdict]) -> list[Row]:
-        """Verdicts behind every injection, and behind the neutral text beside it, where the judge had said no."""
-        target = perturbations.aimed(item, first) if self.options.attacks else None
-        if target is None:
-            return []
-        trials = [
-            (how, attack, perturbations.appended(target, text(item.case)))
-            for attack in perturbations.drawn(item, self.options.attacks_each, self.options.seed)
-            for how, text in ((ATTACKED, attack.on), (NEUTRAL, attack.beside))
-        ]
-        calls = [self._verdicts(self.perturbed[key][how], response, key[1]) for how, _, response in trials]
-        rows = []
-        for (how, attack, _), verdicts in zip(trials, await asyncio.gather(*calls), strict=True):
-            columns = {"attack": attack.id, "technique": attack.technique, "attack_language": attack.language}
-            rows += self._rows(target, verdicts, key, asked=how, **columns)
-        return rows
 
     async def _verdicts(self, judge: CriteriaJudge, item: Item, paradigm: str, draw: int = 0) -> tuple[Verdict, ...]:
         """A verdict per row. At checklist level judges see the whole checklist, elsewhere only what has rows."""
@@ -295,7 +285,7 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
         return rows
 
     def score(self, done: Sequence[RowsByKey]) -> Outcome[MetaEvaluation]:
-        options, provenance = self.options, self._provenance()
+        options, provenance = self.options, self.provenance
         names, paradigms = [*self.names, *([options.panel_name] if options.panel else [])], list(PARADIGMS)
         measured = [key for key in done[0] if all(key in by_key for by_key in done)]
         measured.sort(key=lambda key: (names.index(key[0]), paradigms.index(key[1])))
@@ -305,9 +295,10 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
         usage = {key: spent[" ".join(key)] for key in measured if " ".join(key) in spent}
         tables, notes = result_tables(frame, options), self._notes()
         by_name = {table.name: table for table in tables}
+        labels = [rubric.label for item in self.chosen for rubric in item.rubrics]
         facts = {
-            "Responses": f"{provenance['responses']} of {provenance['instructions']} instructions",
-            "Rows": f"{provenance['rows']}, labelled yes {provenance['labelled_yes']}, no {provenance['labelled_no']}",
+            "Responses": f"{len(self.chosen)} of {len({item.instruction_id for item in self.chosen})} instructions",
+            "Rows": f"{len(labels)}, labelled yes {labels.count('yes')}, no {labels.count('no')}",
             "Judges": ", ".join(self.names),
             "Votes": options.votes,
             "Judge temperature": str(options.judge_temperature),
@@ -331,17 +322,6 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
             ranking=panels.ranking(by_name, provenance, usage) if measured else None,
             results={"paradigms": kept, **({"reworded": options.wordings} if options.reworded else {})},
         )  # fmt: skip
-
-    def _provenance(self) -> dict[str, Any]:
-        labels = [rubric.label for item in self.chosen for rubric in item.rubrics]
-        return {
-            **self.provenance,
-            "responses": len(self.chosen),
-            "instructions": len({item.instruction_id for item in self.chosen}),
-            "rows": len(labels),
-            "labelled_yes": labels.count("yes"),
-            "labelled_no": labels.count("no"),
-        }
 
     def _notes(self) -> tuple[str, ...]:
         notes, reasons = list[str](), {key: why for key, why in self.unmeasured.items() if why}

@@ -180,14 +180,9 @@ def ranking(
     """
     rows: dict[tuple[str, ...], Row] = {}
     for record in tables["agreement"].rows:
-        judge, paradigm, split, by = (record[name] for name in ("judge", "paradigm", "split", "by"))
+        judge, paradigm, split = (record[name] for name in ("judge", "paradigm", "split"))
         row = rows.setdefault((judge, paradigm, split), {"judge": judge, "split": split})
-        if by == MEAN:
-            row[MAIN.name] = record["balanced_accuracy"]
-        row |= {} if by else {f"pooled:{name}": record[name] for name in _POOLED}
-        for column, prefix, score, _, names in _OF_GROUP:
-            if column == by and record["group"] in names:
-                row[f"{prefix}{record['group']}"] = record[score]
+        row |= board_scores(record)
     marks = _marks(tables)
     passed = {(row["judge"], row["paradigm"]): row["pass_rate"] for row in tables["judges"].rows}
     data = anonymous.name(str(provenance["data"]))
@@ -208,6 +203,17 @@ def ranking(
     main = MAIN.name if categories and categories <= set(INSTRUCTION_CATEGORIES) else "pooled:balanced_accuracy"
     alike = [provenance["data_sha256"], provenance.get("rules", "off")]
     return Ranking(Table("ranking", columns, list(rows.values())), main, alike, ("split",))
+
+
+def board_scores(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scores of a row of agreement by the names of the board's columns; a row of a paper has some of them."""
+    by, group = record["by"], record["group"]
+    measures = {MAIN.name: "balanced_accuracy"} if by == MEAN else {}
+    measures |= {} if by else {f"pooled:{name}": name for name in _POOLED}
+    measures |= {
+        f"{prefix}{group}": name for column, prefix, name, _, names in _OF_GROUP if column == by and group in names
+    }
+    return {column: record[name] for column, name in measures.items() if name in record}
 
 
 def paradigm_words(paradigm: str) -> str:

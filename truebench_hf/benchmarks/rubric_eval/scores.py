@@ -222,7 +222,7 @@ def group_tables(first: DataFrame, agreed: Sequence[Row], published: bool) -> li
     missing = [name for name in INSTRUCTION_CATEGORIES if name not in labelled]
     why = f"; here it is left open, for there are no labelled rows of {', '.join(missing)}" if missing else ""
     note = f"Overall is the unweighted mean of the paper's four categories{why}."
-    rows = [*agreed, *(_published() if published else [])]
+    rows = [*agreed, *(published_rows() if published else [])]
     by_category = ("instruction_category", MEAN)
     reasons = [
         {"judge": judge, "paradigm": paradigm, "reason": reason, "rows": count}
@@ -232,7 +232,7 @@ def group_tables(first: DataFrame, agreed: Sequence[Row], published: bool) -> li
     return [
         _wide("by_category", rows, by_category, note=note, printed=published),
         _wide("f1_by_category", rows, by_category, "macro_f1", note),
-        _reasoning(agreed, published),
+        _reasoning(rows),
         _wide("accuracy_by_type", rows, ("rubric_type", "dimension", ""), "accuracy", splits=False),
         *(_wide(f"by_{name}", rows, (name,), splits=False) for name in ("rubric_type", "dimension", "language")),
         # Every measure in every group: for files and other programs.
@@ -262,28 +262,20 @@ def _wide(
     return long.spread(("by", "group"), "score")
 
 
-def _reasoning(agreed: Sequence[Row], published: bool) -> Table:
-    """What reasoning adds to the mean of categories, beside the paper's gains."""
-    means = {
-        (row["judge"], row["split"], row["paradigm"]): row["balanced_accuracy"] for row in agreed if row["by"] == MEAN
-    }
+def _reasoning(agreed: Sequence[Row]) -> Table:
+    """What reasoning adds to the mean of categories."""
+    means = {(row["judge"], row["split"], row["paradigm"]): row for row in agreed if row["by"] == MEAN}
     rows: list[Row] = []
-    for (judge, split, paradigm), after in means.items():
+    for (judge, split, paradigm), row in means.items():
         level, _, reasoning = paradigm.partition("-")
-        before = means.get((judge, split, level))
-        if reasoning and before and before.value is not None and after.value is not None:
+        without, after = means.get((judge, split, level)), row.get("balanced_accuracy")
+        before = without.get("balanced_accuracy") if without and reasoning else None
+        if before and after and before.value is not None and after.value is not None:
             gain = Score(after.value - before.value, after.n)
-            rows.append({"judge": judge, "level": level, "split": split, "gain": gain})
-    rows += [
-        {"judge": model, "level": _level(row), "split": "all", "gain": _printed(gain), PUBLISHED: True}
-        for row in (paper_rows("rubric_eval", "rubriceval_table3") if published else ())
-        for short, model in _PAPER_MODELS.items()
-        if (gain := row[f"Overall/{short}/gain"]) is not None
-    ]
-    gain_column = Column(
-        "gain", "gain", "score", "Mean of categories with reasoning less that without.", "points", digits=1
-    )
-    columns = (JUDGED[0], Column("level", "Granularity"), _SPLIT, gain_column)
+            keys = {"judge": judge, "level": level, "split": split, PUBLISHED: bool(row.get(PUBLISHED))}
+            rows.append(keys | {"gain": gain})
+    about = "Mean of categories with reasoning less that without."
+    columns = (JUDGED[0], Column("level", "Granularity"), _SPLIT, Column("gain", "gain", "score", about, "points", digits=1))  # fmt: skip
     return Table("reasoning", columns, rows, "What reasoning adds", keys=3, printed=False)
 
 
@@ -291,8 +283,8 @@ def _level(row: Row) -> str:
     return str(row["Granularity"].removesuffix("-level").lower())
 
 
-def _published() -> list[Row]:
-    """The paper's figures as rows of agreement: its Tables 2 (rubric level with reasoning), 3 and 9 by category, and 4."""
+def published_rows() -> list[Row]:
+    """Return the paper's figures as rows of agreement: its Tables 2 (rubric level with reasoning), 3 and 9 by category, and 4."""
     printed = [
         (f"{row['Model']} (Table 2)", "rubric-reasoning", measure, ending, row)
         for row in paper_rows("rubric_eval", "rubriceval_table2")

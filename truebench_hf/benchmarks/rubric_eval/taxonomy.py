@@ -59,31 +59,21 @@ class SortedRubric:
 
     def row(self) -> dict[str, Any]:
         """Its line in `taxonomy.jsonl`."""
-        item = self.item
+        item, rubric = self.item, self.rubric
         return {
-            "instruction_id": item.instruction_id,
-            "source": item.source,
-            "instruction_category": item.category,
-            "language": item.language,
-            "rubric": self.rubric.text,
-            "source_label": self.rubric.hint,
-            "known_type": self.rubric.kind,
-            "rubric_type": self.kind,
-            "dimension": RUBRIC_TYPES[self.kind].dimension if self.kind else None,
-            "reason": self.reason,
-        }
+            "instruction_id": item.instruction_id, "source": item.source, "instruction_category": item.category,
+            "language": item.language, "rubric": rubric.text, "source_label": rubric.hint, "known_type": rubric.kind,
+            "rubric_type": self.kind, "dimension": dimension_of(self.kind), "reason": self.reason,
+        }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Taxonomy:
-    """A finished sorting: the rubrics, and the tables of results by name."""
-
-    rubrics: tuple[SortedRubric, ...]
-    tables: Mapping[str, Table]
+def dimension_of(kind: str | None) -> str | None:
+    """Return the dimension of a type; None of none."""
+    return RUBRIC_TYPES[kind].dimension if kind else None
 
 
-class TaxonomyStudy(Study[TaxonomyOptions, SortedRubric, SortedRubric, Taxonomy]):
-    """Rubrics sorted by type. Where rows of rubric_eval are sorted they are written, too, with the types filled in."""
+class TaxonomyStudy(Study[TaxonomyOptions, SortedRubric, SortedRubric, dict[str, Table]]):
+    """Rubrics sorted by type; `value` are the tables by name. Where rows of rubric_eval are sorted they are written, too, with the types filled in."""
 
     kind = "taxonomy"
     needs = ("sklearn",)
@@ -128,7 +118,7 @@ class TaxonomyStudy(Study[TaxonomyOptions, SortedRubric, SortedRubric, Taxonomy]
         )  # fmt: skip
         return replace(sorted_, kind=answer.labels.get("kind"), reason=answer.problem or answer.reason)
 
-    def score(self, done: Sequence[SortedRubric]) -> Outcome[Taxonomy]:
+    def score(self, done: Sequence[SortedRubric]) -> Outcome[dict[str, Table]]:
         options, known = self.options, sum(bool(sorted_.rubric.kind) for sorted_ in done)
         labels = typed(self.data, done) if options.model is not None else {}
         tables = taxonomy_tables(done, options.model)
@@ -140,17 +130,17 @@ class TaxonomyStudy(Study[TaxonomyOptions, SortedRubric, SortedRubric, Taxonomy]
         }
         texts = [sorted_.rubric.text for sorted_ in done]
         return Outcome(
-            Taxonomy(tuple(done), {table.name: table for table in tables}), title="RubricEval: kinds of rubrics",
+            {table.name: table for table in tables}, title="RubricEval: kinds of rubrics",
             tables=tables, charts=[plane(done, places(texts, options.seed))] if options.tsne else [], facts=facts,
             items={"taxonomy.jsonl": [sorted_.row() for sorted_ in done], **labels},
             notes=[f"rows in labels still without a type: {untyped}"] if untyped else [],
         )  # fmt: skip
 
 
-def taxonomy(options: TaxonomyOptions) -> Taxonomy:
+def taxonomy(options: TaxonomyOptions) -> dict[str, Table]:
     """Sort rubrics by type; `truebench study taxonomy` as a Python call. Writes the study into `options.out`.
 
-    Raises UserError on what the caller can fix.
+    Returns the tables by name. Raises UserError on what the caller can fix.
     """
     return TaxonomyStudy(options).run().value
 
@@ -167,7 +157,7 @@ def typed(items: Iterable[Item], done: Sequence[SortedRubric]) -> dict[str, list
         for rubric in item.rubrics:
             if rubric.row:
                 kind = rubric.kind or kinds.get((item.instruction_id, rubric.text))
-                group = RUBRIC_TYPES[kind].dimension if kind else rubric.row.get("dimension")
+                group = dimension_of(kind) or rubric.row.get("dimension")
                 split = re.sub(r"\W+", "_", str(rubric.row.get("split") or "test"))
                 row = {**rubric.row, "rubric_type": kind, "dimension": group}
                 files.setdefault(f"labels/{split}.jsonl", []).append(row)
@@ -216,7 +206,7 @@ def _accuracy(done: Sequence[SortedRubric], model: str) -> Table:
     """How well the model sorts rubrics of known type; intervals take the rubrics of an instruction together."""
     clusters = [rubric.item.instruction_id for rubric in done]
     gold, kinds = [rubric.rubric.kind for rubric in done], [rubric.kind for rubric in done]
-    known, sorted_as = ([kind and RUBRIC_TYPES[kind].dimension for kind in column] for column in (gold, kinds))
+    known, sorted_as = ([dimension_of(kind) for kind in column] for column in (gold, kinds))
     rows = [
         {"level": "13 types", **class_agreement(gold, kinds, clusters)},
         {"level": "4 dimensions", **class_agreement(known, sorted_as, clusters)},

@@ -58,8 +58,7 @@ class Returned:
         asked = [(row, q) for entry, row in zip(entries, self.rows, strict=True) for q in _every_question(entry)]
         if unknown_ids := new.labels.keys() - {question.id for _, question in asked}:
             raise UserError(
-                f"{min(unknown_ids)}: is in a sheet, but asks about no row of the data as it is now; give the data that the "
-                "sheets were made of"
+                f"{min(unknown_ids)}: asks about no row of the data as it is now; give the sheets' own data"
             )
         for annotator in new.annotators:
             labels = new.of(annotator)
@@ -281,10 +280,7 @@ class RowLabels(Labelling):
         if decisions:
             raise UserError("--decisions: rows keep the answers of every annotator; hand the sheet in as the others")
         if bool(new.labels) != (options.out is not None):
-            raise UserError(
-                "give filled-in sheets and --out, a JSONL for the rows with them (their own file adds them there); or "
-                "neither: then what the rows hold is shown"
-            )
+            raise UserError("give filled-in sheets and --out, a JSONL for the rows with them, or neither of both")
         entries = self._entries()
         if options.out is None:
             return Taken(entries, None, annotator_tables(entries))

@@ -25,7 +25,7 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report.sections import Conversation, Conversations, fixed
-from truebench_hf.report.table import PUBLISHED, Column, Table
+from truebench_hf.report.table import Column, Table
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.text import anonymous
@@ -147,13 +147,11 @@ class BestOf(stick.SelfJudging):
         """A row per way to choose; ranked together over the same data and outside judge."""
         options, names = self.options, ("outside", "precision")
         scores = (replace(column, title=column.name.capitalize()) for column in lines.columns if column.name in names)
-        columns = [scoring.MODEL, *scores, Column("N", "N"), Column("By", "By")]
-        rows = [
-            {"model": f"{anonymous.name(options.model)}, {anonymous.name(row['by'])}", "N": str(options.n), "By": row["by"], **{name: row[name] for name in names}}
-            for row in lines.rows if not row.get(PUBLISHED)
-        ]  # fmt: skip
+        columns = [scoring.MODEL, *scores, Column("by", "By")]
+        model = anonymous.name(options.model)
+        rows = [{**row, "model": f"{model}, {anonymous.name(row['by'])}"} for row in lines.rows]
         table = Table("", columns, rows, "STICK: best of N", "Outside score of what was selected, in %")
-        return self.ranking(table, "outside", done)
+        return self.ranking(table, "outside", done, N=str(options.n))
 
 
 GREEDY, RANDOM, BEST = "greedy", "random", "best"

@@ -7,7 +7,6 @@ names of categories are the papers'; what they mean is worded for this project.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.tick.scoring import ALL, beside_paper, frame_of, grouped_table, paper_rows
 from truebench_hf.data.checklist_rows import DATA_HELP, ChecklistRow, Written, answerers, load_entries
+from truebench_hf.data.rows import Text, adapter
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.case import sections as case_sections
@@ -62,16 +62,12 @@ class SortedQuestion:
     reason: str = ""
 
     @property
-    def text(self) -> str:
-        """The question itself."""
-        return self.checklist.questions[self.index]
-
     def row(self) -> dict[str, Any]:
         """Its line in `categories.jsonl`."""
         gold = None if self.gold is None else sorted(self.gold)
-        about = {"id": self.entry.id, "checklist_id": self.checklist.id, "question": self.text}
-        named = None if self.named is None else list(self.named)
-        return about | {"categories": named, "annotators": gold, "reason": self.reason}
+        about = {"id": self.entry.id, "checklist_id": self.checklist.id}
+        about["question"] = self.checklist.questions[self.index]
+        return about | {"categories": self.named, "annotators": gold, "reason": self.reason}
 
 
 def by_scheme(entry: ChecklistRow, names: Collection[str]) -> bool:
@@ -177,16 +173,12 @@ class CategoriesOptions(StudyOptions):
         if self.scheme in schemes():
             return schemes()[self.scheme]
         try:
-            scheme = json.loads(Path(self.scheme).read_text(encoding="utf-8-sig"))
+            scheme = adapter(dict[str, Text]).validate_json(Path(self.scheme).read_text(encoding="utf-8-sig"))
+            if len(set(map(str.casefold, scheme))) < len(scheme):
+                raise ValueError("two names differ in capitals alone")
         except (OSError, ValueError) as error:
-            names = ", ".join(schemes())
-            raise UserError(f"--scheme {self.scheme}: give {names}, or a JSON file of categories ({error})") from error
-        texts = [*scheme, *scheme.values()] if isinstance(scheme, dict) else [None]
-        named = all(isinstance(text, str) and text.strip() for text in texts)
-        if not named or len(scheme) < 2 or len({name.casefold() for name in scheme}) < len(scheme):
-            raise UserError(
-                f'--scheme {self.scheme}: write {{"NAME": "definition", ...}}, two names or more, all different'
-            )
+            kinds = f'{", ".join(schemes())}, or a JSON file of {{"NAME": "definition", ...}}'
+            raise UserError(f"--scheme {self.scheme}: give {kinds} ({error})") from error
         return dict(scheme)
 
     @property
@@ -209,9 +201,7 @@ class Categories(Study[CategoriesOptions, SortedQuestion, SortedQuestion, dict[s
         if not questions:
             raise UserError(f"--data {self.options.data}: holds no checklist")
         if self.options.model is None and not any(question.gold is not None for question in questions):
-            raise UserError(
-                f"--data {self.options.data}: nobody sorted its questions by these categories; name a --model"
-            )
+            raise UserError(f"--data {self.options.data}: nobody sorted its questions so; name a --model")
         rows = {entry.id: digest(canonical(dict(entry.row))) for entry in self.entries}
         return Items(
             questions, lambda question: f"{question.entry.id} {question.checklist.id} {question.index + 1}",
@@ -232,7 +222,7 @@ class Categories(Study[CategoriesOptions, SortedQuestion, SortedQuestion, dict[s
         if self.options.model is None:
             return replace(question, reason="no model was asked")
         words = {name: name for name in self.options.categories}
-        values = case_sections(question.entry.case("", [question.text]))
+        values = case_sections(question.entry.case("", [question.checklist.questions[question.index]]))
         answer = await ask_by_prompt(
             self.schemas, self.options.prompts, "categories",
             {**values, "question": values["criteria"][0], "categories": self.options.defined}, {"categories": ListOf(words)},
@@ -255,14 +245,11 @@ class Categories(Study[CategoriesOptions, SortedQuestion, SortedQuestion, dict[s
         tables = [*against, count_table(done, names), *rate_table(done, names)]
         ranking = None
         if against:  # by F1, among those that sorted the same questions by the same categories
-            data = {"data": str(self.provenance["data"])}
-            columns = [column for column in against[0].columns if column.kind == "score"]
-            columns = [against[0].columns[0], *columns, Column("data", "Data")]
-            drawn = Table("", columns, [{**row, **data} for row in against[0].rows])
+            title, facts = "TICK: categories of questions", {"Data": str(self.provenance["data"])}
             alike = [self.provenance["data_sha256"], self.provenance["categories"]]
-            ranking = Ranking(drawn, "f1", alike, title="TICK: categories of questions", unit="F1 in %")
+            ranking = Ranking(against[0], "f1", alike, title=title, unit="F1 in %", facts=facts)
         return Outcome(
             {table.name: table for table in tables}, title="TICK: what checklists ask for", tables=tables,
-            items={LINES: [question.row() for question in done]}, notes=notes, incomplete=len(unread),
+            items={LINES: [question.row for question in done]}, notes=notes, incomplete=len(unread),
             facts={"Questions": len(done), "Sorted by": options.model or "annotators alone"}, ranking=ranking,
         )  # fmt: skip

@@ -56,10 +56,6 @@ class InstructionOptions(DataOptions):
         logs = getattr(self, "logs", None)  # they hold instructions, too
         if not logs and (self.data is None) == (self.instruction is None):
             raise UserError("give either --data or --instruction")
-        if self.instruction is not None and not self.instruction.strip():
-            raise UserError("--instruction is blank; give a text")
-        if (self.column or self.criteria_separator) and self.data is None and not logs:
-            raise UserError("--column and --criteria-separator are about --data, and there is none")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,16 +235,12 @@ def known_checklists(options: ChecklistOptions, instances: Sequence[Instance]) -
     by_id = read_checklists(options.checklists)
     both = [(instance, by_id[instance.id]) for instance in instances if instance.id in by_id]
     if not both:
-        raise UserError(
-            f"--checklists {options.checklists}: has a checklist for no instruction of the data; rows are matched by id"
-        )
+        raise UserError(f"--checklists {options.checklists}: is for no instruction of the data; rows go by their id")
     for instance, listed in both:
         texts = [(side.turns[0].prompt, side.system, side.history) for side in (instance, listed.instance)]
         if texts[0] != texts[1]:
-            raise UserError(
-                f"--checklists {options.checklists}: id {instance.id} has another prompt than in the data; a checklist is "
-                "for one instruction: give the file that was made of this data, or leave the row out"
-            )
+            fault = f"id {instance.id} has another prompt than in the data; leave the row out"
+            raise UserError(f"--checklists {options.checklists}: {fault}")
     # The instruction stays that of the data: of the file nothing but the checklist counts.
     return known | {i.id: replace(listed, instance=with_criteria(i, listed.criteria)) for i, listed in both}
 

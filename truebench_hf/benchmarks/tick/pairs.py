@@ -4,100 +4,58 @@ Rows of our own form, of LLMBar, JudgeBench, preference data for training, TICK'
 (`prompt`, or `instruction`, `question`, `input`, `messages`; `system`, `history` and `context` as in any data), two
 responses (`response_a` and `response_b`, or `response_A`, `output_1`, `answer_a`, `chosen` ...), and which is preferred:
 `label` (or `winner`, `preferred`), or `ratings` (or `rating`) from 1 to 5 that are averaged. `id` (or `pair_id`,
-`index`), `subset` (or `source`, `category`), `criteria` (a checklist) and JudgeBench's `judgments` may be absent.
+`index`), `subset` (or `source`, `category`) and `criteria` (a checklist) may be absent.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, Strict
 
 from truebench_hf.benchmarks.tick.checklists import bare
 from truebench_hf.data import catalogue, checklist_rows, instances, row_files, sources
 from truebench_hf.data.checklist_rows import MINI, MINI_FILE
 from truebench_hf.data.judged import Case, as_answered, cases
-from truebench_hf.data.rows import Record
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.data.rows import Decoded, Record, holds
+from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.metrics.binary import PREFERENCES
-from truebench_hf.metrics.preference import joined, preference_from_ratings, turned
+from truebench_hf.metrics.preference import preference_from_ratings
 from truebench_hf.types import Instance, Message, Response
 
 # Numbers are those of LLMBar's outputs, never ratings, which stand in a column of their own.
 _LABELS = PREFERENCES | dict.fromkeys(("1", "1.0"), "win") | dict.fromkeys(("2", "2.0"), "loss")
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """What a judge makes of a pair: `label` of response A ("win", "tie", "loss"), None where `reason` says why not.
-
-    Asked to compare, it said the first of `orders` with A shown first and the second with B shown first, both about A; of
-    responses that it rated each by itself `scores` are those of A and B.
-    """
-
-    label: str | None
-    reason: str = ""
-    orders: tuple[str | None, ...] = ()
-    scores: tuple[float | None, float | None] | None = None
-
-
-def word(value: object) -> str | None:
-    """The label that a text or a number stands for; None for any other."""
-    plain = isinstance(value, str | int | float) and not isinstance(value, bool)
-    return _LABELS.get(str(value).strip().casefold()) if plain else None
+# One rating from 1 (A much better) to 5 (B much better), or those of several annotators, also as JSON in a cell.
+_Ratings = Annotated[
+    list[Annotated[float, Strict(), Field(ge=1, le=5)]],
+    BeforeValidator(lambda value: [v for v in (value if isinstance(value, list) else [value]) if v is not None]),
+    *Decoded.__metadata__,
+]
 
 
 def preferred(record: Record, names: Mapping[str, str | None]) -> str | None:
     """The label of a row, by what `names` calls its columns: its label, or that of its ratings; None without any.
 
-    Ratings are from 1 (A much better) to 5 (B much better): one, or those of several annotators. Raises UserError on any
-    other value.
+    Raises UserError on any other value.
     """
     name, ratings = names["label"], names["ratings"]
     if name and ratings:
         raise record.wrong(name, f"and {ratings!r} both say what is preferred; leave out one")
     if ratings:
-        value = record.decoded(ratings) if isinstance(record.row.get(ratings), str) else record.row.get(ratings)
-        values = [rating for rating in (value if isinstance(value, list) else [value]) if rating is not None]
-        if not all(isinstance(r, int | float) and not isinstance(r, bool) and 1 <= r <= 5 for r in values):
-            raise record.wrong(
-                ratings, f"must hold ratings from 1 (A much better) to 5 (B much better), not {value!r:.60}"
-            )
-        return preference_from_ratings(values)
+        return preference_from_ratings(record.value(ratings, _Ratings))
     value = record.row.get(name) if name else None
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if not holds(value):
         return None
-    label = word(value)
+    label = _LABELS.get(str(value).strip().casefold())
     if label is None:
         raise record.wrong(str(name), f"must name the better response (A or B, 1 or 2) or tie, not {value!r:.60}")
     return label
-
-
-RECORDED = "recorded"
-
-
-def recorded_judgments(record: Record) -> dict[str, Decided]:
-    """The preferences of a row in JudgeBench's form, by judge: one judgment, or two of which the second is swapped.
-
-    A judgment that is missing, or decides nothing that can be read, is undecided.
-    """
-    judgments = record.row.get("judgments")
-    if judgments is None:
-        return {}
-    if not isinstance(judgments, list) or not 1 <= len(judgments) <= 2:
-        raise record.wrong("judgments", "must be a list of one judgment, or of two of which the second is swapped")
-    sound = [judgment if isinstance(judgment, dict) else {} for judgment in judgments]
-    inner = [judgment["judgment"] for judgment in sound if isinstance(judgment.get("judgment"), dict)]
-    model = next((str(part["judge_model"]) for part in inner if part.get("judge_model")), "")
-    name = " ".join(filter(None, [record.maybe("judge_name"), model])) or RECORDED
-    first, second = [word(judgment.get("decision")) for judgment in sound] + [None] * (2 - len(sound))
-    if len(sound) == 1:
-        return {name: Decided(first, "" if first else "no decision is recorded", (first,))}
-    orders = first, turned(second)
-    reason = "" if all(orders) else "no decision is recorded in one of the orders"
-    return {name: Decided(joined(orders), reason, orders)}
 
 
 _SAME: Mapping[str, tuple[str, ...]] = {
@@ -120,7 +78,7 @@ class Pair:
     """Two responses to an instruction; `gold` says of response A "win", "tie" or "loss".
 
     The instance has one turn, whose criteria are the checklist of the data, if any; pairs of one instruction have its
-    id in common. `recorded` are preferences of judges that the data brings along, by judge.
+    id in common.
     """
 
     id: str
@@ -129,28 +87,12 @@ class Pair:
     response_b: str
     gold: str
     subset: str = ""
-    recorded: dict[str, Decided] = field(default_factory=dict)
 
     @property
     def case(self) -> Case:
         """Response A as a judge is shown it, without a checklist."""
         plain = bare(self.instance)
         return cases(plain, Response(plain.id, "", as_answered(plain, (self.response_a,))))[0]
-
-
-def renamed(record: Record, columns: Mapping[str, str]) -> Record:
-    """The row under our names; what `columns` (ours to theirs) maps stands in place of all that means the same.
-
-    Raises UserError on a name that is not ours, and on a column that the row lacks.
-    """
-    for name, theirs in columns.items():
-        if name not in _SAME:
-            raise unknown("column", name, tuple(_SAME))
-        if theirs not in record.row:
-            raise UserError(f"{record.where}: --column {name}={theirs}: there is no column {theirs!r}")
-    meant = {name for ours in columns for name in _SAME[ours]} | set(columns.values())
-    kept = {name: value for name, value in record.row.items() if name not in meant}
-    return replace(record, row=kept | {ours: record.row[theirs] for ours, theirs in columns.items()})
 
 
 def of_row(record: Record, split: str, number: str) -> Iterator[Pair | None]:
@@ -178,8 +120,7 @@ def of_row(record: Record, split: str, number: str) -> Iterator[Pair | None]:
     else:
         gold = preferred(record, names) or ""
     subset = record.id(str(names["subset"])) if names["subset"] else split
-    pair = Pair(identity, instance, a, b, gold, subset, recorded_judgments(record))
-    yield pair if gold else None
+    yield Pair(identity, instance, a, b, gold, subset) if gold else None
 
 
 def _instance(record: Record, names: Mapping[str, str | None], before: tuple[Message, ...], identity: str) -> Instance:
@@ -239,9 +180,6 @@ def _checklist_pairs(record: Record, split: str) -> Iterator[Pair | None]:
         yield Pair(name, instance, texts[a], texts[b], gold, entry.category or split) if gold else None
 
 
-MOST_SUBSETS = 50
-
-
 def load_pairs(data: str, columns: Mapping[str, str] | None = None) -> tuple[list[Pair], list[str]]:
     """The labelled pairs of `checklists_mini`, `llmbar:FOLDER`, a path or a Hub id; `columns` maps our names to theirs.
 
@@ -249,18 +187,17 @@ def load_pairs(data: str, columns: Mapping[str, str] | None = None) -> tuple[lis
     the field that is wrong.
     """
     kind, _, path = data.partition(":")
-    # A folder of LLMBar has its subsets as folders, two deep at most.
-    depths = ("", "*/", "*/*/") if data else ()
-    if kind == "llmbar" or any(next(Path(data).glob(f"{depth}dataset.json"), None) for depth in depths):
-        if columns:
-            raise UserError("--column goes with rows of one's own; LLMBar's are known")
-        return _llmbar(path if kind == "llmbar" else data)
+    if kind == "llmbar":
+        return _llmbar(path)
     splits = row_files.splits(str(MINI_FILE) if catalogue.built(data, MINI) else data, (MINI, "llmbar:FOLDER"))
     read: list[Pair | None] = []
     for split, records in splits.items():
         named = f"{split}/" if len(splits) > 1 else ""
         for number, record in enumerate(records, 1):
-            read += of_row(renamed(record, columns or {}), split if named else "", f"{named}{number}")
+            if absent := [theirs for theirs in (columns or {}).values() if theirs not in record.row]:
+                raise UserError(f"{record.where}: there is no column {absent[0]!r}")
+            ours = instances.renamed(record.row, columns or {}, tuple(_SAME.values()))
+            read += of_row(replace(record, row=ours), split if named else "", f"{named}{number}")
     loaded = [pair for pair in read if pair is not None]
     if twice := [name for name, count in Counter(pair.id for pair in loaded).items() if count > 1]:
         raise UserError(f"--data {data}: id {twice[0]} stands twice; remove one")
@@ -268,20 +205,13 @@ def load_pairs(data: str, columns: Mapping[str, str] | None = None) -> tuple[lis
         raise UserError(f"--data {data}: no row says which response is preferred; give label or ratings")
     unlabelled = len(read) - len(loaded)
     notes = [f"Left out for want of a label: {unlabelled} of {len(read)} pairs."] if unlabelled else []
-    if (subsets := len({pair.subset for pair in loaded})) > MOST_SUBSETS:
-        notes.append(
-            f"{subsets} subsets are more than a table can show ({MOST_SUBSETS}); --column subset=COLUMN names others."
-        )
-        loaded = [replace(pair, subset="") for pair in loaded]
     return _by_instruction(loaded), notes
 
 
 def _llmbar(path: str) -> tuple[list[Pair], list[str]]:
     """The pairs of LLMBar, from a clone of its repository, as its two outputs come from the reader of rubric sources."""
     if not path:
-        raise UserError(
-            "--data llmbar: name the folder, as llmbar:FOLDER, e.g. Dataset/LLMBar in a clone of princeton-nlp/LLMBar"
-        )
+        raise UserError("--data llmbar: name the folder, as llmbar:FOLDER, of a clone of princeton-nlp/LLMBar")
     source = sources.read("llmbar", path)
     pairs = []
     for first, second in zip(source[::2], source[1::2], strict=True):

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, ListedChecklist, checklist_tables
-from truebench_hf.benchmarks.tick.pairs import RECORDED, Decided, Pair, load_pairs
+from truebench_hf.benchmarks.tick.pairs import Pair, load_pairs
 from truebench_hf.benchmarks.tick.scoring import ALL, frame_of, group_columns, grouped_table, paper_rows
-from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings
 from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.metrics import preference as preferences
@@ -38,9 +37,15 @@ PROTOCOLS = (
     "check-then-score",  # each response rated 1 to 5, with the checklist in the prompt (appendix G.5)
     "tick",  # the pass rate of each response: every question of the checklist answered YES or NO (appendix G.2)
 )
-Key = tuple[str, str]  # judge and protocol
-Decisions = dict[Key, Decided]
 PAIRS = "pairs.jsonl"
+Key = tuple[str, str]  # judge and protocol
+
+
+# What each judge makes of a pair by each protocol, in the columns of `pairs.jsonl`: `prediction` is the label of response A
+# (win, tie, loss), None where `reason` says why not. Asked to compare, it is said `as_given` and with the two `swapped`,
+# both about A; of responses that are rated each by itself there are `score_a` and `score_b`.
+Decided = dict[str, Any]
+Decisions = dict[Key, Decided]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +60,7 @@ class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
         (), panel="Data", help="OURS=THEIRS, e.g. response_a=first: another name of a column; may be repeated."
     )
     judge: tuple[str, ...] = role(
-        (), help="Judge: a spec; may be repeated.",
+        help="Judge: a spec; may be repeated.",
         binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
     )  # fmt: skip
     protocol: tuple[str, ...] = option(
@@ -63,19 +68,14 @@ class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
         binds=Binds("protocols", lambda o: list(o.protocols), grows=True),
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.judge and (self.protocol or self.generator or self.checklists):
-            raise UserError("name a --judge; only preferences that the data holds can be scored without one")
-
     @property
     def protocols(self) -> tuple[str, ...]:
-        """The protocols asked for, in the paper's order; none without a judge."""
-        return tuple(name for name in PROTOCOLS if self.judge and (not self.protocol or name in self.protocol))
+        """The protocols asked for, in the paper's order."""
+        return tuple(name for name in PROTOCOLS if not self.protocol or name in self.protocol)
 
 
 class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
-    """Every judge by every protocol on every pair, recorded preferences behind; `value` is the tables by name."""
+    """Every judge by every protocol on every pair; `value` is the tables by name."""
 
     kind, unit = "pairwise", "pairs"
     files = (PAIRS, checklists.FILE)
@@ -89,29 +89,19 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         self.known_lists = checklists.known_checklists(self.options, list(instances.values()))
         if instances.keys() == self.known_lists.keys():
             self.unasked = {"generator"}  # nothing is written, so that it may stay as another session had it
-        if not self.options.judge and not any(pair.recorded for pair in labelled):
-            raise UserError("name at least one --judge: the data holds no preferences of judges")
+        self.names = numbered(self.options.judge)
         return Items(
-            labelled, lambda pair: pair.id, None, lambda pair: (pair.subset, pair.gold),
-            lambda pair: pair.instance.id,
+            labelled, lambda pair: pair.id,
+            lambda pair: asdict(pair) | {"recorded": {}},  # by its hash earlier results over the same pairs are known
+            lambda pair: (pair.subset, pair.gold), lambda pair: pair.instance.id,
         )  # fmt: skip
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.judging(spec, "rubric") for spec in self.options.judge if "tick" in self.options.protocols]
 
-    def check(self) -> None:
-        self.names = numbered(self.options.judge)
-        self.recorded: dict[Key, dict[str, Decided]] = {}
-        for pair in self.all.every:
-            for name, decided in pair.recorded.items():
-                self.recorded.setdefault((name, RECORDED), {})[pair.id] = decided
-        for name, protocol in self.recorded:
-            if name in self.names and protocol in self.options.protocols:
-                raise UserError(f"the data holds what {name} said by {protocol}, which is asked here too; leave it out")
-
     def bars(self) -> dict[str, int]:
         bar_names = [f"{name} {protocol}" for name in self.names for protocol in self.options.protocols]
-        return dict.fromkeys(bar_names, len(self.chosen)) if bar_names else super().bars()
+        return dict.fromkeys(bar_names, len(self.chosen))
 
     def setup(self) -> None:
         self.listed: dict[str, ListedChecklist] = {}  # by instruction
@@ -142,13 +132,14 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         (name, protocol), case, prompts = key, pair.case, self.options.prompts
         if protocol == "preference":
             preference = await prefer(self.schemas[key], case, pair.response_b, prompts, sampling=JUDGE_SAMPLING)
-            return Decided(preference.label, preference.reason, (preference.as_given, preference.swapped))
+            orders = {"as_given": preference.as_given, "swapped": preference.swapped}
+            return {"prediction": preference.label, **orders, "reason": preference.reason}
         if protocol != "direct":
             # One for all judges: known, or written by the generator or the first judge.
             item = ChecklistItem(pair.instance, self.known_lists.get(pair.instance.id))
             listed = self.listed[pair.instance.id] = await checklists.checklist_for(self, item)
             if not listed.criteria:
-                return Decided(None, f"no checklist: {listed.problem}")
+                return {"prediction": None, "reason": f"no checklist: {listed.problem}"}
             case = replace(case, criteria=listed.criteria, benchmark="tick")
 
         async def scored(response: str) -> tuple[float | None, str]:
@@ -164,7 +155,8 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
 
         (a, why_a), (b, why_b) = await asyncio.gather(*map(scored, (pair.response_a, pair.response_b)))
         why = "; ".join(f"{side}: {reason}" for side, reason in (("A", why_a), ("B", why_b)) if reason)
-        return Decided(preferences.preference_from_scores(a, b), why, scores=(a, b))
+        label = preferences.preference_from_scores(a, b)
+        return {"prediction": label, "score_a": a, "score_b": b, "reason": why}
 
     def score(self, done: Sequence[Decisions]) -> Outcome[dict[str, Table]]:
         spent = self.folder.ledger.usage()["total"]
@@ -172,10 +164,8 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
             (name, protocol): [decisions[name, protocol] for decisions in done]
             for name in self.names for protocol in self.options.protocols
         }  # fmt: skip
-        absent = Decided(None, "not recorded")
-        decided |= {key: [of.get(pair.id, absent) for pair in self.chosen] for key, of in self.recorded.items()}
         rows = [_row(key, *answer) for key, of in decided.items() for answer in zip(self.chosen, of, strict=True)]
-        usage = {key: spent.get(" ".join(key), Usage()) for key in decided if key not in self.recorded}
+        usage = {key: spent.get(" ".join(key), Usage()) for key in decided}
         tables = pairwise_tables(rows, usage)
         instructions = dict.fromkeys(pair.instance.id for pair in self.chosen)
         lists = [self.listed[name] for name in instructions if name in self.listed]
@@ -209,11 +199,9 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
 def _row(key: Key, pair: Pair, decided: Decided) -> dict[str, Any]:
     """A line of `pairs.jsonl`."""
     about = {"id": pair.id, "instruction": pair.instance.id, "subset": pair.subset, "judge": key[0], "protocol": key[1]}
-    distance = None if decided.label is None else preferences.label_distance(pair.gold, decided.label)
-    orders = dict(zip(("as_given", "swapped"), decided.orders, strict=False))
-    scores = {} if decided.scores is None else dict(zip(("score_a", "score_b"), decided.scores, strict=True))
-    labels = {"label": pair.gold, "prediction": decided.label, "distance": distance}
-    return about | labels | orders | scores | {"reason": decided.reason}
+    label = decided["prediction"]
+    distance = None if label is None else preferences.label_distance(pair.gold, label)
+    return {**about, "label": pair.gold, **decided, "distance": distance}
 
 
 def _agreement(rows: DataFrame) -> dict[str, Any]:
@@ -266,7 +254,7 @@ _BIAS = (
 def pairwise_tables(rows: Sequence[Mapping[str, Any]], usage: Mapping[Key, Usage]) -> list[Table]:
     """Return what judges are worth by protocol (Table 4), by subset, what the order of two responses does, and what is open.
 
-    `rows` are the lines of `pairs.jsonl`, `usage` what each judge that was asked has cost.
+    `rows` are the lines of `pairs.jsonl`, `usage` what each judge has cost.
     """
     names = ("judge", "protocol", "subset", "instruction", "label", "prediction", "reason", "as_given", "swapped")
     # What is said in each order; of who rates each response by itself the prediction.
@@ -313,11 +301,12 @@ def _ranking(tables: Sequence[Table], provenance: Mapping[str, Any]) -> Ranking:
     named = {table.name: table for table in tables}
     facts = {"Data": str(provenance["data"]), **rules_fact(provenance)}
     rows = {
-        (row["judge"], row["protocol"]): {**row, **facts, "WPLD": _AGREEMENT[-1].texts(row["wpld"])[0]}
+        (row["judge"], row["protocol"]): {**row, "WPLD": _AGREEMENT[-1].texts(row["wpld"])[0]}
         for row in named["scores"].rows if not row.get(PUBLISHED)
     }  # fmt: skip
     columns = [*_KEYS, Column("accuracy", "Accuracy", "score"), Column("ties", "Ties", "score")]
     columns += group_columns(rows, named.get("subsets"), "subset", "accuracy", "Subsets")
-    columns += [Column(name, name) for name in ("WPLD", *facts)]
+    columns.append(Column("WPLD", "WPLD"))
     alike, table = [provenance["data_sha256"], provenance.get("rules", "off")], Table("", columns, list(rows.values()))
-    return Ranking(table, "accuracy", alike, title="Pairwise judges", unit="Agreement with people in %")
+    unit = "Agreement with people in %"
+    return Ranking(table, "accuracy", alike, title="Pairwise judges", unit=unit, facts=facts)

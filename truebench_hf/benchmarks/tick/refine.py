@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists, scoring, stick
@@ -24,7 +24,6 @@ from truebench_hf.report.sections import Outcome as Mark
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
-from truebench_hf.types import Usage
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -142,7 +141,7 @@ class Refine(stick.SelfJudging):
         missing = [(refined.instance.id, why) for refined in done if (why := undecided(refined, options))]
         frame = version_frame(done, options)
         steps = iteration_table(frame, options)
-        tables = [steps, *([gain_table(frame, options)] if options.scored else []), token_table(done)]
+        tables = [steps, *([gain_table(frame, options)] if options.scored else [])]
         note = "Each version with the model's own verdicts; the last one shown is the last that was written."
         return self.outcome(
             done, tables, missing, {VERSIONS: [row for refined in done for row in refined.rows()]},
@@ -251,21 +250,6 @@ def gain_table(frame: DataFrame, options: RefineOptions) -> Table:
     return scoring.grouped_table(
         "gains", gains, ["category"], gain, columns, published=published, title=title, note=note
     )
-
-
-def token_table(done: Sequence[Refined]) -> Table:
-    """Return what each iteration cost, by role."""
-    spent: defaultdict[tuple[int, str], Usage] = defaultdict(Usage)
-    for version in (version for refined in done for version in refined.versions):
-        for role, usage in version.spent.items():
-            spent[version.iteration, role] += usage
-    rows = [{"iteration": number, "role": role, **asdict(spent[number, role])} for number, role in sorted(spent)]
-    columns = (
-        Column("iteration", "iteration", "count"), Column("role", "role"), Column("calls", "calls", "count"),
-        Column("input_tokens", "tokens in", "count"), Column("output_tokens", "tokens out", "count"),
-    )  # fmt: skip
-    note = "What an earlier run of this folder had paid for is counted too."
-    return Table("tokens", columns, rows, "Tokens by iteration", note, keys=2)
 
 
 def undecided(refined: Refined, options: RefineOptions) -> str:

@@ -300,11 +300,11 @@ def _ranking(graded: Sequence[GradedResponse], tables: Sequence[Table], provenan
     if (most := max((len(samples) for entry in graded for samples in entry.judged.values()), default=1)) > 1:
         facts["Samples"] = str(most)
     named = {table.name: table for table in tables}
-    rows = {(row["model"],): {**row, **facts} for row in named["scores"].rows}
+    rows = {(row["model"],): dict(row) for row in named["scores"].rows}
     groups = group_columns(rows, named.get("categories"), "category", "pass_rate", "Categories")
-    table = Table("", [MODEL, *MEASURES, *groups, *(Column(name, name) for name in facts)], list(rows.values()))
+    table = Table("", [MODEL, *MEASURES, *groups], list(rows.values()))
     alike, unit = [digest(canonical(instances)), how], "Mean pass rate in %: questions answered YES"
-    return Ranking(table, "pass_rate", alike, title="TICK: any prompts", unit=unit)
+    return Ranking(table, "pass_rate", alike, title="TICK: any prompts", unit=unit, facts=facts)
 
 
 def group_columns(

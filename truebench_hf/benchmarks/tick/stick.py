@@ -27,7 +27,7 @@ from truebench_hf.models.spec import family
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report.sections import Conversation, Exchange, as_counted
 from truebench_hf.report.sections import Outcome as Mark
-from truebench_hf.report.table import Column, Table
+from truebench_hf.report.table import Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import LabellingOptions
@@ -102,9 +102,7 @@ class SelfJudgingOptions(checklists.InstructionOptions, checklists.ChecklistOpti
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.judged_outside and not self.outside_judge:
-            raise UserError(
-                f"--outside {self.outside} needs an --outside-judge: the model's own eyes are the inside score"
-            )
+            raise UserError(f"--outside {self.outside} needs an --outside-judge")
         if self.outside_judge and not self.judged_outside:
             raise UserError("--outside-judge goes with --outside drfr or rating")
 
@@ -163,24 +161,16 @@ class SelfJudging(Study[Any, checklists.ChecklistItem, Any, dict[str, Table]]):
         talks = [f"{item.instance.id}: a conversation" for item in loaded.every if item.instance.history]
         if not single:
             raise UserError(f"--data {options.data}: all rows are conversations of several turns, which are left out")
-        turns = [item.instance.turns[0] for item in single]
-        needed = {
-            "drfr": ("criteria", any(turn.criteria for turn in turns)),
-            "exact": ("a reference", any(turn.reference for turn in turns)),
-        }
-        rests_on, is_there = needed.get(options.outside or "", ("", True))
-        if not is_there:
-            raise UserError(
-                f"--outside {options.outside}: no row of --data {options.data} has {rests_on}; give rows that do, or "
-                "another score"
-            )
-        for item, turn in zip(single, turns, strict=True) if options.judged_outside else ():
+        needed = {"drfr": "criteria", "exact": "reference"}.get(options.outside or "")
+        if needed and not any(getattr(item.instance.turns[0], needed) for item in single):
+            what = f"no row of --data {options.data} has {needed}"
+            raise UserError(f"--outside {options.outside}: {what}; give rows that do, or another score")
+        for item in single if options.judged_outside else ():
             seen = {folded(criterion.text) for criterion in item.known.criteria} if item.known else set()
+            turn = item.instance.turns[0]
             if seen and seen <= {folded(criterion.text) for criterion in turn.criteria}:  # all, some, in any order
-                raise UserError(
-                    f"--checklists {options.checklists}: the checklist of {item.instance.id} is made of the data's criteria, by "
-                    f"which --outside {options.outside} scores; the model must not see it: leave it out"
-                )
+                fault = f"the checklist of {item.instance.id} is made of the criteria that score outside"
+                raise UserError(f"--checklists {options.checklists}: {fault}; the model must not see it: leave it out")
         if not self.by_checklist or all(item.known for item in single):
             self.unasked = {"generator"}  # nobody writes checklists: how they would be says nothing
         return replace(loaded, every=single, left_out=(*loaded.left_out, *talks))
@@ -270,12 +260,8 @@ class SelfJudging(Study[Any, checklists.ChecklistItem, Any, dict[str, Table]]):
             "Score": OUTSIDE_NAMES[options.outside] if options.outside else "own score",
             **({"Judge": options.outside_judge} if options.outside_judge else {}), **facts,
         }  # fmt: skip
-        columns = [*table.columns, *(Column(name, name) for name in facts)]
-        rows, alike = (
-            [{**facts, **row} for row in table.rows],
-            [instances, judge, [] if options.outside else [options.model]],
-        )
-        return Ranking(Table("", columns, rows), by, alike, title=table.title, unit=table.note)
+        alike = [instances, judge, [] if options.outside else [options.model]]
+        return Ranking(table, by, alike, title=table.title, unit=table.note, facts=facts)
 
     def notes(self, cut: int, *, scored: bool = True) -> list[str]:
         """What a reader has to know: `cut` answers were cut off; `scored` is whether the model has scores of its own."""

@@ -24,10 +24,9 @@ from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.scoring import FILES, GradedResponse, judged, results
 from truebench_hf.data.answer_files import of_model, of_row, read_answers, responses_by_model
-from truebench_hf.data.headers import words
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.logs import read_logs
-from truebench_hf.data.rows import Record, fold
+from truebench_hf.data.rows import Record, fold, words
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
@@ -62,10 +61,7 @@ class QuestionJudgeOptions(shared.JudgingOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.decides(self.judge) and (self.votes > 1 or self.judge_temperature):
-            raise UserError(
-                "--votes and --judge-temperature go with --judge-level rubric: a probability does not change from vote to "
-                "vote"
-            )
+            raise UserError("--votes and --judge-temperature go with --judge-level rubric: a probability is one vote")
 
     @property
     def usual_rules(self) -> str:
@@ -116,8 +112,6 @@ class TickOptions(
             raise UserError("--logs holds answers; leave out --model and --samples")
         if not self.logs and not self.model:
             raise UserError("name at least one --model, or --logs with answers that are there already")
-        if self.model_name and not self.logs:
-            raise UserError("--model-name goes with --logs")
         super().__post_init__()
 
 
@@ -220,9 +214,7 @@ class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.S
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.instruction is not None:
-            raise UserError(
-                "--instruction has no response; give --data with responses, or with --responses FILE, or --logs"
-            )
+            raise UserError("--instruction has no response; give --data with responses, --responses FILE, or --logs")
         if self.logs and self.responses:
             raise UserError("--logs holds prompts and answers; leave out --responses")
 
@@ -252,10 +244,8 @@ class ScoreChecklists(ChecklistJudging[ScoreOptions]):
             ]
         by_model = responses_by_model([item.instance for item in loaded.every], files)
         if not by_model:
-            raise UserError(
-                f"--data {options.data}: no row has a response (response, output, completion, answer); give them by "
-                "--responses FILE, conversations that end with one by --logs"
-            )
+            remedy = "give them by --responses FILE, conversations that end with one by --logs"
+            raise UserError(f"--data {options.data}: no row has a response (output, answer ...); {remedy}")
         self.models = list(by_model)
         return self.answered_items(loaded, by_model)
 

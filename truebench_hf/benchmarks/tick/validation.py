@@ -94,9 +94,7 @@ class Validate(Study[ValidateOptions, ChecklistRow, Validated, dict[str, Table]]
         entries, options = load_entries(self.options.data, left_out), self.options
         self.generators, self.judges = numbered(options.generator), numbered(options.judge)
         if not (options.generator or any(len(entry.checklists) > 1 or entry.answers for entry in entries)):
-            raise UserError(
-                f"--data {options.data}: no row has another checklist than the chosen one, or answers; name a --generator"
-            )
+            raise UserError(f"--data {options.data}: no row has another checklist, or answers; name a --generator")
         taken = {record.author for entry in entries for record in entry.checklists} & set(self.generators)
         taken |= {record.judge for entry in entries for record in entry.judgments} & set(self.judges)
         if taken:
@@ -199,14 +197,14 @@ class Validate(Study[ValidateOptions, ChecklistRow, Validated, dict[str, Table]]
         rows = []
         for judge, scores in by_judge.items():
             direct, most = scores.get(("direct", 1)), max((k for mode, k in scores if mode == "reasoning"), default=1)
-            row = {"judge": judge, **facts, "accuracy": scores.get(("reasoning", 1), direct), "direct": direct}
+            row = {"judge": judge, "accuracy": scores.get(("reasoning", 1), direct), "direct": direct}
             rows.append(row | ({"majority": scores["reasoning", most], "Majority of": str(most)} if most > 1 else {}))
         titles = {"accuracy": "Accuracy", "direct": "Without reasoning", "majority": "Majority"}
         columns = [Column("judge", "Judge"), *(Column(name, title, "score") for name, title in titles.items())]
-        columns += [Column(name, name) for name in ("Data", "Majority of", "Rules")]
+        columns.append(Column("Majority of", "Majority of"))
         alike = [self.provenance["data_sha256"], self.provenance.get("rules", "off")]
         table, unit = Table("", columns, rows), "Agreement with annotators in %"
-        return Ranking(table, "accuracy", alike, title="TICK: judges of checklists", unit=unit)
+        return Ranking(table, "accuracy", alike, title="TICK: judges of checklists", unit=unit, facts=facts)
 
 
 OTHERS = "one annotator, against the others"

@@ -56,7 +56,7 @@ class Edit(Row):
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Edited:
     """An instance, and what was done to it. The number of an edit is the criterion's in the instance as it is now."""
 
@@ -65,10 +65,9 @@ class Edited:
 
 
 @dataclass(frozen=True)
-class Validated:
+class Validated(Edited):
     """An instance, as it is or with a known edit, and what the validator says by the aspects it was told about."""
 
-    edited: Edited
     by_aspects: dict[tuple[str, ...], Validation]
 
     @property
@@ -125,7 +124,7 @@ def ablation_frame(done: Sequence[Validated]) -> DataFrame:
 
     rows: list[dict[str, Any]] = []
     for row in done:
-        edit = row.edited.edit
+        edit = row.edit
         kind, where = edit.edit, (edit.turn, None if edit.edit == "E3" else edit.criterion)
         about = {"edit": kind, "gold": "no" if kind == "unedited" else "yes"}
         rows.append(about | {"aspects": ALWAYS, "label": "yes"})

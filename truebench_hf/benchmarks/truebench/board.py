@@ -19,7 +19,7 @@ from truebench_hf.errors import unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.models.spec import family
-from truebench_hf.prompts import Prompts, names, variants
+from truebench_hf.prompts import Prompts, names
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.folder import Results
 from truebench_hf.results.report import Report
@@ -95,12 +95,12 @@ def judging_words(settings: Mapping[str, Any]) -> str:
         return ", ".join(f"rules {mode}" for mode in rules_fact(judging).values())
     usual = _flat(json.loads(json.dumps(asdict(JudgeSettings(level=level)))))
     own = _flat(json.loads(json.dumps(judging)))
-    known = {
-        "votes": f"{own.get('votes')} votes", "reasoning": "no reasoning", "calibrator": "calibrated",
-        "max_tokens": f"up to {own.get('max_tokens')} tokens", "band": f"band {' to '.join(map(str, own.get('band') or ()))}",
-    }  # fmt: skip
-    unusual = {name: value for name, value in own.items() if value != usual.get(name)}
-    words = [level, *(known.get(name, f"{name.replace('_', ' ')} {value}") for name, value in unusual.items())]
+    named = {"reasoning": "no reasoning", "calibrator": "calibrated", "votes": f"{own.get('votes')} votes"}
+    words = [level]
+    for name, value in own.items():
+        if value != usual.get(name):
+            numbers = " to ".join(f"{part:.4g}" if isinstance(part, float) else str(part) for part in _listed(value))
+            words.append(named.get(name, f"{name.replace('_', ' ')} {numbers}"))
     if (second := settings.get("cascade_judge")) and second != settings["judge"]:
         words.append(f"then {anonymous.name(second)}")
     shaping = {"revision"}.union(*(facts["options"] for facts in (settings.get("judge_models") or {}).values()))
@@ -110,8 +110,8 @@ def judging_words(settings: Mapping[str, Any]) -> str:
             f"{before}{pair}" for pair in sorted(pairs) if re.split(r"[.@]", pair.partition("=")[0])[-1] in shaping
         ]
     for name, sha256 in sorted((settings.get("prompts") or {}).items()):
-        if (variant := _variant(name, sha256)) != "":
-            words.append(f"{name} prompt {variant or sha256[:4]}")
+        if name not in names() or sha256 != Prompts({}).hash(name):
+            words.append(f"{name} prompt {sha256[:4]}")
     if settings.get("protocol") == "official":
         words.append("official rule")
     return ", ".join(anonymous.text(shortened(text, _LONGEST)) for text in words)
@@ -146,16 +146,13 @@ def facts(size: float | None, weights: bool | None, licence: str | None) -> dict
     return known | ({"Size (B)": f"{size:g}"} if size is not None else {})
 
 
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
 def _flat(judging: Mapping[str, Any]) -> dict[str, Any]:
     own = {name: value for name, value in judging.items() if name not in ("sampling", "level")}
     return {**own, **judging.get("sampling", {})}
-
-
-@cache
-def _variant(name: str, sha256: str) -> str | None:
-    """Which variant of a prompt of ours has this hash: "" the usual one, None none of them."""
-    ours = ["", *variants(name)] if name in names() else []
-    return next((own for own in ours if Prompts({name: own} if own else {}).hash(name) == sha256), None)
 
 
 def models_of(settings: Mapping[str, Any]) -> list[str]:

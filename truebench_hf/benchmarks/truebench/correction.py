@@ -5,7 +5,7 @@ The labels are of a sample of the run itself, drawn by the judge's verdicts (`me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import prod
 from pathlib import Path
@@ -214,21 +214,6 @@ def read_labels(place: Path) -> tuple[list[dict[str, Any]], Sample | None]:
     return read_rows(place / FILE, OPTIONS), read_sample(place)
 
 
-@dataclass(frozen=True, slots=True)
-class HumanLabel:
-    """What people say about a unit: `gold` is None where it is open, `tied` or not; `begun` where somebody answered it,
-    or a part of it."""
-
-    gold: str | None
-    tied: bool
-    begun: bool
-
-    @property
-    def open(self) -> bool:
-        """Whether there are answers that settle nothing: unlike those nobody came to, these are no random ones."""
-        return self.begun and self.gold is None
-
-
 def correction(judged: Iterable[Judged], rows: Sequence[Row], sample: Sample | None) -> dict[str, Any]:
     """Return the pass rate by labels (shares are 0..1), or why it is withheld, and what it rests on; {} without labels.
 
@@ -240,17 +225,26 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], sample: Sample | N
     for item in judged:  # each is looked at once, and none held
         population += sampling_units([item], sample.unit)
         incomplete += not is_complete(item)
-    human = {}
+    gold: dict[str, str | None] = {}  # of what people were asked about, None where they settled nothing
+    ties, begun = set[str](), set[str]()
     for own in population:
         of_unit = [by_id.get(name) for name in own.criteria]
-        if own.id in sample.drawn and any(of_unit):
-            human[own.id] = _human_label(of_unit)
-    asked = [own for own in population if own.id in human]
-    ties, open_ = (sum(getattr(label, state) for label in human.values()) for state in ("tied", "open"))
-    estimate = _estimate(population, human, sample, _too_open(human, sample.unit, ties, open_ - ties))
+        if own.id not in sample.drawn or not any(of_unit):
+            continue
+        votes = [label for label in answers(of_unit).values() if label is not None]
+        gold[own.id] = majority(votes).label
+        if votes and gold[own.id] is None:
+            ties.add(own.id)
+        if any(row and (row["label"] or any(entry["label"] for entry in row["annotations"])) for row in of_unit):
+            begun.add(own.id)
+    asked = [own for own in population if own.id in gold]
+    open_ = {name for name in begun if gold[name] is None}  # unlike those nobody came to, these are no random ones
+    partly = len(open_ - ties)
+    why = _too_open(sample.unit, len(begun), len(ties), partly)
+    estimate = _estimate(population, gold, open_, sample, why)
     decided = [own.stratum for own in population if own.stratum != "undecided"]
     rates = error_rates(
-        [human[own.id].gold for own in asked], [STRATA[own.stratum] for own in asked],
+        [gold[own.id] for own in asked], [STRATA[own.stratum] for own in asked],
         weights=[sample.weight(own.id) for own in asked], groups=[own.instance_id for own in asked],
     )  # fmt: skip
     return {
@@ -259,22 +253,14 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], sample: Sample | N
         "lambda": estimate.lambda_, "observed": decided.count("pass") / len(decided) if decided else None,
         "n": len(decided), "undecided": len(population) - len(decided),
         "instances": len({own.instance_id for own in population}), "incomplete": incomplete, "labels": estimate.labelled,
-        "drawn": len(sample.drawn), "ties": ties, "partly": open_ - ties,
-        "unanswered": len(sample.drawn) - ties - sum(label.gold is not None for label in human.values()),
+        "drawn": len(sample.drawn), "ties": len(ties), "partly": partly,
+        "unanswered": len(sample.drawn) - len(ties) - sum(label is not None for label in gold.values()),
         "judge": asdict(rates),
     }  # fmt: skip
 
 
-def _human_label(rows: Sequence[Row | None]) -> HumanLabel:
-    votes = [label for label in answers(rows).values() if label is not None]
-    gold = majority(votes).label
-    begun = any(row and (row["label"] or any(entry["label"] for entry in row["annotations"])) for row in rows)
-    return HumanLabel(gold, bool(votes) and gold is None, bool(begun))
-
-
-def _too_open(human: Mapping[str, HumanLabel], unit: str, ties: int, part: int) -> str | None:
+def _too_open(unit: str, begun: int, ties: int, part: int) -> str | None:
     """Return why what is settled is no random sample, if more than a small share of what people began is open."""
-    begun = sum(label.begun for label in human.values())
     if ties + part <= MAX_OPEN * begun:
         return None
     kinds = [f"{part} answered in part"] * bool(part) + [f"{ties} on which annotators disagree"] * bool(ties)
@@ -287,24 +273,28 @@ def _too_open(human: Mapping[str, HumanLabel], unit: str, ties: int, part: int) 
 
 
 def _estimate(
-    population: Sequence[SamplingUnit], human: Mapping[str, HumanLabel], sample: Sample, why: str | None
+    population: Sequence[SamplingUnit],
+    gold: Mapping[str, str | None],
+    open_: Collection[str],
+    sample: Sample,
+    why: str | None,
 ) -> DoubleSampling:
     """Return the estimate, bounded by what the open ones may turn out to be; `why` they are too many for a figure."""
-    labels, instances = [human.get(own.id) for own in population], [own.instance_id for own in population]
+    instances = [own.instance_id for own in population]
     clustered = sample.unit == "criterion" or len(set(instances)) < len(instances)
 
-    def with_open_as(gold: str | None) -> DoubleSampling:
+    def with_open_as(label: str | None) -> DoubleSampling:
         return double_sampling(
             [own.stratum for own in population],
-            [None if label is None else gold if label.open else label.gold for label in labels],
-            weights=[sample.weight(own.id) if own.id in human else 1.0 for own in population],
+            [label if own.id in open_ else gold.get(own.id) for own in population],
+            weights=[sample.weight(own.id) if own.id in gold else 1.0 for own in population],
             scores=[own.score for own in population] if sample.estimator == PREDICTION_POWERED else None,
             groups=instances if clustered else None,
             order=tuple(STRATA),
         )
 
     estimate = with_open_as(None)
-    if not any(label and label.open for label in labels):
+    if not open_:
         return estimate
     failed, passed = with_open_as("no"), with_open_as("yes")
     return replace(
@@ -336,34 +326,34 @@ def human_labels(correction: Mapping[str, Any], model: str = "") -> Table:
     how += "" if weight is None else f", these weighted by lambda {weight:.2f} (0 = ignored)"
     how += "; chosen before a label was read"
     how += "" if worth is None else f"; as good as {worth:.0f} labels on a simple random sample of the run"
-    rows = [
-        _estimate_row(title if correction["unit"] == "instance" else "Criteria truly met", correction, labels, how),
-        _estimate_row("Labels alone", alone, labels, "weighted, without verdicts on the rest"),
-        {"what": "As judged", "share": Score(correction["observed"], n, correction["undecided"]),
-         "how": f"of {correction['instances']} instances" if samples else ""},
-    ]  # fmt: skip
-    rows += [
-        {"what": f"Truly pass, {_VERDICTS[stratum['name']]}", "share": Score(stratum["share"], stratum["labelled"]),
-         "how": f"{stratum['labelled']} of {stratum['n']} labelled"}
-        for stratum in correction["strata"]
-    ]  # fmt: skip
     j = "" if judge["youden_j"] is None else f"; Youden's J {judge['youden_j']:.2f}, at least {judge['j_lower']:.2f}"
-    rows += [
-        {"what": "Sensitivity of the judge", "share": Score(judge["sensitivity"], judge["n1"]), "how": f"of those that truly pass{j}"},
-        {"what": "Specificity of the judge", "share": Score(judge["specificity"], judge["n0"]), "how": "of those that truly fail"},
-    ]  # fmt: skip
+    observed = Score(correction["observed"], n, correction["undecided"])
+    lines: list[tuple[str, Score | None, str]] = [
+        _estimate_line(title if correction["unit"] == "instance" else "Criteria truly met", correction, labels, how),
+        _estimate_line("Labels alone", alone, labels, "weighted, without verdicts on the rest"),
+        ("As judged", observed, f"of {correction['instances']} instances" if samples else ""),
+    ]
+    for stratum in correction["strata"]:
+        of_stratum = f"{stratum['labelled']} of {stratum['n']} labelled"
+        share = Score(stratum["share"], stratum["labelled"])
+        lines.append((f"Truly pass, {_VERDICTS[stratum['name']]}", share, of_stratum))
+    lines += [
+        ("Sensitivity of the judge", Score(judge["sensitivity"], judge["n1"]), f"of those that truly pass{j}"),
+        ("Specificity of the judge", Score(judge["specificity"], judge["n0"]), "of those that truly fail"),
+    ]
     if left := _left_out(correction):
-        rows.append({"what": "Left out", "how": "; ".join(left)})
+        lines.append(("Left out", None, "; ".join(left)))
     note = "The interval is for runs like this one, and carries the uncertainty of the run and that of the labels."
+    rows = [dict(zip(("what", "share", "how"), line, strict=True)) for line in lines]
     return Table("", _HUMAN, rows, f"What human labels say{model and f': {model}'}", note)
 
 
-def _estimate_row(title: str, estimate: Mapping[str, Any], labels: int, how: str) -> dict[str, Any]:
+def _estimate_line(title: str, estimate: Mapping[str, Any], labels: int, how: str) -> tuple[str, Score, str]:
     bounds = estimate["bounds"] or estimate["ci95"]
     share = Score(None if estimate["withheld"] else estimate["estimate"], labels, 0, bounds and (bounds[0], bounds[1]))
     why = [how if estimate["withheld"] is None else f"withheld: {estimate['withheld']}"]
     why += ["the interval holds whatever the open ones are"] if estimate["bounds"] else []
-    return {"what": title, "share": share, "how": "; ".join(why)}
+    return title, share, "; ".join(why)
 
 
 def _left_out(correction: Mapping[str, Any]) -> list[str]:

@@ -7,169 +7,359 @@ one's own (paper 000, section 5.1, appendices C.3 and E, Figures 7 and 8).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import rating
-from truebench_hf.benchmarks.truebench.criteria_scores import RatedResponse, by_category, comparison_tables
 from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
+from truebench_hf.benchmarks.truebench.rating import CHECKLIST, METHODS, People, Rated, rated, read_ratings
 from truebench_hf.benchmarks.truebench.study import Answered, answer
 from truebench_hf.data import jsonl
 from truebench_hf.data.records import RESPONSES, Reader, response_lines
-from truebench_hf.engine.folder import RunFolder, read_info
-from truebench_hf.errors import UserError, unknown
-from truebench_hf.extras import need
-from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings
+from truebench_hf.engine.folder import RunFolder
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
+from truebench_hf.metrics.agreement import agreement, by_group
+from truebench_hf.metrics.binary import mean_of
+from truebench_hf.metrics.choosing import by_threshold, first_half, halved_kappa
+from truebench_hf.metrics.kappa import verbal_band
+from truebench_hf.metrics.pass_rate import mean_share, pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations
+from truebench_hf.report.sections import Matrix
 from truebench_hf.report.sheets import Question
-from truebench_hf.report.table import SCORES, Table
+from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows, plain
+from truebench_hf.results.folder import Results
 from truebench_hf.study.items import Items
 from truebench_hf.study.labelling import LabelAskOptions, LabelInOptions, Labelling, Taken, written_anew
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import JudgingOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome
 from truebench_hf.study.study import Study
+from truebench_hf.types import Instance, Response, Score, Usage
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 KIND, RATINGS, SEED = "criteria-types", "ratings.jsonl", "seed"
-FILES = (RATINGS, RESPONSES)
+_KAPPA: Any = {"kind": "score", "unit": "", "digits": 3}
+_TYPE = Column("type", "Type of criteria")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompareCriteriaOptions(InstanceOptions, JudgingOptions, SeveralOptions):
     """Which responses, and who judges them by which types of criteria."""
 
-    TEXT_LEVEL: ClassVar[str] = "checklist"
+    TEXT_LEVEL: ClassVar[str] = CHECKLIST
 
     judge: str = role(help="Judge by all types of criteria: a spec.", binds=Binds(late=True))
     type: tuple[str, ...] = option(
-        (), panel="Judging", help=f"{', '.join(rating.METHODS)}: a type of criteria; may be repeated; all four if not given.",
-        binds=Binds("types", lambda options: list(options.types), grows=True),
+        (), panel="Judging", help=f"{', '.join(METHODS)}: a type of criteria; may be repeated; all four if not given.",
+        binds=Binds("types", lambda options: list(options.types), grows=True), choices=tuple(METHODS),
     )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in self.type:
-            if name not in rating.METHODS:
-                raise unknown("type of criteria", name, tuple(rating.METHODS))
 
     @property
     def types(self) -> tuple[str, ...]:
         """The types asked for, in the paper's order."""
-        return tuple(name for name in rating.METHODS if not self.type or name in self.type)
+        return tuple(name for name in METHODS if not self.type or name in self.type)
+
+
+RatedResponse = tuple[Instance, Response, Mapping[str, Rated]]  # with what it got by type
 
 
 class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[RatedResponse], dict[str, Table]]):
     """Every response to every instance, by every type of criteria; `value` are the tables by name."""
 
     kind, unit = KIND, "instances"
-    files = FILES
-    prompts = tuple(method.prompt for method in rating.METHODS.values() if method.prompt)
+    files = (RATINGS, RESPONSES)
+    prompts = tuple(method.prompt for method in METHODS.values() if method.prompt)
 
     def items(self) -> Items[ModelResponses]:
         """The instances; of one that is sampled all responses are."""
         options = self.options
-        chosen = options.chosen(judged=bool({"biggen", "checklist"} & set(options.types)))
-        if options.types == ("flask",) and not any(i.category in rating.skills_by_category() for i in chosen):
-            raise UserError(
-                f"--type flask: no instance has one of the categories that the paper names skills for: "
-                f"{', '.join(rating.skills_by_category())}; give the data a column category, or name other types"
-            )
-        return answered(options, chosen)[0]
+        return answered(options, options.chosen(judged=bool({"biggen", CHECKLIST} & set(options.types))))[0]
 
     def judge_settings(self) -> list[JudgeSettings]:
-        return [self.options.judging(self.options.judge, "checklist")]
-
-    def check(self) -> None:
-        if labels.read_rows(Path(self.options.out) / labels.FILE, rating.OPTIONS):
-            need("stats", "sklearn", what="comparing with raters")  # kappa: better missed before anything is paid for
+        return [self.options.judging(self.options.judge, CHECKLIST)]
 
     def setup(self) -> None:
         # One model, however many types: together they ask it no more at a time than the option allows.
-        options, caller, (settings,) = self.options, self.caller("judge"), self.judge_settings()
-        self.judges: dict[str, rating.RatingJudge] = {}
+        options, (settings,) = self.options, self.judge_settings()
+        self.judges: dict[str, tuple[SchemaFallback, CriteriaJudge]] = {}
         for name in options.types:
-            own = caller.in_role(name)
-            schemas, checklist = SchemaFallback(own, options.structured), CriteriaJudge(own, settings, options.prompts)
-            self.judges[name] = rating.RatingJudge(schemas, options.prompts, JUDGE_SAMPLING, checklist)
+            own = self.caller("judge").in_role(name)
+            judge = CriteriaJudge(own, settings, options.prompts)
+            self.judges[name] = SchemaFallback(own, options.structured), judge
 
     async def work(self, item: ModelResponses) -> list[RatedResponse]:
         """The responses that there are and those made here, each judged in every way."""
         instance, numbers = item.instance, range(1, len(self.options.model) + 1)
         new = await asyncio.gather(*(answer(self, instance, number) for number in numbers))
-        responses = [*item.responses, *new]
+        return await asyncio.gather(*(self._rated(instance, response) for response in (*item.responses, *new)))
+
+    async def _rated(self, instance: Instance, response: Response) -> RatedResponse:
+        prompts = self.options.prompts
         ratings = await asyncio.gather(*(
-            asyncio.gather(*(rating.rated(rating.METHODS[name], judge, instance, response) for name, judge in self.judges.items()))
-            for response in responses
+            rated(name, *judges, prompts, instance, response) for name, judges in self.judges.items()
         ))  # fmt: skip
-        return [
-            RatedResponse(
-                instance, response, rating.response_id(instance, response), dict(zip(self.judges, own, strict=True))
-            )
-            for response, own in zip(responses, ratings, strict=True)
-        ]
+        return instance, response, dict(zip(self.judges, ratings, strict=True))
 
     def score(self, done: Sequence[list[RatedResponse]]) -> Outcome[dict[str, Table]]:
-        return outcome(self.folder, [row for rows in done for row in rows], self.options.seed)
+        rows = [row for rows in done for row in rows]
+        lines = [
+            {"id": instance.id, "model": response.model, "response_id": rating.response_id(instance, response),
+             "type": name, **asdict(value)}
+            for instance, response, by_type in rows for name, value in by_type.items()
+        ]  # fmt: skip
+        return outcome(self.folder, [(instance, response) for instance, response, _ in rows], lines, self.options.seed)
 
 
-def outcome(folder: RunFolder, rows: Sequence[RatedResponse], seed: int) -> Outcome[dict[str, Table]]:
-    """The outcome of these rows, with the labels of people that lie in the folder."""
-    people_rows = labels.read_rows(folder.path / labels.FILE, rating.OPTIONS)
-    people = rating.read_ratings(people_rows, [row.id for row in rows]) if people_rows else None
-    judge, models = str(folder.info["settings"]["judge"]), list(dict.fromkeys(row.response.model for row in rows))
-    tables = comparison_tables(rows, models, people, folder.usage()["total"], seed)
-    by_name = {table.name: table for table in tables}
-    lines: list[dict[str, Any]] = []  # one a response and type
-    for row in rows:
-        facts: dict[str, Any] = {"id": row.instance.id, "model": row.response.model, "response_id": row.id}
-        if people:
-            facts |= {"people": people.passed[row.id], "people_open": people.open.get(row.id, "")}
-        lines += [facts | {"type": name} | asdict(rating) for name, rating in row.rated.items()]
+def outcome(
+    folder: RunFolder, responses: Sequence[Answered], lines: Sequence[Mapping[str, Any]], seed: int
+) -> Outcome[dict[str, Table]]:
+    """The outcome of responses and of the lines on what they got, one a response and type, with the labels of people."""
+    label_rows = labels.read_rows(folder.path / labels.FILE, rating.OPTIONS)
+    people = read_ratings(label_rows, [line["response_id"] for line in lines]) if label_rows else None
+    if people:
+        lines = [
+            {
+                **line,
+                "people": people.passed[line["response_id"]],
+                "people_open": people.open.get(line["response_id"], ""),
+            }
+            for line in lines
+        ]
+    judge, types = str(folder.info["settings"]["judge"]), max(1, len(lines) // max(1, len(responses)))
+    frame = rating_frame(lines, {instance.id: instance.category for instance, _ in responses})
+    tables = comparison_tables(frame, people, folder.usage()["total"], seed)
+    notes = cut_off(sum(bool(response.truncated) for _, response in responses)) + weak_judges([judge])
+    if people is None:
+        notes.append(
+            "Nobody has rated these responses yet: `truebench label out FOLDER` writes sheets without criteria, and "
+            "`truebench label in FOLDER` reads them and compares."
+        )
+    elif people.strangers:
+        first = people.strangers[0]
+        notes.append(f"Labels of other responses, left out: {len(people.strangers)} (the first: {first}).")
     return Outcome(
-        by_name, title="TRUEBench: types of criteria", tables=tables,
-        charts=by_category(by_name["saturation"], models) if rows else (),
-        items={RATINGS: lines, RESPONSES: response_lines([(row.instance, row.response) for row in rows])},
-        lead=f"The same responses by four types of criteria, judged by {judge}",
-        notes=_notes(rows, people, judge), facts={"Judge": judge, "Models": ", ".join(models)},
-        known={SEED: seed},
-        incomplete=sum(any(rating.value is None for rating in row.rated.values()) for row in rows),
+        {table.name: table for table in tables}, title="TRUEBench: types of criteria", tables=tables,
+        charts=[chart for table in tables if table.name == "saturation" for chart in by_category(table)],
+        items={RATINGS: lines, RESPONSES: response_lines(responses)}, known={SEED: seed},
+        lead=f"The same responses by four types of criteria, judged by {judge}", notes=notes,
+        facts={"Judge": judge, "Models": ", ".join(dict.fromkeys(response.model for _, response in responses))},
+        incomplete=len({place // types for place, line in enumerate(lines) if line["value"] is None}),
     )  # fmt: skip
 
 
-def _notes(rows: Sequence[RatedResponse], people: rating.People | None, judge: str) -> list[str]:
-    notes = cut_off(sum(bool(row.response.truncated) for row in rows)) + weak_judges([judge])
-    strange = [row for row in rows if "flask" in row.rated and row.instance.category not in rating.skills_by_category()]
-    if strange:
-        notes.append(
-            f"Responses in categories that the paper names no skills for, which flask leaves open: {len(strange)}; --type "
-            f"names the types to compare, {', '.join(rating.skills_by_category())} are the categories."
+def rating_frame(lines: Sequence[Mapping[str, Any]], categories: Mapping[str, str]) -> DataFrame:
+    """Return the lines of `ratings.jsonl` with the `category` of each, and as `gold` whether people pass the response.
+
+    That is "yes" or "no", and missing where it is open, for the reason in `people_open`.
+    """
+    import pandas as pd
+
+    words = {True: "yes", False: "no", None: None}
+    columns = ["id", "model", "response_id", "type", "value", "reason", "people", "people_open"]
+    frame = pd.DataFrame(lines, columns=columns, dtype=object)
+    gold = pd.Series([words.get(line.get("people")) for line in lines], dtype=object)
+    orders = {name: pd.Categorical(frame[name], list(dict.fromkeys(frame[name]))) for name in ("type", "model")}
+    return frame.assign(category=frame["id"].map(categories), gold=gold, **orders)
+
+
+def comparison_tables(frame: DataFrame, people: People | None, usage: Mapping[str, Any], seed: int = 0) -> list[Table]:
+    """All tables of a comparison: agreement with people only where some have rated."""
+    shares, types = saturation(frame), list(frame["type"].cat.categories)
+    responses = len(frame) // max(1, len(types))
+    here = {
+        "set": "here", "instances": frame["id"].nunique(), "models": frame["model"].nunique(), "responses": responses,
+        "raters": len(people.among.annotators) if people else 0,
+    }  # fmt: skip
+    paper = [dict(zip(here, row.values(), strict=True)) for row in paper_rows("truebench", "truebench_section5_1")]
+    set_columns = (Column("set", ""), *(Column(name, name, "count") for name in here if name != "set"))
+    tables = [
+        _saturation(shares), shares, _cost(usage, types, responses),
+        Table("set", set_columns, [here, *(row | {PUBLISHED: True} for row in paper)], "What was compared"), _open(frame),
+    ]  # fmt: skip
+    if people:
+        tables = [_agreement(frame, people, seed), *_raters(people, frame), *tables]
+    return [table for table in tables if table.rows]
+
+
+def _kappas(frame: DataFrame, seed: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """Cohen's kappa of each type against the majority of raters, and why a half has none.
+
+    A rating passes from a threshold that is chosen on one half of the instances and measured on the other, in both
+    directions: `kappa` is the mean of the two. A checklist has its own pass or fail: `kappa` is that of all responses,
+    and the halves only show what they are by themselves. Clusters of intervals are the instances.
+    """
+    half = first_half(frame["id"][frame["gold"].notna()].tolist(), seed)
+    lines, reasons = [], []
+    for name, part in frame.groupby("type", observed=True):
+        values = [plain(value) for value in part["value"]]
+        clusters, gold = part["id"].tolist(), [plain(label) for label in part["gold"]]
+        sides = ["first" if cluster in half else "second" for cluster in clusters]
+        judged = part.assign(label=by_threshold(values, 1), cluster=clusters, half=sides)
+        (counts,) = agreement(judged, measures=("kappa",)).to_dict("records")
+        if name == CHECKLIST:
+            halves = agreement(judged, ["half"], measures=("kappa",)).to_dict("records")
+            kappa, cells = counts["kappa"], {row["half"]: row["kappa"] for row in halves}
+        else:
+            halved, cells = halved_kappa(values, gold, clusters, half, seed=seed), {}
+            kappa = Score(halved.mean, counts["n"], counts["undecided"], halved.interval)
+            for side, direction in (("first", halved.first), ("second", halved.second)):
+                cells[side] = replace(direction.kappa, unscored=0)
+                cells |= {f"{side}_threshold": direction.threshold, f"{side}_chosen_at": direction.chosen_at}
+                reasons += [f"{name}, {side} half: {direction.reason}"] if direction.reason else []
+        lines.append({"type": name, "kappa": kappa, "people_undecided": counts["unlabelled"], **cells})
+    return lines, reasons
+
+
+def _agreement(frame: DataFrame, people: People, seed: int) -> Table:
+    lines, reasons = _kappas(frame, seed)
+    # More agreement than people have among themselves cannot be asked of a judge.
+    ceiling = mean_of(*(kappa.value for kappa in people.among.cohen.values() if kappa.value is not None))
+    lines.append({"type": "Two raters, mean of pairs: the ceiling", "kappa": Score(ceiling, 0)})
+    lines = [row | {"band": None if row["kappa"].value is None else verbal_band(row["kappa"].value)} for row in lines]
+    lines += [
+        {"type": row["Type"], "band": row["Found"], PUBLISHED: True}
+        for row in paper_rows("truebench", "truebench_figure7")
+    ]
+    columns = [
+        _TYPE, Column("kappa", "kappa", parts=("value", "interval", "n", "unscored"), drawn=True, **_KAPPA),
+        Column("band", "in words"), Column("people_undecided", "open to people", "count", "Responses without a majority.", minor=3),
+    ]  # fmt: skip
+    for side, other in (("first", "second"), ("second", "first")):
+        columns += [
+            Column(side, f"{side} half", about=f"Kappa on the {side} half of the instances.", minor=1, **_KAPPA),
+            Column(f"{side}_threshold", "passes from", "number", f"The rating that the {other} half chose.", unit="", minor=1),
+            Column(f"{side}_chosen_at", "kappa there", "number", f"On the {other} half, where it was chosen.", unit="", digits=3, minor=2),
+        ]  # fmt: skip
+    note = (
+        "Kappa of a rating is the mean of two halves of the instances, on each from the threshold that the other one chose; a "
+        "checklist needs none. Intervals are by instance. A majority is steadier than one rater, so that a judge may lie above "
+        "the ceiling. The paper draws Figure 7 and prints no number of it."
+        + (f" No kappa: {'; '.join(reasons)}." if reasons else "")
+    )
+    return Table("agreement", columns, lines, "Cohen's kappa with the raters' majority (Figure 7)", note)
+
+
+def _raters(people: People, frame: DataFrame) -> Iterator[Table]:
+    """What raters say; they have numbers here, since these figures may be published."""
+    numbers = {name: f"rater {number}" for number, name in enumerate(people.among.annotators, 1)}
+    pairs = [
+        {"raters": " and ".join(map(numbers.__getitem__, pair)), "kappa": Score(kappa.value, kappa.n)}
+        for pair, kappa in people.among.cohen.items() if kappa.n
+    ]  # fmt: skip
+    columns = (Column("raters", "Raters"), Column("kappa", "kappa", parts=("value", "n"), **_KAPPA))
+    yield Table("raters", columns, pairs, "How far raters agree")
+    majority = Counter({"pass": 0, "fail": 0})
+    once = frame[frame["type"].cat.codes == 0]
+    majority.update("pass" if label == "yes" else "fail" for label in once["gold"].dropna())
+    reasons = [(f"open: {reason}", count) for reason, count in Counter(filter(None, once["people_open"])).most_common()]
+    rows = [{"label": label, "responses": count} for label, count in [*majority.items(), *reasons]]
+    yield Table("majority", (Column("label", "Majority"), Column("responses", "responses", "count")), rows)
+
+
+def saturation(frame: DataFrame) -> Table:
+    """A model's mean score over the highest possible one (0 to 1), by a checklist its pass rate, in all and by category."""
+    import pandas as pd
+
+    def share(part: DataFrame) -> dict[str, Score]:
+        kind = next(iter(part["type"]), CHECKLIST)
+        values = [None if plain(value) is None else value / METHODS[kind].most for value in part["value"]]
+        passed = [None if value is None else value == 1 for value in values]
+        return {"score": pass_rate(passed) if kind == CHECKLIST else mean_share(values)}
+
+    everything = pd.concat([frame.assign(category=""), frame[frame["category"] != ""]])
+    everything["category"] = pd.Categorical(everything["category"], list(dict.fromkeys(everything["category"])))
+    columns = (
+        Column("type", "Type"), Column("model", "Model"), Column("category", "Category"),
+        Column("score", "%", "score", parts=("value", "interval", "n", "unscored")),
+    )  # fmt: skip
+    shares = by_group(everything, ["type", "model", "category"], share)
+    return Table.of_frame("saturation", shares, columns, keys=3, on_page=False)
+
+
+def by_category(shares: Table) -> list[Matrix]:
+    """A picture of Figure 8 for each type, of the table `saturation`."""
+    cells = {(row["type"], row["model"], row["category"]): row["score"] for row in shares.rows}
+    types, models, categories = (dict.fromkeys(filter(None, keys)) for keys in zip(*cells, strict=True))
+    return [
+        Matrix(
+            f"{METHODS[kind].title}, by category", "Model", tuple(categories),
+            tuple((model, tuple(cells.get((kind, model, name)) for name in categories)) for model in models),
+            "Percent of the highest possible score.",
         )
-    if people is None:
-        return [
-            *notes,
-            "Nobody has rated these responses yet: `truebench label out FOLDER` writes sheets without criteria, and "
-            "`truebench label in FOLDER` reads them and compares.",
-        ]
-    if people.most < rating.RATERS:
-        notes.append(f"Raters of a response: {people.most}, of whom the paper has {rating.RATERS}.")
-    if people.strangers:
-        first = people.strangers[0]
-        notes.append(f"Labels of other responses, left out: {len(people.strangers)} (the first: {first}).")
-    return notes
+        for kind in types if categories
+    ]  # fmt: skip
+
+
+def _saturation(shares: Table) -> Table:
+    """How near the scores are to the end of the scale, and how far they tell models apart (appendix C.3, Figure 8).
+
+    The mean is that of the models, and the spread the highest less the lowest: None where a model has no score, and the
+    spread of one model alone.
+    """
+    by_type: dict[str, dict[str, Score]] = {}
+    for row in shares.rows:
+        if not row["category"]:
+            by_type.setdefault(row["type"], {})[row["model"]] = row["score"]
+    lines, models = [], list(next(iter(by_type.values()), {}))
+    for name, scores in by_type.items():
+        values = [score.value for score in scores.values() if score.value is not None]
+        complete = len(values) == len(scores)
+        lines.append({
+            "type": name, "scale": METHODS[name].title, **{f"model:{model}": score for model, score in scores.items()},
+            "mean": mean_of(*values) if complete else None,
+            "spread": max(values) - min(values) if complete and len(values) > 1 else None,
+        })  # fmt: skip
+    columns = [
+        _TYPE, Column("scale", "scale", minor=1), *(Column(f"model:{model}", model, "score") for model in models),
+        Column("mean", "mean", "number", "How far a type saturates: the mean over models."),
+        Column("spread", "spread", "number", "How far it tells models apart: the highest less the lowest."),
+    ]  # fmt: skip
+    note = (
+        "A model's mean score in percent of the highest possible one; by a checklist its pass rate. The lowest rating is 10 % "
+        "of 10, and 20 % of 5. The paper draws Figure 8 and prints no number of it: ratings by criteria crowd at the top."
+    )
+    return Table("types", columns, lines, "Saturation (Figure 8)", note)
+
+
+def _cost(usage: Mapping[str, Any], types: Sequence[str], responses: int) -> Table:
+    lines = []
+    for name in types:
+        spent = Usage(**usage.get(name, {}))
+        each = (spent.input_tokens + spent.output_tokens) / responses
+        lines.append({"type": name, **asdict(spent), "each": each})
+    columns = [
+        _TYPE, Column("calls", "calls", "count"), Column("input_tokens", "input tokens", "count"),
+        Column("output_tokens", "output tokens", "count"), Column("reasoning_tokens", "of these reasoning", "count", minor=1),
+        Column("each", "tokens a response", "number", unit="", digits=0),
+        Column("unknown_calls", "calls without counts", "count", "Their tokens are not in the others.", minor=1),
+    ]  # fmt: skip
+    return Table("cost", columns, lines, "Cost")
+
+
+def _open(frame: DataFrame) -> Table:
+    reasons = Counter(zip(*(frame[frame["value"].isna()][name] for name in ("type", "reason")), strict=True))
+    lines = [
+        {"type": kind, "responses": count, "reason": reason}
+        for name in frame["type"].cat.categories
+        for (kind, reason), count in reasons.most_common()
+        if kind == name
+    ]
+    columns = (_TYPE, Column("responses", "responses", "count"), Column("reason", "why", "prose"))
+    note = "Left out of kappa and means, never a fail. A FLASK score without one of its skills is open."
+    return Table("open", columns, lines, "Left open by the judge", note, keys=2, printed=len(lines) <= 12)
 
 
 def read_answered(folder: Path) -> list[Answered]:
-    """The responses that `compare-criteria` left in its folder. Raises UserError."""
-    if read_info(folder).get("kind") != KIND or not (folder / RESPONSES).is_file():
-        raise UserError(
-            f"{folder}: holds no responses; give the --out of a finished `truebench study compare-criteria`"
-        )
+    """Return the responses that `compare-criteria` left in its folder. Raises UserError."""
     reader = Reader()
     return [reader.answered(row, where) for where, row in jsonl.read(folder / RESPONSES)]
 
@@ -181,29 +371,23 @@ class CriteriaLabels(Labelling):
     answers = rating.OPTIONS
     keeps_others = True  # models may be added
 
+    def __init__(self, place: str) -> None:
+        super().__init__(place)
+        Results.open(place).check_finished()
+
     def questions(self, options: LabelAskOptions) -> list[Question]:
         return rating.questions(read_answered(Path(self.place)))
 
     def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """Write `labels.jsonl`, and the results of the study anew; `value` are its tables by name."""
-        need("stats", "sklearn", what="comparing with raters")
         path = Path(self.place)
-        if not (path / SCORES).is_file():
-            raise UserError(f"{self.place}: is not finished; repeat the command of the study first")
         responses, lines = read_answered(path), [line for _, line in jsonl.read(path / RATINGS)]
-        types = len(lines) // len(responses) if responses else 0
-        rows = []
-        for place, (instance, response) in enumerate(responses):
-            ratings = {
-                line["type"]: rating.Rated(line["value"], line["reason"], line["parts"], line["own_final"])
-                for line in lines[place * types : (place + 1) * types]
-            }
-            rows.append(RatedResponse(instance, response, rating.response_id(instance, response), ratings))
-        settled = self.settle(new, decisions, path / labels.FILE, {row.id for row in rows})
+        settled = self.settle(new, decisions, path / labels.FILE, {line["response_id"] for line in lines})
         result = written_anew(
-            self.place, labels.FILE, settled.rows, lambda folder: outcome(folder, rows, folder.info.get(SEED, 0))
-        )
+            self.place, labels.FILE, settled.rows,
+            lambda folder: outcome(folder, responses, lines, folder.info.get(SEED, 0)),
+        )  # fmt: skip
         return Taken(
             result.value, labels.agreement(settled.annotations), result.report, result.lead, result.notes,
-            [path / name for name in (labels.FILE, *FILES, *WRITTEN)],
+            [path / name for name in (labels.FILE, RATINGS, RESPONSES, *WRITTEN)],
         )  # fmt: skip

@@ -44,14 +44,8 @@ def load(
     """
     named, more = columns(column), instances.criteria_file(criteria, separator) if criteria else ()
     if row_files.is_source(data):
-        if separator:
-            raise UserError(f"--criteria-separator: has no use with --data {data}, whose form is known; leave it out")
-        from truebench_hf.data import sources  # 17 modules, of which most runs need none
+        from truebench_hf.data import sources  # many modules, of which most runs need none
 
-        if named:
-            raise UserError(
-                f"--column {column[0]}: has no use with --data {data}, whose columns are known; leave it out"
-            )
         source = sources.instances(data)
         completed = (instances.with_criteria(instance, more) for instance in source)
         return Usable(completed, source.left_out)
@@ -71,18 +65,16 @@ def select(all_instances: Sequence[Instance], languages: Sequence[str], categori
     also = {code.casefold(): english.casefold() for code, english in LANGUAGE_NAMES.items()}
     also |= {english: code for code, english in also.items()}
     for field, wanted in (("language", languages), ("category", categories)):
-        known = {getattr(i, field).casefold(): getattr(i, field) for i in all_instances}
+        known = {getattr(i, field).casefold(): getattr(i, field) for i in all_instances if getattr(i, field)}
+        if wanted and not known:
+            raise UserError(f"--{field} {wanted[0]}: the data names no {field}; leave it out")
         folded = set()
         for name in wanted:
-            if not any(known):
-                raise UserError(f"--{field} {name}: the data names no {field}; leave it out")
             own = name.strip().casefold()
-            names = (own, also.get(own, "")) if field == "language" else (own,)
-            # Rows that name no language are not of the language that nobody knows.
-            same = next((key for key in names if key and key in known), None)
-            if same is None:
-                raise unknown(field, name, sorted(filter(None, known.values())))
-            folded.add(same)
+            own = also.get(own, own) if field == "language" and own not in known else own
+            if own not in known:
+                raise unknown(field, name, sorted(known.values()))
+            folded.add(own)
         chosen = [i for i in chosen if not folded or getattr(i, field).casefold() in folded]
     if not chosen:
         raise UserError("no instance has both the languages and the categories asked for; ask for fewer")

@@ -125,11 +125,11 @@ class RunLabels(Labelling):
         place, judged, whole_run = self._open(options)
         sample, known = read_sample(place), {unit.id: unit for unit in units(judged)}
         file = place / FILE
+        settled = self.settle(new, decisions, file, known)
         if sample is None:
             raise UserError(f"{place / SAMPLE}: is not there; {_DRAW_AGAIN}")
-        if other := [name for name in new.labels if name in known and known[name].key(sample.unit) not in sample.drawn]:
+        if other := [name for name in new.labels if known[name].key(sample.unit) not in sample.drawn]:
             raise UserError(f"{place / SAMPLE}: does not hold {other[0]}, which is in a sheet; {_DRAW_AGAIN}")
-        settled = self.settle(new, decisions, file, known)
         rows = [
             {"id": unit.id, "instance_id": unit.instance_id, "sample": unit.sample, "model": judged[0].response.model,
              "criterion": unit.verdict.criterion.text, "predicted": unit.verdict.label, **row}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from math import inf
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import data as instances
 from truebench_hf.data.logs import TURNS
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.judge import BY_PROBABILITY, JUDGE_SAMPLING, JudgeSettings, read_calibration
-from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import NOBODY, Binds, flag, option, role
 from truebench_hf.study.options import (
     PANEL_HELP,
@@ -21,6 +21,7 @@ from truebench_hf.study.options import (
     RepeatOptions,
     ReplyOptions,
     RuleOptions,
+    WritingOptions,
     level_of,
     numbered,
 )
@@ -61,7 +62,7 @@ class InstanceOptions(DataOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerateOptions(InstanceOptions, RepeatOptions):
+class GenerateOptions(WritingOptions, InstanceOptions, RepeatOptions):
     """Which models answer, and how."""
 
     model: tuple[str, ...] = role(
@@ -70,8 +71,8 @@ class GenerateOptions(InstanceOptions, RepeatOptions):
             "model", lambda options: options.models if len(options.models) > 1 else options.models[0], grows=True
         ),
     )
-    max_tokens: int = option(4096, least=1, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
-    temperature: float = option(0.0, least=0, binds=_SAMPLING, help="Sampling temperature of the model.")
+    max_tokens: int = option(4096, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
+    temperature: float = option(0.0, binds=_SAMPLING, help="Sampling temperature of the model.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,11 +83,6 @@ class GenerateOptions(InstanceOptions, RepeatOptions):
     def models(self) -> list[str]:
         """The models by name: the spec, numbered where one is named more than once."""
         return list(map(str, numbered(self.model)))
-
-    @property
-    def sampling(self) -> Sampling:
-        """How the models' answers are drawn."""
-        return Sampling(self.temperature, max_tokens=self.max_tokens)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +120,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
     votes: int = option(
         1, binds=_JUDGING, help="Votes per criterion (majority); more than one needs a judge temperature."
     )
-    judge_temperature: float = option(0.0, least=0, binds=_JUDGING, help="Sampling temperature of the judge.")
+    judge_temperature: float = option(0.0, binds=_JUDGING, help="Sampling temperature of the judge.")
     panel: str | None = option(None, rare=True, binds=_PANEL, help=PANEL_HELP)
     allow_unscored: bool = option(False, help="Exit with 0 even when instances are left unscored.")
 
@@ -132,23 +128,18 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         super().__post_init__()
         if self.protocol not in ("default", "official"):
             raise unknown("protocol", self.protocol, ("default", "official"))
-        if self.protocol == "official" and self.judge_level not in (None, "checklist"):
+        official = self.judge_level in (None, "checklist") and self.rules == "off" and NOBODY not in self.judge
+        if self.protocol == "official" and not official:
             raise UserError(
-                f"--protocol official judges at checklist level; leave out --judge-level {self.judge_level}"
-            )
-        if self.protocol == "official" and self.rules != "off":
-            raise UserError(
-                f"--protocol official knows no rules: its judge decides all; leave out --rules {self.rules}"
+                "--protocol official: its judge decides every criterion at checklist level; leave out --judge-level, --rules "
+                "and --judge none"
             )
         if not self.judge:
             raise UserError("name a --judge, or none: then only what can be counted is decided")
-        if NOBODY in self.judge:
-            if len(self.judge) > 1:
-                raise UserError("--judge none stands alone; leave out the other judges, or none")
-            if self.protocol == "official":
-                raise UserError("--protocol official: its judge decides all; name a --judge")
-            if self.rules != "decide":  # which keep rules from deciding
-                raise UserError(f"--judge none: with --rules {self.rules}, nothing would be decided; leave out --rules")
+        if NOBODY in self.judge and (len(self.judge) > 1 or self.rules != "decide"):
+            raise UserError(
+                "--judge none: what can be counted decides, and nobody else; leave out --rules and other judges"
+            )
         if len(self.judge) > 1 and self.panel is None:
             raise UserError("several judges go with --panel majority, unanimous or weighted:2,1; name one")
         if self.panel and (self.judge_level == "cascade" or self.calibration):
@@ -192,27 +183,22 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
     @cached_property
     def settings(self) -> JudgeSettings:
         """How the judge decides. Raises UserError on values that make no sense."""
-        level = level_of(self.judge_level, self.judge[0], "checklist")
-        if self.protocol == "official":
-            level = "checklist"
-        threshold, fitted = None, None
-        if level in BY_PROBABILITY:
-            threshold = self.threshold
-            if self.calibration:
-                fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
         if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
             raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
-        return JudgeSettings(
-            level=level,
-            reasoning=self.reasoning,
-            structured=self.structured,
-            threshold=(fitted.threshold if fitted else 0.5) if threshold is None else threshold,
-            band=fitted.band_for(self.cascade_judge or self.judge[0]) if fitted and level == "cascade" else None,
-            calibrator=fitted.calibrator if fitted else None,
-            votes=self.votes,
-            rules=self.rules,
+        if not 0 <= self.judge_temperature < inf:
+            raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
+        level = "checklist" if self.protocol == "official" else level_of(self.judge_level, self.judge[0], "checklist")
+        settings = JudgeSettings(
+            level=level, reasoning=self.reasoning, structured=self.structured, votes=self.votes, rules=self.rules,
             sampling=replace(JUDGE_SAMPLING, temperature=self.judge_temperature),
-        )
+        )  # fmt: skip
+        if level not in BY_PROBABILITY:
+            return settings
+        if self.calibration:
+            fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
+            band = fitted.band if level == "cascade" else settings.band
+            settings = replace(settings, threshold=fitted.threshold, band=band, calibrator=fitted.calibrator)
+        return settings if self.threshold is None else replace(settings, threshold=self.threshold)
 
     def check_samples(self, samples: int) -> None:
         """Raise UserError where there are more answers to an instance than the official tables know."""
@@ -236,9 +222,7 @@ class RuleReaderOptions(JudgeOptions, FailUnderOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rules_model and self.rules == "off":
-            raise UserError(
-                f"--rules-model {self.rules_model}: with --rules off no rule is used; leave one of them out"
-            )
+            raise UserError("--rules-model: with --rules off no rule is used; leave one of them out")
 
     @property
     def judging_facts(self) -> dict[str, Any]:
@@ -270,8 +254,6 @@ class JudgeGivenOptions(RuleReaderOptions, InstanceOptions):
             raise UserError("--logs holds prompts and answers; leave out --responses, --data and --column")
         if self.turns not in TURNS:
             raise unknown("--turns", self.turns, TURNS)
-        if self.turns != "last" and not self.logs:
-            raise UserError("--turns goes with --logs; of other answers all are judged")
         if self.responses and not self.data:
             raise UserError("--responses goes with --data: the data that was answered")
         for name in (*OF_DATA, "model_name"):

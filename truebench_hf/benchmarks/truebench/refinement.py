@@ -39,7 +39,6 @@ from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInO
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.text.whole_files import write_whole
-from truebench_hf.types import Instance
 
 KIND, HISTORY, DATA, ROUND, NUMBERS = "criteria-refinement", "criteria_history.jsonl", "data.jsonl", "round", "numbers"
 _AGAIN = "Repeat `truebench study refine-criteria` with the same options"
@@ -90,26 +89,17 @@ class RefineCriteria(JudgingStudy[RefineCriteriaOptions, ModelResponses, Rounds,
         """Everything that people filled in is read before anything is paid for."""
         super().check()
         folder = Path(self.options.out)
-        self.people = {row["id"]: row["label"] for row in labels.read_rows(folder / labels.FILE, rating.OPTIONS)}
+        self.people = {
+            row["id"]: None if row["label"] is None else row["label"] == rating.OPTIONS[0]
+            for row in labels.read_rows(folder / labels.FILE, rating.OPTIONS)
+        }
         self.versions = [version for version in read_history(folder / HISTORY) if version.round]
         self.round = max((version.round for version in self.versions), default=0)
-        self.states = {item.instance.id: [State.first(item.instance)] for item in self.chosen}
-        for version in self.versions:
-            if version.instance not in self.states:
-                raise UserError(
-                    f"{folder / HISTORY}: holds instance {version.instance} too, which would be dropped; take the data and "
-                    "--limit as before"
-                )
-        for name, states in self.states.items():
-            for number in range(1, self.round + 1):
-                own = [v for v in self.versions if (v.instance, v.round) == (name, number)]
-                try:
-                    states.append(states[-1].revised(own))
-                except (KeyError, IndexError) as error:
-                    raise UserError(
-                        f"{folder / HISTORY}: the versions of instance {name} do not follow from each other; put the file "
-                        "back as it was written"
-                    ) from error
+        known = {item.instance.id for item in self.chosen}
+        if lost := next((version.instance for version in self.versions if version.instance not in known), None):
+            raise UserError(
+                f"{folder / HISTORY}: holds instance {lost} too, which would be dropped; take the data and --limit as before"
+            )
 
     def setup(self) -> None:
         super().setup()
@@ -117,31 +107,30 @@ class RefineCriteria(JudgingStudy[RefineCriteriaOptions, ModelResponses, Rounds,
 
     async def work(self, item: ModelResponses) -> Rounds:
         """The instance in all its states, of which only those that differ from what there was ask for something."""
-        rounds: dict[Instance, RefinementRound] = {}
-        for state in self.states[item.instance.id]:
-            instance = state.instance
-            if instance in rounds:
-                continue
-            numbers = range(1, len(self.options.model) + 1)
-            new = await asyncio.gather(*(answer(self, instance, number) for number in numbers))
-            same = [turn.prompt for turn in item.instance.turns] == [turn.prompt for turn in instance.turns]
-            old = [r if same else replace(r, messages=(), reasoning=(), error=_OTHER_PROMPT) for r in item.responses]
-            judging = asyncio.gather(*(self.judged(instance, response) for response in (*old, *new)))
-            validation = None
-            if instance != item.instance:
-                validating = validate_instance(self.schemas, instance, self.options.prompts)
-                _, validation = await asyncio.gather(judging, validating)
-            rounds[instance] = RefinementRound(state, tuple(await judging), validation)
-        return tuple(replace(rounds[state.instance], state=state) for state in self.states[item.instance.id])
+        own = [version for version in self.versions if version.instance == item.instance.id]
+        rounds: list[RefinementRound] = []
+        for number in range(self.round + 1):
+            state = State.first(item.instance).revised(version for version in own if version.round <= number)
+            same = next((earlier for earlier in rounds if earlier.state.instance == state.instance), None)
+            rounds.append(replace(same, state=state) if same else await self._judged_round(item, state))
+        return tuple(rounds)
+
+    async def _judged_round(self, item: ModelResponses, state: State) -> RefinementRound:
+        instance, numbers = state.instance, range(1, len(self.options.model) + 1)
+        new = await asyncio.gather(*(answer(self, instance, number) for number in numbers))
+        same = [turn.prompt for turn in item.instance.turns] == [turn.prompt for turn in instance.turns]
+        old = [r if same else replace(r, messages=(), reasoning=(), error=_OTHER_PROMPT) for r in item.responses]
+        judging = asyncio.gather(*(self.judged(instance, response) for response in (*old, *new)))
+        validation = None
+        if instance != item.instance:
+            validating = validate_instance(self.schemas, instance, self.options.prompts)
+            _, validation = await asyncio.gather(judging, validating)
+        return RefinementRound(state, tuple(await judging), validation)
 
     def score(self, done: Sequence[Rounds]) -> Outcome[dict[str, Table]]:
         options = self.options
         known = {response_name(judged) for rounds in done for round in rounds for judged in round.judged}
-        passed = {
-            key: None if label is None else label == rating.OPTIONS[0]
-            for key, label in self.people.items()
-            if key in known
-        }
+        passed = {name: label for name, label in self.people.items() if name in known}
         listed = open_rows(done, passed, self.versions) if self.people else []
         tables = refinement_tables(done, passed, self.versions, listed)
         last = [judged for rounds in done for judged in rounds[-1].judged]
@@ -212,8 +201,7 @@ def history_line(version: CriterionVersion) -> dict[str, Any]:
 
 def response_name(judged: Judged) -> str:
     """The id of a response, by which people's labels know it; "" where it is not complete, and nobody was asked."""
-    complete = judged.response.error is None and len(judged.response.answers) == len(judged.instance.turns)
-    return rating.response_id(judged.instance, judged.response) if complete else ""
+    return rating.response_id(judged.instance, judged.response)
 
 
 def open_rows(done: Sequence[Rounds], people: Labels, versions: Sequence[CriterionVersion]) -> list[WorkRow]:
@@ -324,7 +312,6 @@ class RefinementLabels(Labelling):
     answers = rating.OPTIONS
     heeds = ("unlabelled",)
     keeps_others = True  # of an earlier prompt
-    written = True
 
     def __init__(self, place: str) -> None:
         super().__init__(place)
@@ -367,7 +354,7 @@ class RefinementLabels(Labelling):
         is repeated. `value` are the rows of the labels.
         """
         notes, files = self._take_work(new)
-        responses = new.part(lambda name: not name.endswith(("-do", "-text")))
+        responses = new.part(lambda name: "-" not in name)  # which stands in the ids of work lists, before the round
         if not responses.labels and not decisions:
             return Taken([], notes=notes or ["Nothing on the work list is answered yet."], files=files)
         file = self.results.path / labels.FILE

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,8 +50,8 @@ class RulesOptions(InstanceOptions, ReplyOptions):
 Read = tuple[Instance, list[dict[str, Any]]]  # an instance whose criteria have rules, and its rows of `criteria.jsonl`
 
 
-class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
-    """Every criterion of every instance; `value` counts the criteria by sort, and by who found their rules."""
+class Rules(Study[RulesOptions, Instance, Read, dict[str, Table]]):
+    """Every criterion of every instance; `value` are the tables by name."""
 
     kind, unit = "rules", "instances"
     files = ("criteria.jsonl", DATA)
@@ -96,13 +96,6 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
 
     def score(self, done: Sequence[Read]) -> Outcome[dict[str, Any]]:
         options, rows = self.options, [row for _, own in done for row in own]
-        sources = dict.fromkeys(row["by"] for row in rows if row["by"])
-        result = {
-            "criteria": len(rows), **{sort: sum(row["sort"] == sort for row in rows) for sort in SORTS},
-            "by_source": {name: dict(Counter(row["sort"] for row in rows if row["by"] == name)) for name in sources},
-            "unread": sum(bool(row["problem"]) for row in rows),
-        }  # fmt: skip
-        items = {"criteria.jsonl": rows, DATA: [instances.as_row(instance) for instance, _ in done]}
         notes = [f"Check {options.out}/{DATA}, mend it, and judge by it: --data {options.out}/{DATA}."]
         if unread := [row["problem"] for row in rows if row["problem"]]:
             notes.append(f"Criteria that the model gave no usable answer on: {len(unread)} (the first: {unread[0]}).")
@@ -112,28 +105,27 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Any]]):
             Column("criterion", "Criterion", "prose"), Column("sort", "by a program"), Column("rule", "rule", "prose")
         )  # fmt: skip
         listed = Table("", columns, different[:_LISTED], "Criteria", more, printed=len(different) <= _PRINTED)
+        sorts = _sorts(rows)
         return Outcome(
-            result, title="Rules of criteria", tables=[listed, _sorts(result)], items=items,
+            {sorts.name: sorts}, title="Rules of criteria", tables=[listed, sorts],
+            items={"criteria.jsonl": rows, DATA: [instances.as_row(instance) for instance, _ in done]},
             notes=notes + weak_judges([options.model] if options.model else []),
             facts={"Model": options.model or "none: phrases alone"},
         )  # fmt: skip
 
 
-def _sorts(result: dict[str, Any]) -> Table:
+def _sorts(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Return what programs can do, by who found the rules."""
-    total, sources = result["criteria"] or 1, result["by_source"]
+    counts = Counter((row["sort"], row["by"]) for row in rows)
+    sources = [source for source in dict.fromkeys(row["by"] for row in rows) if source]
+    lines = []
+    for sort, meaning in SORTS.items():
+        criteria = sum(row["sort"] == sort for row in rows)
+        by_source = {f"by_{source}": counts[sort, source] for source in sources}
+        share = criteria / (len(rows) or 1)
+        lines.append({"sort": sort, "criteria": criteria, "share": share, "meaning": meaning, **by_source})
     columns = (
         Column("sort", ""), Column("criteria", "criteria", "count"), Column("share", "%", "number", digits=1),
         *(Column(f"by_{source}", f"by {source}", "count") for source in sources), Column("meaning", "which means", "prose"),
     )  # fmt: skip
-    rows = [
-        {"sort": sort, "criteria": result[sort], "share": result[sort] / total, "meaning": meaning}
-        | {f"by_{source}": counts.get(sort, 0) for source, counts in sources.items()}
-        for sort, meaning in SORTS.items()
-    ]
-    return Table("sorts", columns, rows, "What programs can do")
-
-
-def rules(options: RulesOptions) -> dict[str, Any]:
-    """Find the rules of criteria; `truebench data rules` in Python. Returns the counts. Raises UserError."""
-    return Rules(options).run().value
+    return Table("sorts", columns, lines, "What programs can do")

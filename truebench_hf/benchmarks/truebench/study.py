@@ -37,8 +37,7 @@ from truebench_hf.data.records import JUDGMENTS, RESPONSES, response_lines
 from truebench_hf.data.row_files import unusable
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
-from truebench_hf.judging.panel import CaseJudge, NoJudge, Panel
+from truebench_hf.judging.judge import CaseJudge, CriteriaJudge, JudgeSettings, NoJudge, Panel
 from truebench_hf.judging.rules.extraction import PROMPT, ReadBefore, RuleReader
 from truebench_hf.models.asking import converse
 from truebench_hf.models.caller import metered
@@ -58,17 +57,16 @@ Samples = tuple[Instance, tuple[Response, ...]]
 
 
 class JudgingStudy(Study[O, T, D, V]):
-    """What all have that judge as `run` does: one judge, a cascade or a panel, as `judges`."""
+    """What all have that judge as `run` does: one judge, a cascade, a panel or nobody, as `judges`."""
 
     options: Any  # with those of JudgeOptions
+    judges: CaseJudge
 
     def judge_settings(self) -> list[JudgeSettings]:
         return [] if self.options.nobody else [self.options.settings]
 
     def setup(self) -> None:
-        """One judge, one that hands what it is unsure of to another (a cascade), a panel of several, or none."""
         options: JudgeOptions = self.options
-        self.judges: CaseJudge
         if options.nobody:
             self.judges = NoJudge()
         elif options.panel is None:
@@ -79,7 +77,7 @@ class JudgingStudy(Study[O, T, D, V]):
             self.judges = Panel(members, *options.rule_and_weights)
 
     async def judged(self, instance: Instance, response: Response) -> Judged:
-        """A whole response with the verdicts on it."""
+        """Return a whole response with the verdicts on it."""
         spent = metered()
         verdicts = await asyncio.gather(*map(self.judges.verdicts, cases(instance, response, benchmark(instance))))
         return judgment(instance, response, verdicts, spent | {"model": response.usage})
@@ -270,20 +268,20 @@ class JudgeAnswers(Judging[JudgeGivenOptions, Samples]):
 
     async def work(self, pair: Samples) -> list[Judged]:
         instance, samples = pair
-        return await together(self._sample(instance, response) for response in samples)
 
-    async def _sample(self, instance: Instance, response: Response) -> Judged:
-        item = await self.judged(instance, response)
-        for _ in cases(instance, response):
-            self.step("judgments")
-        return item
+        async def judged(response: Response) -> Judged:
+            item = await self.judged(instance, response)
+            for _ in response.answers:
+                self.step("judgments")
+            return item
+
+        return await together(map(judged, samples))
 
 
 def selection(options: InstanceOptions) -> Items[Instance]:
-    """The instances of the languages and categories asked for, which a sample keeps in proportion."""
+    """Return the instances of the languages and categories asked for, which a sample keeps in proportion."""
     answers_given = isinstance(options, JudgeGivenOptions)  # the responses may stand in the rows of the data
-    judges = isinstance(options, JudgeOptions)
-    chosen = options.chosen(judged=judges, repeated=answers_given)
+    chosen = options.chosen(judged=isinstance(options, JudgeOptions), repeated=answers_given)
     return Items(
         chosen, lambda instance: instance.id, None, lambda instance: (instance.language, instance.category),
         size=lambda instance: len(instance.turns), left_out=unusable(chosen),
@@ -291,33 +289,17 @@ def selection(options: InstanceOptions) -> Items[Instance]:
 
 
 def understood(instances: Sequence[Instance]) -> str:
-    """How many prompts and criteria were read, and the first of them."""
+    """Return how many prompts and criteria were read, and the first of them."""
     turns = [turn for instance in instances for turn in instance.turns]
-    criteria = [criterion for turn in turns for criterion in turn.criteria]
     prompts = how_many(len(turns), "prompt")
     if len(turns) > len(instances):
         prompts += f" in {how_many(len(instances), 'conversation')}"
     first = next((turn for turn in turns if turn.criteria), turns[0])
     judged_by = f', judged by "{shortened(first.criteria[0].text, _SHOWN)}"' if first.criteria else ""
-    counted = how_many(len(criteria), "criterion", "criteria")
+    counted = how_many(sum(len(turn.criteria) for turn in turns), "criterion", "criteria")
     return f'{prompts}, {counted}; the first: "{shortened(first.prompt, _SHOWN)}"{judged_by}'
 
 
 def benchmark(instance: Instance) -> str | None:
-    """The benchmark whose conventions judges are told: TRUEBench, where the instance is told as one of it."""
+    """Return the benchmark whose conventions judges are told: TRUEBench, where the instance is told as one of it."""
     return BENCHMARK if instance.category in data.CATEGORIES and instance.task else None
-
-
-def run(options: RunOptions) -> Report:
-    """Answer and judge in one pass. Writes the results into `out`. Raises UserError."""
-    return Run(options).run().value
-
-
-def generate(options: GenerateOptions) -> int:
-    """The first stage: only the answers. Returns how many failed."""
-    return Generate(options).run().value
-
-
-def judge(options: JudgeGivenOptions) -> Report:
-    """The second stage: judge the answers that `generate` left in the folder."""
-    return JudgeAnswers(options).run().value

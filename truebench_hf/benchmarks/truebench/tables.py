@@ -12,6 +12,7 @@ from truebench_hf.benchmarks.truebench.board import (
     REPEATED,
     content,
     joined,
+    judging_words,
     models_of,
     one_model,
     provenance,
@@ -88,7 +89,7 @@ def outcome(folder: RunFolder, judged: Sequence[Judged]) -> Outcome[Report]:
     return Outcome(
         report, title=f"{what}: {models[0] if len(models) == 1 else f'{len(models)} models'}", lead=lead(origin),
         tables=[*score_tables(reports), *run_tables(reports, judged)], charts=run_charts(reports, frames, judged),
-        conversations=conversations(origin, judged, str(folder.path)), items=files, notes=report.notes, facts=facts(origin),
+        conversations=conversations(origin, judged, str(folder.path)), items=files, notes=report.notes,
         ranking=ranking(reports), known={"self_judged": origin["self_judged"], "content": contents[0] if len(models) == 1 else contents},
         incomplete=sum(map(unfinished, frames.values())),
     )  # fmt: skip
@@ -149,23 +150,14 @@ def _more(count: int) -> str:
 
 
 def lead(provenance: Mapping[str, Any]) -> str:
-    """Return who was judged by whom, in a line; "" where nobody knows."""
-    judge, level = provenance.get("judge"), provenance.get("judging", {}).get("level")
+    """Return who was judged by whom, and how, in a line; "" where nobody knows."""
+    judge, words = provenance.get("judge"), judging_words(provenance)
     by = ", no judge: what can be counted is decided" if judge == NOBODY else f" judged by {judge}" if judge else ""
-    return f"{' · '.join(models_of(provenance))}{by}{f', level {level}' if level else ''}" if provenance else ""
-
-
-def facts(provenance: Mapping[str, Any]) -> dict[str, object]:
-    """Return what was run."""
-    judging = provenance.get("judging", {})
-    return {
-        "Model": " · ".join(models_of(provenance)),
-        "Judge": provenance.get("judge"),
-        "Judge level": judging.get("level"),
-        "Cascade judge": provenance.get("cascade_judge"),
-        "Reasoning": {True: "on", False: "off"}.get(judging.get("reasoning")),
-        "Protocol": provenance.get("protocol"),
-    }
+    return (
+        f"{' · '.join(models_of(provenance))}{by}{f', {words}' if words and judge != NOBODY else ''}"
+        if provenance
+        else ""
+    )
 
 
 def _headline(report: Report) -> Table:

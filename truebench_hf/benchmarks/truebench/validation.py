@@ -47,7 +47,6 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Criterion, Message, Verdict
 
-STAGES = ("criteria", "prompt")
 KIND = "criteria-validation"
 _LISTED = 300  # findings in the table of the report; the work list has all
 _PRINTED = 5  # undecided instances that the terminal lists
@@ -59,7 +58,7 @@ class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
 
     validator: str = role(help="Who validates: a model spec.")
     stage: str = option(
-        "criteria", choices=STAGES, binds=True, panel="Method",
+        "criteria", binds=True, panel="Method", choices=("criteria", "prompt"),
         help="criteria, or prompt: the instructions themselves (productivity domain, fit to their task, clarity).",
     )  # fmt: skip
     ablation: str | None = option(
@@ -68,7 +67,7 @@ class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
         "rows that come with this package, or a JSONL file of edits to --data.",
     )  # fmt: skip
     max_tokens: int = option(
-        SAMPLING.max_tokens, least=1, binds=True, panel="Method", help="Token limit of one answer."
+        SAMPLING.max_tokens, binds=True, panel="Method", help="Token limit of one answer.", least=1
     )
 
     def __post_init__(self) -> None:
@@ -117,12 +116,12 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             validate_instance(self.schemas, row.instance, options.prompts, aspects, stage=options.stage, sampling=sampling)
             for aspects in subsets
         ))  # fmt: skip
-        return Validated(row, dict(zip(subsets, validations, strict=True)))
+        return Validated(row.instance, row.edit, dict(zip(subsets, validations, strict=True)))
 
     def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Table]]:
         options = self.options
         work = [
-            finding_row(State.first(row.edited.instance), finding, only_accept=True)
+            finding_row(State.first(row.instance), finding, only_accept=True)
             for row in done
             for finding in row.validation.findings
         ]
@@ -147,26 +146,17 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         )  # fmt: skip
 
 
-def validate(options: ValidateCriteriaOptions) -> dict[str, Table]:
-    """Validate criteria or instructions; `truebench study validate` in Python. Returns the tables. Raises UserError."""
-    return ValidateCriteria(options).run().value
-
-
 def validation_tables(done: Sequence[Validated], looked: Sequence[Kind], work: Sequence[WorkRow]) -> list[Table]:
     """The tables of validated instances; `looked` are the kinds of defects that were looked for, `work` is about each."""
     labels_of = ("FAIL", "PASS", "undecided")
-    counts = Counter[tuple[str, str]](
-        (row.edited.instance.category, row.validation.label or "undecided") for row in done
-    )
+    counts = Counter[tuple[str, str]]((row.instance.category, row.validation.label or "undecided") for row in done)
     categories = [
         {"category": name or "(none)"} | {label: counts[name, label] for label in labels_of}
         for name in dict.fromkeys(name for name, _ in counts)
         if any(name for name, _ in counts)
     ]
     columns = (Column("category", ""), *(Column(name, name, "count") for name in labels_of))
-    unread = [
-        {"id": row.edited.instance.id, "problem": row.validation.problem} for row in done if not row.validation.label
-    ]
+    unread = [{"id": row.instance.id, "problem": row.validation.problem} for row in done if not row.validation.label]
     findings = [
         row.model_dump() | {"now": row.now[:500], "proposal": f"({row.change}) {' / '.join(row.proposal)}"[:500]}
         for row in work[:_LISTED]
@@ -209,7 +199,7 @@ def _counts(done: Sequence[Validated], looked: Sequence[Kind]) -> Table:
 
 def _conversation(row: Validated) -> Conversation:
     """An instance with what was found at each criterion, and what is missing."""
-    instance, validation = row.edited.instance, row.validation
+    instance, validation = row.instance, row.validation
     exchanges = []
     for number, turn in enumerate(instance.turns, 1):
         here = [finding for finding in validation.findings if finding.turn == number]
@@ -245,9 +235,9 @@ def _reason(finding: Finding) -> str:
 def lines(done: Sequence[Validated], known: bool) -> Iterator[dict[str, Any]]:
     """The lines of `validations.jsonl`: one per instance and set of aspects. `known`: the edits are told, too."""
     for row in done:
-        instance = row.edited.instance
+        instance = row.instance
         facts: dict[str, Any] = {name: getattr(instance, name) for name in ("id", "language", "category", "task")}
-        edit = {"edit": row.edited.edit.model_dump(exclude_defaults=True, exclude={"id"})} if known else {}
+        edit = {"edit": row.edit.model_dump(exclude_defaults=True, exclude={"id"})} if known else {}
         for aspects, validation in row.by_aspects.items():
             yield facts | {"aspects": list(aspects)} | edit | {
                 "label": validation.label, "found": {kind: validation.found(kind) for kind in validation.looked},

@@ -226,19 +226,17 @@ def _criteria(state: State, judged: Judged | None) -> str:
     return "\n".join(lines)
 
 
+_ACCEPT = "Is this change to be made? accept takes the proposal, keep leaves all as it is."
 _DO = (
     "What is to be done? A criterion may be unclear, too strict, wrong (error) or several in one (composite), one may be "
-    "missing, or the prompt may be at fault; keep leaves all as it is, and accept takes the proposal."
-)
-_ACCEPT = "Is this change to be made? accept takes the proposal, keep leaves all as it is."
-_TEXT = (
-    "The new text of the criterion (in place of it the word remove takes it away, several lines split one that is "
-    "composite), of the one that is missing, or of the prompt; nothing to keep or accept."
+    "missing, or the prompt may be at fault; keep leaves all as it is, and accept takes the proposal. With all others write "
+    "into the note the new text of the criterion (in place of it the word remove takes it away, several lines split one that "
+    "is composite), of the one that is missing, or of the prompt."
 )
 
 
 def questions(listed: Sequence[WorkRow], round: int | None = None) -> list[Question]:
-    """Return the work list as people are asked it: of each row what is to be done, and in a `round` the new text, too."""
+    """Return the work list as people are asked it: in a `round` what is to be done, else whether proposals are taken."""
     sheet = []
     for row in listed:
         place = f", turn {row.turn}" + (f", criterion {row.criterion}" if row.criterion else "") if row.kind else ""
@@ -248,14 +246,8 @@ def questions(listed: Sequence[WorkRow], round: int | None = None) -> list[Quest
             "Proposal": "\n".join(row.proposal) or ("remove" if ACCEPT in row.choices else ""),
         }  # fmt: skip
         material = {title: text for title, text in texts.items() if text}
-        if round is None:
-            sheet.append(Question(row.id, _ACCEPT, material, row.choices, blind=row))
-            continue
-        name, settling = f"{row.id}-{round}", (KEEP, ACCEPT)
-        sheet += [
-            Question(f"{name}-do", _DO, material, row.choices, group=name, settles=settling, blind=row),
-            Question(f"{name}-text", _TEXT, material, (), group=name, settles=settling, blind=row),
-        ]
+        name, question = (row.id, _ACCEPT) if round is None else (f"{row.id}-{round}", _DO)
+        sheet.append(Question(name, question, material, row.choices, blind=row))
     return sheet
 
 
@@ -311,16 +303,15 @@ def _doubles(state: State) -> int:
 
 def _drafts(work: Sequence[Question], answers: Annotations, states: Mapping[str, State]) -> Iterator[CriterionVersion]:
     """Yield a version for each change that annotators decide, without its number where the criterion is added."""
-    for do, text in zip(work[::2], work[1::2], strict=True):
-        row: WorkRow = do.blind
-        for who in answers.annotators:
-            choice, new = (answers.labels.get(question.id, {}).get(who) or "" for question in (do, text))
-            if not (choice or new):
+    for question in work:
+        row: WorkRow = question.blind
+        for who, choice in answers.labels.get(question.id, {}).items():
+            if choice is None:
                 continue
-            why = answers.notes.get((do.id, who)) or answers.notes.get((text.id, who), "")
-            draft = CriterionVersion(instance=row.instance, turn=row.turn, why=why, who=who, row=row.id)
+            draft = CriterionVersion(instance=row.instance, turn=row.turn, who=who, row=row.id)
+            note = answers.notes.get((question.id, who), "").replace("\r\n", "\n").strip()
             try:
-                changes = _changes(row, choice, new.replace("\r\n", "\n").strip(), states[row.instance])
+                changes = _changes(row, choice, note, states[row.instance])
             except ValueError as error:
                 raise UserError(f"{_place(draft)}: {error}") from error
             yield from (draft.model_copy(update=change) for change in changes)
@@ -334,14 +325,10 @@ _COPIED = re.compile(
 
 
 def _changes(row: WorkRow, choice: str, text: str, now: State) -> list[dict[str, Any]]:
-    """Return the changes that an answer asks for, as fields of versions. Raises ValueError where it says too little."""
-    if not choice:
-        raise ValueError("a new text, and no answer to what is to be done")
-    if choice in (KEEP, ACCEPT) and text:
-        raise ValueError(f"a new text, and the answer is {choice}; leave out one")
-    number, turn = row.criterion, row.turn
+    """Return the changes that a choice and the text beside it ask for, as fields of versions. Raises ValueError."""
+    number, turn, why = row.criterion, row.turn, text if choice in (KEEP, ACCEPT) else ""
     if choice == KEEP:
-        return [{"criterion": number, "text": now.text(turn, number), "change": "kept", "kind": KEEP}]
+        return [{"criterion": number, "text": now.text(turn, number), "change": "kept", "kind": KEEP, "why": why}]
     if choice == ACCEPT:
         kind, texts = _CHANGE_BY_KIND[row.kind], row.proposal
     else:
@@ -350,7 +337,7 @@ def _changes(row: WorkRow, choice: str, text: str, now: State) -> list[dict[str,
         number = named if what == "criterion" else None
         turn = next((place for place, other, _ in now.criteria if other == number), named)
         texts = _new_texts(choice, kind, number, text, now)
-    about = {"turn": turn, "kind": kind}
+    about = {"turn": turn, "kind": kind, "why": why}
     if number is None and kind != PROMPT:
         return [about | {"text": new, "change": "added"} for new in texts]
     first = about | {"criterion": number, "text": next(iter(texts), None), "change": "revised" if texts else "removed"}
@@ -361,7 +348,9 @@ def _new_texts(choice: str, kind: str, number: int | None, text: str, now: State
     """Return what comes in the place of a criterion or prompt: of a composite a text a line, () where it is removed."""
     removes = text.casefold() == REMOVE
     if not text or (removes and number is None):
-        raise ValueError(f"{choice}, and no new text" + ("" if number is None else f" (or the word {REMOVE})"))
+        raise ValueError(
+            f"{choice}, and no new text in the note" + ("" if number is None else f" (or the word {REMOVE})")
+        )
     own = [criterion.text for _, _, criterion in now.criteria]  # criteria may have the like of their own
     if kind != PROMPT and (copied := _COPIED.search(text)) and not any(map(_COPIED.search, own)):
         raise ValueError(f"the new text holds {copied[0].strip()!r} of the list of criteria; leave that out")

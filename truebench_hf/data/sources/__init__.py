@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.data import row_files
-from truebench_hf.data.row_files import Sieve, Usable
+from truebench_hf.data.row_files import Rows, Sieve, Usable
 from truebench_hf.data.row_files import is_source as is_source
 from truebench_hf.data.row_formats import Entry, RowFile
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import Item, Responses, UnansweredRow
 from truebench_hf.data.sources.forms import sets
-from truebench_hf.data.sources.parsers import PARSERS, healthbench_meta, llmbar
+from truebench_hf.data.sources.parsers import PARSERS, healthbench_meta
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.types import Instance, Turn
 
@@ -41,7 +41,13 @@ def read(name: str, path: str | Path, *, strict: bool = False, warns: bool = Tru
     """
     if name not in READERS:
         raise unknown("source of rubrics", name, READERS)
-    items = READERS[name](str(path), strict, split)
+    rows = _pairs(str(path)) if name == "llmbar" else _rows(str(path), split)
+    if name in _BY_RESPONSE:
+        items = by_response(rows.name, rows.entries(), strict, _BY_RESPONSE[name])
+    else:
+        key = attrgetter("id" if name == "llmbar" else "instruction_id")
+        sieve = Sieve(rows.name, rows.entries(), partial(PARSERS[name], sets()[name]), key=key, strict=strict)
+        items = Usable(list(sieve), sieve.left_out)
     if warns and items.left_out:
         _LOG.warning("%s", items.left_out)
     return items
@@ -84,27 +90,19 @@ def by_response(
     return Usable([*sieve, *responses.items], sieve.left_out)
 
 
-def _read(name: str, path: str, strict: bool, split: str) -> Usable[Item]:
+def _rows(path: str, split: str) -> Rows:
     splits = row_files.splits(path, flag="source")
-    rows = splits[split] if split in splits else row_files.the_one(splits, path)
-    if name in _BY_RESPONSE:
-        return by_response(rows.name, rows.entries(), strict, _BY_RESPONSE[name])
-    parse = partial(PARSERS[name], sets()[name])
-    sieve = Sieve(rows.name, rows.entries(), parse, key=attrgetter("instruction_id"), strict=strict)
-    return Usable(list(sieve), sieve.left_out)
+    return splits[split] if split in splits else row_files.the_one(splits, path)
 
 
-def _llmbar(path: str, strict: bool, split: str) -> Usable[Item]:
-    """The outputs of all pairs in one dataset.json, or in every dataset.json below a folder (one subset each)."""
+def _pairs(path: str) -> Rows:
+    """The pairs of one dataset.json of LLMBar, or of every dataset.json below a folder; each knows its subset and place."""
     place = Path(path).expanduser()
-    if not place.exists():
-        raise UserError(f"llmbar: no such file: {place}; give a dataset.json, or a folder of them")
     files = sorted(place.rglob("dataset.json")) if place.is_dir() else [place]
-    if not files:
-        raise UserError(f"{place}: holds no dataset.json")
+    if not files or not files[0].exists():
+        raise UserError(f"llmbar: {place}: no such file, or no dataset.json below it; give one, or a folder of them")
 
-    def pairs() -> Iterator[Entry]:
-        """The pairs, each with the name of its subset, and its place there."""
+    def read() -> Iterator[Entry]:
         for file in files:
             for entry in RowFile.at(file).entries():
                 if isinstance(entry, Record):
@@ -112,15 +110,11 @@ def _llmbar(path: str, strict: bool, split: str) -> Usable[Item]:
                     entry = replace(entry, row={**entry.row, **about})
                 yield entry
 
-    sieve = Sieve(str(place), pairs(), partial(llmbar, sets()["llmbar"]), key=attrgetter("id"), strict=strict)
-    return Usable(list(sieve), sieve.left_out)
+    return Rows(read, str(place))
 
 
 _BY_RESPONSE: dict[str, Callable[[Record], Mapping[str, Any]]] = {
     "healthbench_meta": healthbench_meta,
     "rubric_eval": attrgetter("row"),
 }
-READERS: dict[str, Callable[[str, bool, str], Usable[Item]]] = {
-    **{name: partial(_read, name) for name in (*PARSERS, *_BY_RESPONSE)},
-    "llmbar": _llmbar,
-}
+READERS = (*PARSERS, *_BY_RESPONSE)

@@ -81,14 +81,39 @@ def plain(form: SetForm, record: Record) -> list[Item]:
     return paired(form, record, criteria_of(form.criteria, record)) if form.pair else [item_of(form, record)]
 
 
-def item_of(form: SetForm, record: Record, criteria: Sequence[Criterion] | None = None, **more: Any) -> Item:
-    """The item of a row whose columns the form names; `more` is what `source_item` takes besides."""
-    criteria = criteria_of(form.criteria, record) if criteria is None else criteria
-    messages = more.pop("messages", None) or messages_of(form, record)
-    facts = {fact: record.maybe(fact) for fact in form.facts} | more.pop("facts", {})
-    answers = {name: record.maybe(column) for name in ("reference", "example") if (column := getattr(form, name))}
-    name = more.pop("name", None) or name_of(form, record)
-    return source_item(form, name, messages, criteria, facts=facts, **answers | more)
+def item_of(
+    form: SetForm, record: Record, criteria: Sequence[Criterion] | None = None, *, name: str = "",
+    messages: Sequence[Message] = (), category: str | None = None, language: str = "", labels: Sequence[Label | None] = (),
+    response: str | None = None, response_id: str = "", model: str = "", example: str | None = None,
+    facts: Mapping[str, Any] | None = None,
+) -> Item:  # fmt: skip
+    """One instruction of a source with its rubrics (paper 003, section 3.1 and appendices A and B).
+
+    What is not given stands in the columns that the form names. `messages` end with the user message that is to be
+    answered, system message and earlier turns before it. `response` is an answer to be judged, None where the source has
+    none, by `model` where it says so; `labels` are what people said of it, one for each criterion. `example` is one that
+    it ships as a good one; a reference is one that it holds responses against (CFBench's criteria say "matches the
+    reference answer"), so that judges are shown it; elsewhere it would only sway them. The kinds of criteria are the
+    source's; those of a type of ours are known, the others are hints. A category that no form tells is what the
+    conversation shows. `facts` go by the source's own field names.
+    """
+    criteria = tuple(criteria_of(form.criteria, record) if criteria is None else criteria)
+    *before, instruction = messages or messages_of(form, record)
+    name = name or name_of(form, record)
+    reference = record.maybe(form.reference) if form.reference else None
+    example = example or (record.maybe(form.example) if form.example else None)
+    category = category or form.category or category_shown(before) or "constrained"
+    case = Case(instruction.content, response or "", criteria, tuple(before), None, category, reference)
+    response_id, rubrics = response_id or f"{name}-r0", []
+    for i, (item, label) in enumerate(zip(criteria, labels or (None,) * len(criteria), strict=True)):
+        kind = item.kind if item.kind in RUBRIC_TYPES else None
+        hint = "" if kind else item.kind or ""
+        rubrics.append(Rubric(f"{response_id}-c{i}", i, stated(item), label, kind, hint=hint))
+    return Item(
+        response_id, name, category, language or form.language, form.title,
+        "" if response is None else model or form.title, case, tuple(rubrics), response is not None, example or reference,
+        {fact: record.maybe(fact) for fact in form.facts} | dict(facts or {}),
+    )  # fmt: skip
 
 
 def paired(form: SetForm, record: Record, criteria: Sequence[Criterion], name: str = "", **facts: Any) -> list[Item]:
@@ -105,7 +130,7 @@ def paired(form: SetForm, record: Record, criteria: Sequence[Criterion], name: s
     for which, column in form.pair.items():
         preferred = {} if better is None else {"preferred": which == better}
         labels: list[Label] = ["yes" if which == better else "no"] if form.labelled else []
-        answer = {"response": record.text(column), "response_id": f"{name}-{which}", "labels": labels}
+        answer: dict[str, Any] = {"response": record.text(column), "response_id": f"{name}-{which}", "labels": labels}
         items.append(item_of(form, record, criteria, name=name, facts=preferred | facts, **answer))
     return items
 
@@ -126,37 +151,6 @@ def messages_of(form: SetForm, record: Record) -> tuple[Message, ...]:
     text = "\n\n".join([record.text(first), *filter(None, map(record.maybe, others))])
     system = record.maybe(form.system) if form.system else None
     return (*([Message("system", system)] if system else []), Message("user", text))
-
-
-def source_item(
-    form: SetForm, name: str, messages: Sequence[Message], criteria: Sequence[Criterion], *, category: str | None = None,
-    language: str = "", labels: Sequence[Label | None] = (), response: str | None = None, response_id: str = "",
-    model: str = "", example: str | None = None, reference: str | None = None, facts: Mapping[str, Any] | None = None,
-) -> Item:  # fmt: skip
-    """One instruction of a source with its rubrics (paper 003, section 3.1 and appendices A and B).
-
-    `messages` end with the user message that is to be answered, system message and earlier turns before it. `response`
-    is an answer to be judged, None where the source has none, by `model` where it says so; `labels` are what people said
-    of it, one for each criterion. `example` is one that it ships as a good one, `reference` one that it holds responses
-    against (CFBench's criteria say "matches the reference answer"), so that judges are shown it; elsewhere it would only
-    sway them. The kinds of criteria are the source's; those of a type of ours are known, the others are hints. Category
-    and language are those of the form where they are not given, a category that no form tells is what the conversation
-    shows. `facts` go by the source's own field names.
-    """
-    before, instruction, criteria = tuple(messages[:-1]), messages[-1].content, tuple(criteria)
-    category = category or form.category or category_shown(before) or "constrained"
-    case = Case(instruction, response or "", criteria, before, None, category, reference)
-    response_id, rubrics = response_id or f"{name}-r0", []
-    for i, (item, label) in enumerate(zip(criteria, labels or (None,) * len(criteria), strict=True)):
-        kind = item.kind if item.kind in RUBRIC_TYPES else None
-        rubrics.append(
-            Rubric(f"{response_id}-c{i}", i, stated(item), label, kind, hint="" if kind else item.kind or "")
-        )
-    model = "" if response is None else model or form.title
-    return Item(
-        response_id, name, category, language or form.language, form.title, model, case, tuple(rubrics),
-        response is not None, example or reference, facts or {},
-    )  # fmt: skip
 
 
 def criteria_of(form: CriteriaForm, record: Record) -> list[Criterion]:

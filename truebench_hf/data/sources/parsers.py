@@ -14,12 +14,10 @@ from truebench_hf.data.sources import forms
 from truebench_hf.data.sources.forms import SetForm, item_of, joined, messages_of, name_of
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.votes import majority
-from truebench_hf.rules import Contains, CountRule, EndsWith, Excludes, Rule, StartsWith, stored_text
 from truebench_hf.types import Criterion, Label, Message
 
 _LEVELS = tuple(f"score{level}_description" for level in range(1, 6))
 _CATEGORY = re.compile(r"\s*(Essential|Important|Optional|Pitfall) Criteria:\s*(?=\S)")
-_PLAIN = re.compile(r"(?:model_)?(length|length_word|keyword|forbidden_word|startswith|endswith):\s*(\S[^\n]*)")
 _THEME, _RESPONSE, _LABEL = "theme:", "_response", "_fulfilment"
 
 
@@ -70,13 +68,12 @@ def complexbench(form: SetForm, record: Record) -> list[Item]:
     """The questions that a question depends on (`dep`) become its condition, in words: they decide whether it binds.
 
     The facts `depends_on` and `rules` keep the places of those questions and the verification rule, which the set holds
-    against a part of a response that a model cuts out for it. The plain ones become the `rule` of their criterion, so
-    that they measure and decide nothing; in Chinese alone, since the translation has other words and lengths. Raises
-    UserError on a question that depends on one that does not exist.
+    against a part of a response that a model cuts out for it. Raises UserError on a question that depends on one that
+    does not exist.
     """
-    english = form.texts[0].endswith("_en")
     questions = record.parts("scoring_questions")
-    texts = [question.text("question_en" if english else "question") for question in questions]
+    text_column = "question_en" if form.texts[0].endswith("_en") else "question"
+    texts = [question.text(text_column) for question in questions]
     places = {question.id("point_id"): place for place, question in enumerate(questions)}
     criteria, depends = [], []
     for text, question in zip(texts, questions, strict=True):
@@ -89,8 +86,7 @@ def complexbench(form: SetForm, record: Record) -> list[Item]:
         depends.append(tuple(places[str(point)] for point in needed))
         kind = joined(question.words("constraint_dimensions") + question.words("composition_types"))
         condition = " / ".join(texts[place] for place in depends[-1]) or None
-        rule = None if english else _measured((question.maybe("rule") or "").strip())
-        criteria.append(Criterion(text, kind, condition, rule=rule))
+        criteria.append(Criterion(text, kind, condition))
     composed = record.words("composition_types")
     facts = {
         "rules": tuple(question.maybe("rule") for question in questions), "depends_on": tuple(depends),
@@ -100,24 +96,6 @@ def complexbench(form: SetForm, record: Record) -> list[Item]:
     # All demands joined by And alone are RubricEval's "constrained", any branch or chain makes it "compositional".
     category = "compositional" if set(composed) - {"And"} else "constrained"
     return [item_of(form, record, criteria, category=category, facts=facts)]
-
-
-def _measured(rule: str) -> str | None:
-    """What a verification rule measures of a whole response; None where it is none of the plain ones."""
-    if (plain := _PLAIN.fullmatch(rule)) is None:
-        return None
-    name, value = plain[1], plain[2]
-    parts = tuple(part for text in value.strip("[]").split(",") if (part := text.strip(" '\"")))
-    measured: Rule | None = None
-    if name in ("startswith", "endswith"):
-        measured = StartsWith(value=value) if name == "startswith" else EndsWith(value=value)
-    elif name in ("keyword", "forbidden_word") and parts:
-        measured = Contains(values=parts) if name == "keyword" else Excludes(values=parts)
-    elif name.startswith("length") and len(parts) == 2 and all(map(str.isdecimal, parts)):
-        fewest, most = map(int, parts)
-        if fewest <= most:
-            measured = CountRule(unit="words" if name == "length_word" else "characters", min=fewest, max=most)
-    return stored_text((measured,), complete=False) if measured else None
 
 
 def healthbench(form: SetForm, record: Record) -> list[Item]:
@@ -230,7 +208,12 @@ def profbench(form: SetForm, record: Record) -> list[Item]:
     for model in (field.removesuffix(_RESPONSE) for field in record.row if field.endswith(_RESPONSE)):
         if (report := record.maybe(f"{model}{_RESPONSE}")) is not None:
             labels = [rubric.label(f"{model}{_LABEL}") for rubric in rubrics]
-            judged = {"labels": labels, "response": report, "response_id": f"{name}-{model}", "model": model}
+            judged: dict[str, Any] = {
+                "labels": labels,
+                "response": report,
+                "response_id": f"{name}-{model}",
+                "model": model,
+            }
             items.append(item_of(form, record, criteria, **judged))
     return items or [item_of(form, record, criteria)]
 
@@ -268,14 +251,14 @@ def rubrichub(form: SetForm, record: Record) -> list[Item]:
 Turns = Iterable[tuple[str, str, Sequence[Criterion], Mapping[str, Any]]]
 
 
-def _by_turn(form: SetForm, name: str, system: Sequence[Message], turns: Turns) -> Iterator[Item]:
+def _by_turn(form: SetForm, record: Record, name: str, system: Sequence[Message], turns: Turns) -> Iterator[Item]:
     """An item for each turn (user, answer, criteria, facts) of a conversation, after the set's own answers to those
     before it; the answer to the turn itself is its example."""
     history = [*system]
     for number, (user, answer, criteria, facts) in enumerate(turns, 1):
         history.append(Message("user", user))
         about = {"turn": number, **facts}
-        yield forms.source_item(form, f"{name}-{number}", history, criteria, example=answer, facts=about)
+        yield item_of(form, record, criteria, name=f"{name}-{number}", messages=history, example=answer, facts=about)
         history.append(Message("assistant", answer))
 
 
@@ -290,7 +273,7 @@ def structflowbench(form: SetForm, record: Record) -> Iterator[Item]:
         user, answer = turn.text("user prompt"), turn.text("assistant answer")
         criteria = [Criterion(part.text("content"), part.text("type")) for part in turn.parts("constraints")]
         turns.append((user, answer, criteria, facts | {"name": turn.text("name")}))
-    return _by_turn(form, f"{form.prefix}-{record.number:03d}", (), turns)
+    return _by_turn(form, record, f"{form.prefix}-{record.number:03d}", (), turns)
 
 
 def sysbench(form: SetForm, record: Record) -> Iterator[Item]:
@@ -319,7 +302,8 @@ def sysbench(form: SetForm, record: Record) -> Iterator[Item]:
         parts = [info.part("criteria", place, value) for place, value in enumerate(objects)]
         criteria = [Criterion(part.text("criteria_content"), part.maybe("criteria_type")) for part in parts]
         turns.append((user, answer, criteria, {"system_id": name, "alignment": info.row.get("alignment")}))
-    return _by_turn(form, f"{form.prefix}-{name}", [Message("system", record.text("system_prompt"))], turns)
+    system = [Message("system", record.text("system_prompt"))]
+    return _by_turn(form, record, f"{form.prefix}-{name}", system, turns)
 
 
 def wildbench(form: SetForm, record: Record) -> list[Item]:
@@ -332,7 +316,7 @@ def wildbench(form: SetForm, record: Record) -> list[Item]:
 PARSERS: dict[str, Callable[[SetForm, Record], Iterable[Item]]] = {
     "advancedif": advancedif, "biggen": biggen, "cfbench": cfbench, "complexbench": complexbench,
     "complexbench_en": complexbench, "healthbench": healthbench, "if_rewardbench": if_rewardbench, "ifbench": ifbench,
-    "infobench": infobench, "judgebench": forms.plain, "multichallenge": multichallenge, "openrubrics": forms.plain,
+    "infobench": infobench, "judgebench": forms.plain, "llmbar": llmbar, "multichallenge": multichallenge, "openrubrics": forms.plain,
     "profbench": profbench, "rar": rar, "rar_without_pitfalls": rar, "rubricbench": forms.plain,
     "rubrichub": rubrichub, "structflowbench": structflowbench, "sysbench": sysbench, "wildbench": wildbench,
 }  # fmt: skip

@@ -15,7 +15,7 @@ from rapidfuzz import fuzz, process
 from truebench_hf.data.judged import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.grounding.places import unclaimed
-from truebench_hf.judging.grounding.types import Excerpt, Grounding, Source, Unit, UnitLabel
+from truebench_hf.judging.grounding.types import Excerpt, Grounding, Source, Unit, UnitLabel, accurate_by
 from truebench_hf.judging.judge import CriteriaJudge
 from truebench_hf.judging.sentences import claims_nothing, sentence_spans
 from truebench_hf.metrics.calibration import Calibrator
@@ -66,26 +66,26 @@ class ClassifierJudge:
         if not any(map(str.isalnum, answer)):
             return self._made(True, "the answer is empty")
         try:
-            shares = await self.shares(source, answer)
+            sentences = await self.shares(source, answer)
         except RequestFailed as error:
             return self._made(None, f"the judge gave no answer: {error}")
-        units, reasons = unclaimed(answer), dict[float, str]()
-        for sentence in shares:
-            label: UnitLabel | None = None
-            reason = NO_ROOM
-            if sentence.share is not None:
-                share = self.cut.share(sentence.share)
-                label = "supported" if share >= self.cut.threshold else "unsupported"
-                reason = f"P(supported) = {share:.3f}, from {self.cut.threshold:.3f} on it counts as supported"
-                reasons.setdefault(sentence.share, reason)
-            units.append(Unit(answer[sentence.start : sentence.end], sentence.start, sentence.end, label, reason))
+        units = [*unclaimed(answer), *(self._unit(answer, sentence) for sentence in sentences)]
         units.sort(key=lambda unit: unit.start or 0)
-        if not shares:
-            return self._made(True, "the answer claims nothing", units)
-        accurate = accurate_by(units)
-        if not reasons or accurate is None:
-            return self._made(accurate, NO_ROOM, units)
-        return self._made(accurate, f"the worst sentence has {reasons[min(reasons)]}", units)
+        accurate, known = accurate_by(units), [sentence for sentence in sentences if sentence.share is not None]
+        reason = NO_ROOM if sentences else "the answer claims nothing"
+        if known and accurate is not None:
+            worst = min(known, key=lambda sentence: sentence.share or 0.0)
+            reason = f"the worst sentence has {self._unit(answer, worst).reason}"
+        return self._made(accurate, reason, units)
+
+    def _unit(self, answer: str, sentence: Supported) -> Unit:
+        text = answer[sentence.start : sentence.end]
+        if sentence.share is None:
+            return Unit(text, sentence.start, sentence.end, None, NO_ROOM)
+        share, threshold = self.cut.share(sentence.share), self.cut.threshold
+        reason = f"P(supported) = {share:.3f}, from {threshold:.3f} on it counts as supported"
+        label: UnitLabel = "supported" if share >= threshold else "unsupported"
+        return Unit(text, sentence.start, sentence.end, label, reason)
 
     async def shares(self, source: Source, answer: str) -> list[Supported]:
         """Every sentence that claims something with the classifier's P(supported). Raises what `Caller.decide` raises."""
@@ -100,12 +100,6 @@ class ClassifierJudge:
 
     def _made(self, accurate: bool | None, reason: str, units: Sequence[Unit] = ()) -> Grounding:
         return Grounding(accurate, reason, self.template, self.caller.model.spec, tuple(units))
-
-
-def accurate_by(units: Sequence[Unit]) -> bool | None:
-    """One unsupported unit makes an answer inaccurate; else an undecided one leaves it open."""
-    labels = [unit.label for unit in units]
-    return False if "unsupported" in labels else None if None in labels else True
 
 
 def worst_share(sentences: Sequence[Supported]) -> float | None:

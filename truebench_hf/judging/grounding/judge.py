@@ -21,6 +21,7 @@ from truebench_hf.judging.grounding.types import (
     Source,
     Unit,
     UnitLabel,
+    accurate_by,
     material,
     template_named,
 )
@@ -178,18 +179,14 @@ class GroundingJudge:
         return replace(denied, reason="labelled supported, but the double check says no")
 
     def _of_units(self, units: Units | Problem) -> Grounding:
-        """One ungrounded unit makes an answer inaccurate; else an undecided one leaves it open."""
         if isinstance(units, Problem):
             return self._grounding(None, units.text)
-        wrong = [unit for unit in units if unit.label in UNGROUNDED]
-        unclear = [unit for unit in units if unit.label is None]
-        accurate, reason = True, f"all {len(units)} are grounded or need no evidence"
-        if wrong:
-            accurate, reason = False, f"{len(wrong)} of {len(units)} are not grounded: {wrong[0].text!r}"
-        elif unclear:
-            open_ = f"{len(unclear)} of {len(units)} are undecided: {unclear[0].text!r} ({unclear[0].reason})"
-            return self._grounding(None, open_, units=units)
-        return self._grounding(accurate, reason, units=units)
+        reason = f"all {len(units)} are grounded or need no evidence"
+        if wrong := [unit for unit in units if unit.label in UNGROUNDED]:
+            reason = f"{len(wrong)} of {len(units)} are not grounded: {wrong[0].text!r}"
+        elif unclear := [unit for unit in units if unit.label is None]:
+            reason = f"{len(unclear)} of {len(units)} are undecided: {unclear[0].text!r} ({unclear[0].reason})"
+        return self._grounding(accurate_by(units), reason, units=units)
 
     def _grounding(self, accurate: bool | None, reason: str, **more: Any) -> Grounding:
         return Grounding(accurate, reason, self.template, self.caller.model.spec, **more)

@@ -7,21 +7,23 @@ judge can be made to quote a label of the response: that is the paper's protocol
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.errors import UserError, write_error
+from truebench_hf.data import row_files
+from truebench_hf.data.rows import Record
+from truebench_hf.errors import refused
 from truebench_hf.judging.grounding.types import RatingLabel
 from truebench_hf.judging.loose_json import JsonObject, TooManyObjects, find_objects, strip_invisible
 from truebench_hf.judging.signed import CUT_OFF, Labels, SignedAnswer, read_signed
-from truebench_hf.judging.signed_asking import Entries, ask_by_prompt
+from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.prompts import Prompts
+from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Message
 
 METHOD, TEXT = "evaluation_method", "evaluation_prompt"
@@ -72,44 +74,31 @@ def official_prompts(path: Path) -> dict[str, str]:
     Of the two eligibility filters that without context is taken: its words are the other's, and our variant decides what
     is shown. The SimpleQA-like template is not in the file.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            if not {METHOD, TEXT} <= set(reader.fieldnames or ()):
-                columns = ", ".join(reader.fieldnames or ()) or "none"
-                raise UserError(f"{path}: needs the columns {METHOD} and {TEXT}, has {columns}")
-            rows = [(row[METHOD] or "", row[TEXT] or "") for row in reader]
-    except (OSError, ValueError, csv.Error) as error:
-        raise UserError(f"{path}: cannot be read as CSV: {error}") from error
     prompts: dict[str, str] = {}
-    for method, text in rows:
+    for record in row_files.records(path):
+        method = record.text(METHOD)
         name = METHODS.get(method.strip().casefold())
         if name is None:
-            raise UserError(f"{path}: unknown {METHOD} {method!r}; known are {', '.join(METHODS)}")
+            raise record.wrong(METHOD, f"is {method!r}, which is none of {', '.join(METHODS)}")
         if name not in prompts or method.endswith("no_context"):
-            prompts[name] = _jinja(f"{path}: {method}", name, text)
-    if not prompts:
-        raise UserError(f"{path}: holds no prompt")
+            prompts[name] = _jinja(record, name)
     return prompts
 
 
 def write_official_prompts(path: Path, folder: Path) -> dict[str, str]:
     """Write them as `NAME.jinja` into a folder, and return name -> file as `--prompt NAME=FILE` takes them."""
     prompts = official_prompts(path)
-    files = {name: folder / f"{name}.jinja" for name in prompts}
-    try:
+    with refused(str(folder)):
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in prompts.items():
-            files[name].write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise write_error(str(folder), error.strerror or error) from error
-    return {name: str(file) for name, file in files.items()}
+            write_whole(folder / f"{name}.jinja", [text])
+    return {name: str(folder / f"{name}.jinja") for name in prompts}
 
 
-def _jinja(where: str, name: str, text: str) -> str:
+def _jinja(record: Record, name: str) -> str:
     """The text with our values at its placeholders, and all else as it is, braces included."""
     used: list[str] = []
-    parts = _PLACE.split(text.replace("\\n", "\n"))  # every second one is a placeholder
+    parts = _PLACE.split(record.text(TEXT).replace("\\n", "\n"))  # every second one is a placeholder
     for place, key in enumerate(parts):
         if place % 2 == 0:
             plain = key.replace("{{", "{").replace("}}", "}")
@@ -117,28 +106,27 @@ def _jinja(where: str, name: str, text: str) -> str:
             continue
         value = _PLACEHOLDERS.get(key.replace("'", '"'))
         if value is None:
-            known = ", ".join(_PLACEHOLDERS)
-            raise UserError(f"{where}: unknown placeholder '{{{{{key}}}}}'; known are {known}")
+            raise record.wrong(
+                TEXT, f"has the unknown placeholder '{{{{{key}}}}}'; known are {', '.join(_PLACEHOLDERS)}"
+            )
         # What is shown as the request of the eligibility filter is our variant's choice: the request alone, or all.
         parts[place] = _FULL if (name, key) == ("eligibility", "user_request") else value
         used.append(parts[place])
     for value in _NEEDED.get(name, ("document", "response")):
         if not re.search(rf"\b{value}\b", "".join(used)):
-            raise UserError(f"{where}: has no placeholder for the {value}; is {TEXT} cut off?")
+            raise record.wrong(TEXT, f"has no placeholder for the {value}; is it cut off?")
     return "".join(parts)
 
 
 async def ask_signed_or_as_prescribed(
     schemas: SchemaFallback, prompts: Prompts, name: str, values: Mapping[str, Any], labels: Labels[Any], read: Reader, *,
-    sampling: Sampling, reason: str = "", entries: Entries | None = None, long: bool = False,
-    check: Callable[[SignedAnswer[Any]], str] = lambda answer: "", met: Callable[[SignedAnswer[Any]], bool] | None = None,
+    sampling: Sampling, check: Callable[[SignedAnswer[Any]], str] = lambda answer: "", long: bool = False,
+    met: Callable[[SignedAnswer[Any]], bool] | None = None, **form: Any,
 ) -> SignedAnswer[Any]:  # fmt: skip
     """Return the signed answer to a prompt (see `ask_by_prompt`); to one that asks for no id, what `read` makes of it."""
     if prompts.is_signed(name):
-        return await ask_by_prompt(
-            schemas, prompts, name, values, labels, sampling=sampling, reason=reason, entries=entries, check=check,
-            long=long, met=met,
-        )  # fmt: skip
+        how: dict[str, Any] = {"sampling": sampling, "check": check, "long": long, "met": met}
+        return await ask_by_prompt(schemas, prompts, name, values, labels, **how, **form)
     asks = 0
 
     def read_answer(text: str, truncated: bool) -> SignedAnswer[Any] | Problem:

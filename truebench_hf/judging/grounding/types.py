@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -99,6 +99,12 @@ class Eligibility:
     rating: RatingLabel | None
     reason: str
     judge: str = ""
+
+
+def accurate_by(units: Iterable[Unit]) -> bool | None:
+    """One ungrounded unit makes an answer inaccurate; else an undecided one leaves it open."""
+    labels = {unit.label for unit in units}
+    return False if labels.intersection(UNGROUNDED) else None if None in labels else True
 
 
 def material(source: Source, *answers: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
     criterion ---- deciding.rules_of -> rules, and whether they are all that it says: the field `rule`, else `known.jsonl`
                                         (the SHA-256 of its text: its rule, read by people), else its words (`matching`)
-    response ----- readings.answer ---> what of it may count as the answer
+    response ----- counting.answer ---> what of it may count as the answer
     a rule on it - measuring.measure -> figures, and met, not met or open (`counting`, `languages`)
     a case ------- deciding.ruled ----> verdicts where nothing is open, figures for a judge elsewhere
 

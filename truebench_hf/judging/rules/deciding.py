@@ -129,7 +129,7 @@ def _may_be_a_part(text: str, response: str, rules: Sequence[Rule], met: bool | 
     """
     import regex
 
-    from truebench_hf.judging.rules.readings import paragraphs, tidy, words
+    from truebench_hf.judging.rules.counting import paragraphs, tidy, words
     from truebench_hf.rules import CountRule
 
     counts = [rule for rule in rules if isinstance(rule, CountRule)]

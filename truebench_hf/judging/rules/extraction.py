@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
-from truebench_hf.judging.panel import CaseJudge
+from truebench_hf.judging.judge import CaseJudge
 from truebench_hf.judging.rules.deciding import ParsedRules, rules_of
 from truebench_hf.judging.rules.matching import PARTS, bounded, load_table, words_of
 from truebench_hf.judging.signed import ListOf
@@ -44,7 +44,14 @@ class RuleReader:
 
         Raises what `Caller.complete` raises, but for a request that failed. The ledger knows who asked the same before.
         """
-        answer = await extracted(self._schemas, criterion, self._prompts)
+        tag = fence(criterion.text, criterion.condition or "")
+        values = {"criterion": criterion.text, "condition": criterion.condition or "", "tag": tag}
+        stated = await ask_by_prompt(
+            self._schemas, self._prompts, PROMPT, values, LABELS,
+            sampling=SAMPLING, reason="It limits the words.", entries=_forms(), long=True,
+            check=lambda answer: problem_of(checked_rules(answer.labels, criterion)),
+        )  # fmt: skip
+        answer = Problem(stated.problem) if stated.problem else checked_rules(stated.labels, criterion)
         self._answers[criterion.text, criterion.condition] = answer
         return answer
 
@@ -79,18 +86,6 @@ class ReadBefore:
         criteria = await asyncio.gather(*map(self.reader.with_rules, case.criteria))
         verdicts = await self.judge.verdicts(replace(case, criteria=tuple(criteria)))
         return tuple(replace(verdict, criterion=own) for verdict, own in zip(verdicts, case.criteria, strict=True))
-
-
-async def extracted(schemas: SchemaFallback, criterion: Criterion, prompts: Prompts) -> ParsedRules | Problem:
-    """Return the rules that a model finds in a criterion; none where it states nothing that can be measured."""
-    tag = fence(criterion.text, criterion.condition or "")
-    values = {"criterion": criterion.text, "condition": criterion.condition or "", "tag": tag}
-    answer = await ask_by_prompt(
-        schemas, prompts, PROMPT, values, LABELS,
-        sampling=SAMPLING, reason="It limits the words.", entries=_forms(), long=True,
-        check=lambda answer: problem_of(checked_rules(answer.labels, criterion)),
-    )  # fmt: skip
-    return Problem(answer.problem) if answer.problem else checked_rules(answer.labels, criterion)
 
 
 def checked_rules(stated: Mapping[str, Any], criterion: Criterion) -> ParsedRules | Problem:

@@ -12,7 +12,7 @@ from typing import Any
 
 import regex
 
-from truebench_hf.judging.rules.readings import Answer, plain, table
+from truebench_hf.judging.rules.counting import Answer, plain, table
 from truebench_hf.rules import Language
 
 # Letters that show a language; a character of Chinese, Japanese, Korean counts as three. Of 200 sentences of this length

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import regex
 
 from truebench_hf import rules as kinds
-from truebench_hf.judging.rules import counting, readings
-from truebench_hf.judging.rules.counting import Counts
+from truebench_hf.judging.rules import counting
+from truebench_hf.judging.rules.counting import Answer, Counts, answer, folded, plain, speaks, tidy, without_signs
 from truebench_hf.judging.rules.languages import language
-from truebench_hf.judging.rules.readings import Answer, answer, folded, plain, speaks, tidy, without_signs
 
 _LONGEST = 100_000  # characters of a response that are read
 _UNMARKED = "without marks of Markdown"  # a reading that hides what these units are told by
@@ -109,9 +108,9 @@ def _count(rule: kinds.CountRule, answer: Answer) -> tuple[str, bool | None]:
     counts = _counts(lambda text: counting.count(rule, text), answer, rule.unit)
     met = _within(counts.values(), rule.min, rule.max)
     if met is False and rule.unit != "list_items":  # unless only a title was asked for, or several proposals in a list
-        (first, *rest), lines = readings.paragraphs(answer.whole) or [""], answer.core.split("\n")
-        alone = [first] * (bool(rest) and readings.is_title(first) and not speaks(first, "leads"))
-        alone += lines if all(regex.match(readings.ITEM, line) for line in lines) else []
+        (first, *rest), lines = counting.paragraphs(answer.whole) or [""], answer.core.split("\n")
+        alone = [first] * (bool(rest) and counting.is_title(first) and not speaks(first, "leads"))
+        alone += lines if all(regex.match(counting.ITEM, line) for line in lines) else []
         met = None if any(_within(counting.count(rule, part).values(), rule.min, rule.max) for part in alone) else False
     return _figures(counts, rule.unit), met
 
@@ -158,7 +157,7 @@ def _contains(rule: kinds.Contains | kinds.Excludes, answer: Answer) -> tuple[st
     low, high = (rule.min, rule.max) if isinstance(rule, kinds.Contains) else (0, 0)
     either = isinstance(rule, kinds.Contains) and rule.any
     met = (any_of if either else all_of)(_within(counts.values(), low, high) for counts in by_value.values())
-    title = rf"(?im)^[^\p{{L}}\p{{N}}\n]*(?:{readings.words('originals')})[^\n.!?]{{0,40}}(?:[:：].*|[*_]{{2}}[ \t]*)$"
+    title = rf"(?im)^[^\p{{L}}\p{{N}}\n]*(?:{counting.words('originals')})[^\n.!?]{{0,40}}(?:[:：].*|[*_]{{2}}[ \t]*)$"
     # The text as it was may stand beside the new one.
     original = isinstance(rule, kinds.Excludes) and regex.search(title, answer.whole)
     return facts, None if met is False and original else met
@@ -169,7 +168,7 @@ def _occurrences(value: str, rule: kinds.Contains | kinds.Excludes, text: str) -
 
     A value with digits is never found absent where it is asked for: 42 may be "forty-two".
     """
-    prose = plain(text) if regex.search(readings.ADDRESS, value) else regex.sub(readings.ADDRESS, " ", plain(text))
+    prose = plain(text) if regex.search(counting.ADDRESS, value) else regex.sub(counting.ADDRESS, " ", plain(text))
     exactly = _edged(value) if rule.whole_words is not False else regex.escape(value)
     sure = len(regex.findall(exactly, prose, regex.I if rule.case is False else 0))
     if rule.case is not None and rule.whole_words is not None:
@@ -291,7 +290,7 @@ def _listed(rule: kinds.ListedRule, answer: Answer) -> tuple[str, bool | None]:
     marks = {"number" if mark == "1" else "bullet" for _, mark, _ in marked}
     if len(marked) > 1 and len(marked) == len(lines) and (rule.mark == "any" or marks == {rule.mark}):
         around = [line for line in answer.whole.split("\n") if any(map(str.isalnum, line)) and line not in lines]
-        framing = (regex.fullmatch(readings.HEADING, x) or speaks(x, "leads") or speaks(x, "notes") for x in around)
+        framing = (regex.fullmatch(counting.HEADING, x) or speaks(x, "leads") or speaks(x, "notes") for x in around)
         return facts, True if all(framing) else None
     signs = r"(?i)\s*(?:[^\p{L}\p{N}\s\"'“”‘’«»„(\[*_#]|step \d|[①-⑳]|\(?\w{1,3}[.)])"
     maybe = marked or any(regex.match(signs, line) for line in lines) or sum(len(line) < 100 for line in lines) > 2

@@ -8,8 +8,7 @@ from math import ceil
 
 from truebench_hf.comparing import runs
 from truebench_hf.comparing.compare import ComparedMeans, Comparison, compare_runs
-from truebench_hf.comparing.finished import KINDS, read_all
-from truebench_hf.comparing.runs import BoardEntry
+from truebench_hf.comparing.runs import KINDS, BoardEntry, read_all
 from truebench_hf.data.records import of_entry
 from truebench_hf.errors import UserError
 from truebench_hf.report.sections import percent, points, points_between

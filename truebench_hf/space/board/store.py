@@ -111,7 +111,7 @@ class BoardStore:
         read = {}
         for folder in runs.folders(roots):
             mark, old = runs.stamp(folder), self._read.get(folder)
-            read[folder] = old if old is not None and old[0] == mark else (mark, runs.read(folder))
+            read[folder] = old if old is not None and old[0] == mark else (mark, runs.read_board(folder))
         self._read = read
         # The papers' boards come first: they say what a board of their kind is ranked by.
         published = [paper.published() for paper in PAPERS.values()]

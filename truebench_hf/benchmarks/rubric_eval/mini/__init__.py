@@ -2,7 +2,7 @@
 
 Every answer is put together from passages written to meet or to break one rubric each, so that no annotator is needed.
 Contrast pairs follow the idea of the paper's appendix D (minimal edits that turn one rubric over). Two splits: `easy`,
-and `hard`, whose edits leave length, position and single words alike (see below).
+and `hard`, whose edits leave length, position and single words alike.
 
 The answers of a template with k rubrics form a ring of 2k. Each differs from the one before in the passage of one rubric;
 in the first half of the ring every rubric is flipped once, in the second half once more, back to the start. So
@@ -10,31 +10,9 @@ the labels of every single rubric are balanced by construction, every step is a 
 rubric gives nothing away. The ring starts with neighbouring rubrics labelled differently, which is where a judge that
 reads the whole checklist at once is most easily led astray.
 
-A template is an instruction, an answer with gaps, and two texts for every gap. Those of the easy split stand in
-easy_CATEGORY.toml, passages that meet and break each rubric beside it; the second part of the key is the language.
-
-    [con-en-drill]
-    ask = 'What the user says', or the turns of a conversation as a list; `system` may stand beside it
-    answer = 'Fire drill[[1]] at the [[place]].'  # the gap [[1]] belongs to the first rubric
-    fills.place = ['rear car park', 'north gate']
-
-    [[con-en-drill.rubrics]]
-    kind = 'content_inclusion'
-    rubric = 'Gives the date.'
-    yes = ' on 14 March'
-    no = ' next week'
-
-Those of the hard split stand in hard_CATEGORY.toml, an answer with the edits written into it for each.
-
-    [en-kettle]
-    ask = '''What the user says''', or the turns of a conversation as a list; `system` may stand beside it
-    answer = '''The van comes on [1:Monday||Friday], not on [1:Friday||Monday] as planned.'''
-    rubrics = ["multi_turn_coherence | revised rule | Gives the day that holds now."]
-
-`[1:yes||no]` is an edit of rubric 1: with its left texts the answer meets the rubric, with its right ones it breaks it.
-A rubric is its type, its trap, and its text; a fourth part is what a program would measure (`words = 20`), which makes
-its rows measurable. The key begins with the language. The tests hold the edits to equal length on average, and cheap
-learners to chance.
+A template is an instruction, an answer with gaps, and two texts for every gap; its form is told at the head of
+easy_constrained.toml and hard_constrained.toml. The tests hold the edits of the hard split to equal length on average,
+and cheap learners to chance.
 """
 
 from __future__ import annotations
