@@ -64,7 +64,7 @@ class SimulateOptions(FolderOptions, PromptOptions):
     seed: int = option(
         0, binds=True, help="Tells corpora apart: conversation j has one kind of user and one draw for all models."
     )
-    temperature: float = option(0.3, binds=True, help="Sampling temperature of the model and of the users.")
+    temperature: float = option(0.3, least=0, binds=True, help="Sampling temperature of the model and of the users.")
     turns: int = option(
         20, least=1, binds=True, help="Rounds after which a conversation ends; 1: the instruction is the only message."
     )

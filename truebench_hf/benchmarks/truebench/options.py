@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from math import inf
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import data as instances
@@ -71,8 +70,8 @@ class GenerateOptions(WritingOptions, InstanceOptions, RepeatOptions):
             "model", lambda options: options.models if len(options.models) > 1 else options.models[0], grows=True
         ),
     )
-    max_tokens: int = option(4096, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
-    temperature: float = option(0.0, binds=_SAMPLING, help="Sampling temperature of the model.")
+    max_tokens: int = option(4096, least=1, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
+    temperature: float = option(0.0, least=0, binds=_SAMPLING, help="Sampling temperature of the model.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,7 +119,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
     votes: int = option(
         1, binds=_JUDGING, help="Votes per criterion (majority); more than one needs a judge temperature."
     )
-    judge_temperature: float = option(0.0, binds=_JUDGING, help="Sampling temperature of the judge.")
+    judge_temperature: float = option(0.0, least=0, binds=_JUDGING, help="Sampling temperature of the judge.")
     panel: str | None = option(None, rare=True, binds=_PANEL, help=PANEL_HELP)
     allow_unscored: bool = option(False, help="Exit with 0 even when instances are left unscored.")
 
@@ -185,8 +184,6 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         """How the judge decides. Raises UserError on values that make no sense."""
         if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
             raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
-        if not 0 <= self.judge_temperature < inf:
-            raise UserError(f"--judge-temperature {self.judge_temperature}: must be at least 0")
         level = "checklist" if self.protocol == "official" else level_of(self.judge_level, self.judge[0], "checklist")
         settings = JudgeSettings(
             level=level, reasoning=self.reasoning, structured=self.structured, votes=self.votes, rules=self.rules,
