@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.runs import caller
 from truebench_hf.data.judged import Case
+from truebench_hf.data.rules import Class, Part, Unit, rule_of
 from truebench_hf.engine.ledger import Ledger
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.judge import EligibilityJudge
@@ -25,7 +26,6 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel, verdicts
 from truebench_hf.prompts import Prompts
-from truebench_hf.rules import Class, Part, Unit, rule_of
 from truebench_hf.types import Criterion, Message, Verdict
 
 AT_MOST_3 = '{"kind": "count", "unit": "words", "max": 3}'

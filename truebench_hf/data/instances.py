@@ -4,7 +4,7 @@ A row has a prompt: `prompt` (a text), `messages` ({role, content}, the user's l
 `turns` ({prompt, criteria}) or `input` (a text, or texts, one per turn, as in TRUEBench's own files). It has `criteria`
 (also `rubric`, `rubrics` or `checklist`): texts, or objects with `text` (also `criterion`, `question`, `description` or
 `title`) and, if they are worth more or less than others, `weight` (or `points`, negative ones for faults), and with
-`rule` where a program can measure them (`truebench_hf.rules`); one text holds one a line. With several turns that have
+`rule` where a program can measure them (`truebench_hf.data.rules`); one text holds one a line. With several turns that have
 none of their own it is a list of such lists. All else may be absent: `id` (or `index`), `language`, `category`, `task`
 (or `sub_category`), `system`, `context`, `reference`, `history`. A cell of a table holds a list as JSON.
 """
@@ -24,6 +24,7 @@ from pydantic import BeforeValidator
 
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import Headers, MaybeText, Name, Record, Row, Text, holds, named, read_headers
+from truebench_hf.data.rules import stored, stored_text
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
@@ -289,7 +290,6 @@ def rule_text(value: Any) -> str | None:
     """The text of what stands in a field `rule` (see `rules.stored`), None without one. Raises ValueError."""
     if value != [] and not holds(value):
         return None
-    from truebench_hf.rules import stored, stored_text
 
     try:
         return stored_text(*stored(value))

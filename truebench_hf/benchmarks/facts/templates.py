@@ -259,7 +259,7 @@ class Fitted:
     """The cut of a classifier, fitted on all answers; `labels` are those of cuts that had not seen the answer's document."""
 
     cut: Cut
-    labels: Sequence[str | None]
+    labels: tuple[str | None, ...]
 
 
 def fitted(
@@ -271,4 +271,4 @@ def fitted(
     best = best_threshold(unseen, gold)
     if calibrator is None or best is None:
         return None
-    return Fitted(Cut(best[0], calibrator), labels)
+    return Fitted(Cut(best[0], calibrator), tuple(labels))

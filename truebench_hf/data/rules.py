@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 import pydantic
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
+from truebench_hf.data.rows import Record, user_error
 from truebench_hf.errors import UserError, unknown
 
 Unit = Literal[
@@ -247,8 +248,6 @@ def rule_of(value: str | Mapping[str, Any]) -> Rule:
     try:
         return _adapter().validate_json(value) if isinstance(value, str) else _adapter().validate_python(value)
     except ValidationError as error:
-        from truebench_hf.data.rows import Record, user_error
-
         fault = error.errors(include_url=False)[0]
         if fault["type"].startswith("union_tag"):
             raise unknown("kind", fault["ctx"].get("tag", ""), KINDS) from error
