@@ -117,7 +117,7 @@ def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = N
         elif len(set(votes)) == 1:
             labels[item], how[item] = votes[0], "unanimous" if len(votes) > 1 else "single"
         else:
-            labels[item] = majority(votes).label
+            labels[item] = majority(votes)
             how[item] = "unanswered" if not votes else "tie" if labels[item] is None else "majority"
     return Settled(annotations, labels, how)
 

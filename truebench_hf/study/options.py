@@ -42,7 +42,7 @@ class FolderOptions(CacheOptions):
         "with a higher one."
     )  # fmt: skip
     engine: str = option(
-        "asyncio", panel="Models", rare=True, help="Where models are asked: asyncio (this process), or ray (workers on the machines of a "
+        "asyncio", panel="Models", rare=True, choices=ENGINES, help="Where models are asked: asyncio (this process), or ray (workers on the machines of a "
         "Ray cluster)."
     )  # fmt: skip
     ray_address: str | None = option(
@@ -52,8 +52,6 @@ class FolderOptions(CacheOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.engine not in ENGINES:
-            raise unknown("engine", self.engine, ENGINES)
         if self.ray_address and self.engine != "ray":
             raise UserError("--ray-address only goes with --engine ray")
         if not self.out.strip():

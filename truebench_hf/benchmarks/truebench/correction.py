@@ -259,7 +259,7 @@ def _settled(
         if own.id not in sample.drawn or not any(of_unit):
             continue
         votes = [label for label in answers(of_unit).values() if label is not None]
-        gold[own.id] = majority(votes).label
+        gold[own.id] = majority(votes)
         if votes and gold[own.id] is None:
             ties.add(own.id)
         if any(row and (row["label"] or any(entry["label"] for entry in row["annotations"])) for row in of_unit):

@@ -149,7 +149,7 @@ class RunLabels(Labelling):
 def _needs_no_more(rows: Sequence[Row | None], annotators: Sequence[str]) -> bool:
     """Return whether people settled a unit, or each of these annotators said what they think of it."""
     by_name = answers(rows)
-    return bool(majority(list(by_name.values())).label) or all(by_name.get(name) for name in annotators)
+    return bool(majority(list(by_name.values()))) or all(by_name.get(name) for name in annotators)
 
 
 def _by_unit(rows: Sequence[Row], known: Mapping[str, LabelUnit], unit: str) -> Annotations:
