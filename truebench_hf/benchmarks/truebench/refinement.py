@@ -53,11 +53,6 @@ class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
 
     validator: str = role(help="Who validates what was changed: a model spec.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.nobody:
-            raise UserError("--judge none: criteria are refined until judge and people agree; name a judge")
-
 
 @dataclass(frozen=True, slots=True)
 class RefinementRound:
