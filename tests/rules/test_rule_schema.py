@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 
 from truebench_hf.data.instances import as_row, of_row
 from truebench_hf.data.rows import Record
+from truebench_hf.data.rules import KINDS, LANGUAGES, rule_of
 from truebench_hf.errors import UserError
-from truebench_hf.rules import KINDS, LANGUAGES, rule_of
 
 RULES: list[dict[str, Any]] = [
     {"kind": "count", "unit": "words", "max": 50},
@@ -132,7 +132,7 @@ def test_the_import_of_rules_loads_and_compiles_nothing_that_only_their_use_need
 import sys
 import pydantic, pydantic.main, pydantic.type_adapter, truebench_hf, truebench_hf.types
 before = set(sys.modules)
-import truebench_hf.rules, truebench_hf.judging.rules.deciding
+import truebench_hf.data.rules, truebench_hf.judging.rules.deciding
 loaded = set(sys.modules) - before
 print(sorted(loaded & {"yaml", "lingua", "regex", "markdown_it", "jinja2", "asyncio", "csv"}))
 print([name for name in loaded if name.startswith("truebench_hf.judging.rules.") and name[27:] != "deciding"])

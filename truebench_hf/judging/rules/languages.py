@@ -12,8 +12,8 @@ from typing import Any
 
 import regex
 
+from truebench_hf.data.rules import Language
 from truebench_hf.judging.rules.counting import Answer, plain, table
-from truebench_hf.rules import Language
 
 # Letters that show a language; a character of Chinese, Japanese, Korean counts as three. Of 200 sentences of this length
 # in 12 languages none is taken for another. So many pieces are read at most, from all of a response.
