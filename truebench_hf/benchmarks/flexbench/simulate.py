@@ -38,7 +38,7 @@ from truebench_hf.prompts import Prompts
 from truebench_hf.report.sections import Conversation, Conversations, exchanges
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import FolderOptions, PromptOptions
+from truebench_hf.study.options import FolderOptions, PromptOptions, WritingOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Message
@@ -48,7 +48,7 @@ _LEAD = "Conversations with simulated users. Simulators are known to be an easy 
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulateOptions(FolderOptions, PromptOptions):
+class SimulateOptions(FolderOptions, WritingOptions, PromptOptions):
     """Who talks with whom, how often and how long."""
 
     folder: str = option(
@@ -84,9 +84,7 @@ class SimulateOptions(FolderOptions, PromptOptions):
             object.__setattr__(self, "out", str(corpus_folder(Path(self.folder), self.seed, self.model)))
             object.__setattr__(self, "folder_named", False)
         super().__post_init__()
-        at_least_one(self, "conversations", "turns", "max_tokens")
-        if not 0 <= self.temperature <= 2:
-            raise UserError(f"--temperature {self.temperature}: lies between 0 and 2")
+        at_least_one(self, "conversations", "turns")
         if self.turns > 1 and self.simulator is None:
             raise UserError("name a --simulator, who plays the users; only --turns 1 needs none")
 
@@ -112,10 +110,8 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         self.before = count_noted(self.options.out)
 
     def setup(self) -> None:
-        options = self.options
         self.users: asyncio.Task[list[tuple[Profile, str]]] | None = None
         self.analysis: Analysis | None = None
-        self.sampling = Sampling(options.temperature, max_tokens=options.max_tokens)
 
     async def work(self, number: int) -> Talk:
         """A conversation that begins with the assistant's opening line, or without one with the user.
@@ -156,7 +152,9 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         talk = replace(talk, messages=(*talk.messages, Message("user", text)))
         front = (Message("system", system),) if system else ()
         try:
-            answer = await self.caller("model").complete(ChatRequest((*front, *talk.messages), self.sampling, seed))
+            answer = await self.caller("model").complete(
+                ChatRequest((*front, *talk.messages), self.options.sampling, seed)
+            )
         except RequestFailed as error:
             return replace(talk, error=f"the model gave no answer: {error}")
         return replace(talk, messages=(*talk.messages, Message("assistant", answer.text)))
@@ -185,7 +183,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         def again(problem: str) -> str:
             return f"This cannot be used: {problem}. Write the user's next message, and nothing else."
 
-        request = ChatRequest(messages, self.sampling, seed, example=_USER_EXAMPLE)
+        request = ChatRequest(messages, self.options.sampling, seed, example=_USER_EXAMPLE)
         return await ask(self.caller("simulator"), request, read, again)
 
     async def _users(self) -> list[tuple[Profile, str]]:
