@@ -46,7 +46,7 @@ class RefineOptions(stick.SelfJudgingOptions):
         "last",
         choices=KEEP,
         binds=Binds(late=True),
-        help="Which version counts after an iteration: last, or best by its own score.",
+        help="Which version counts: the last, or the best by its own score.",
     )
 
     @property

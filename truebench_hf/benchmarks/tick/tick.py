@@ -50,10 +50,7 @@ class QuestionJudgeOptions(shared.JudgingOptions):
 
     judge: str = role(help="Judge: answers every question on every response.", binds=Binds(late=True))
     votes: int = option(
-        1,
-        least=1,
-        binds=Binds(late=True),
-        help="Votes per question (majority, maj@k); more than one needs a judge temperature.",
+        1, least=1, binds=Binds(late=True), help="Votes per question (maj@k); several need a temperature."
     )
     judge_temperature: float = option(0.0, least=0, binds=Binds(late=True), help="Sampling temperature of the judge.")
 
