@@ -227,7 +227,7 @@ class ChecklistRow(Row):
         """The majority of the annotators on each question, None on a tie; None where nobody answered."""
         about = (response.id, checklist.id)
         answers = [entry.answers for entry in self.answers if (entry.response_id, entry.checklist_id) == about]
-        return tuple(majority(votes).label for votes in zip(*answers, strict=True)) if answers else None  # type: ignore[misc]
+        return tuple(majority(votes) for votes in zip(*answers, strict=True)) if answers else None
 
     def answered(self, response: Text, checklist: Written, by: str) -> Sequence[Label | None] | None:
         """The answers of people or of a judge, with reasoning where it has it and of several draws the first."""

@@ -32,7 +32,7 @@ from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
-from truebench_hf.options import at_least_one, option, role
+from truebench_hf.options import option, role
 from truebench_hf.prompts import Prompts, fence
 from truebench_hf.report.sections import Conversation, Conversations, exchanges
 from truebench_hf.report.table import Column, Table
@@ -60,15 +60,15 @@ class SimulateOptions(FolderOptions, PromptOptions):
     )
     model: str = role(help="Model under test: the assistant.")
     simulator: str | None = role(None, help="Model that plays the users, and tells when a conversation is over.")
-    conversations: int = option(50, help="How many; more later take those that are there and go on.")
+    conversations: int = option(50, least=1, help="How many; more later take those that are there and go on.")
     seed: int = option(
         0, binds=True, help="Tells corpora apart: conversation j has one kind of user and one draw for all models."
     )
-    temperature: float = option(0.3, binds=True, help="Sampling temperature of the model and of the users.")
+    temperature: float = option(0.3, least=0, binds=True, help="Sampling temperature of the model and of the users.")
     turns: int = option(
-        20, binds=True, help="Rounds after which a conversation ends; 1: the instruction is the only message."
+        20, least=1, binds=True, help="Rounds after which a conversation ends; 1: the instruction is the only message."
     )
-    max_tokens: int = option(2048, binds=True, help="Token limit of one message.")
+    max_tokens: int = option(2048, least=1, binds=True, help="Token limit of one message.")
     profiles: str | None = option(
         None, panel="Data", help="JSON file of other kinds of users (see `flex study profiles`)."
     )
@@ -83,7 +83,6 @@ class SimulateOptions(FolderOptions, PromptOptions):
             object.__setattr__(self, "out", str(corpus_folder(Path(self.folder), self.seed, self.model)))
             object.__setattr__(self, "folder_named", False)
         super().__post_init__()
-        at_least_one(self, "conversations", "turns", "max_tokens")
         if not 0 <= self.temperature <= 2:
             raise UserError(f"--temperature {self.temperature}: lies between 0 and 2")
         if self.turns > 1 and self.simulator is None:
@@ -231,8 +230,9 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         notes = to_check([self.procedure])
         notes += [f"conversations that broke off: {broken}; the same command goes on there"] if broken else []
         if self.before > len(done):
-            remedy = f"--conversations {self.before} brings them back without a call"
-            notes.append(f"conversations here before: {self.before}; {remedy}")
+            notes.append(
+                f"conversations here before: {self.before}; --conversations {self.before} brings them back without a call"
+            )
         spoken = {talk.id: {language_code(m.content) for m in talk.messages if m.role == "assistant"} for talk in done}
         if other := [name for name, codes in spoken.items() if self.language and codes - {self.language, ""}]:
             notes.append(

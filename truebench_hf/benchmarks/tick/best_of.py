@@ -51,7 +51,9 @@ class BestOfOptions(stick.SelfJudgingOptions):
     reward: tuple[str, ...] = role(
         (), help="The same as --by reward:..., for the options of reward models.", binds=Binds(grows=True, late=True)
     )
-    temperature: float = option(1.0, binds=True, help="Sampling temperature of the answers; greedy is drawn at 0.")
+    temperature: float = option(
+        1.0, least=0, binds=True, help="Sampling temperature of the answers; greedy is drawn at 0."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
