@@ -6,6 +6,7 @@ import functools
 import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 import httpx2
@@ -223,28 +224,20 @@ class OpenAIModel:
         typed requests and answers. They cost more than the call, and servers leave out or null fields that the types
         promise. Of an error larger than the limit only the beginning is read; an answer that is raises TryAgain.
         """
-        import openai
-
         sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
         request = httpx2.Request(
             "POST", _url(self._server.url + self._server.with_query(path)), headers=self._headers, content=sent,
             cookies=self._http.cookies, extensions={"timeout": self._timeout.as_dict()},
         )  # fmt: skip
         content = bytearray()
-        try:
-            response = await self._http.send(request, stream=True)
+        async with aclosing(await self._http.send(request, stream=True)) as response:
             most = LARGEST_ANSWER if response.is_success else LARGEST_ERROR
-            try:
-                async for part in response.aiter_bytes():
-                    content += part
-                    if len(content) > most and response.is_success:
-                        raise TryAgain(f"the answer is larger than {most // _MIB} MiB", tries=2)
-                    if len(content) > most:
-                        break
-            finally:
-                await response.aclose()
-        except httpx2.RequestError as error:
-            raise openai.APIConnectionError(request=request) from error
+            async for part in response.aiter_bytes():
+                content += part
+                if len(content) > most and response.is_success:
+                    raise TryAgain(f"the answer is larger than {most // _MIB} MiB", tries=2)
+                if len(content) > most:
+                    break
         if not response.is_success:
             raise reading.status_error(response, content[:most])
         return json.loads(content)
