@@ -91,11 +91,9 @@ def load(
     or a release) is where rows come from that are not built in; `columns` maps the columns of `truebench` and `rubric_eval` to the file's. Rows that cannot be used are left out,
     and a warning in the log counts them; `strict` raises UserError on the first, as does a name that is not there.
     """
-    from truebench_hf.loaders.prepare import Reading
     from truebench_hf.loaders.prepare import load as load_rows
 
-    reading = Reading(source, columns=columns or {}, strict=strict)
-    return load_rows(name, config, split, reading, streaming)
+    return load_rows(name, config, split, streaming, source=source, columns=columns, strict=strict)
 
 
 def metric(name: str) -> str:
