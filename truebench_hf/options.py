@@ -107,7 +107,8 @@ class Options:
                 ("concurrency", "int", 16, f"Requests to the {title} at a time."),
             ):
                 own[f"{name}_{part}"] = kind
-                setattr(cls, f"{name}_{part}", option(default, help=help, panel="Models", rare=rare))
+                least = 1 if part == "concurrency" else None
+                setattr(cls, f"{name}_{part}", option(default, help=help, panel="Models", rare=rare, least=least))
 
     def __post_init__(self) -> None:
         """Check the values: every class its own, and those of its bases by `super()`. One text is a list of one."""

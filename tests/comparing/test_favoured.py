@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.finished import finished, numbered
-from truebench_hf.comparing import leaderboard_sections as shown
+from truebench_hf.comparing import leaderboard as shown
 from truebench_hf.comparing.leaderboard import leaderboard
 from truebench_hf.comparing.table import FACT, preferences
 from truebench_hf.metrics.ranks import Results

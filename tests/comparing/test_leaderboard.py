@@ -9,8 +9,9 @@ import pytest
 
 from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
-from truebench_hf.comparing import leaderboard_sections as shown
+from truebench_hf.comparing import leaderboard as shown
 from truebench_hf.comparing.leaderboard import GROUP, RANKED_BY, SELF_JUDGED, leaderboard
+from truebench_hf.comparing.table import score_table
 from truebench_hf.errors import UserError
 
 GOOD, FAIR, POOR = (numbered([number < share for number in range(30)]) for share in (28, 26, 6))
@@ -193,16 +194,16 @@ def test_a_folder_whose_settings_are_none_of_ours_is_named_by_every_command_that
 
 def test_the_overview_of_a_table_is_where_the_main_score_stands(tmp_path: Path) -> None:
     """FlexBench has its scores in a group of their own."""
-    found = shown.score_table([golden("flex", tmp_path / "run", "scored")])
+    found = score_table([golden("flex", tmp_path / "run", "scored")])
     assert [column.title for column in found.columns][1:3] == ["Coverage", "Achievement"]
-    assert found == shown.score_table([str(tmp_path / "run")], "scores")
+    assert found == score_table([str(tmp_path / "run")], "scores")
     with pytest.raises(UserError, match=r"unknown group of scores 'categories': choose from .*overview"):
-        shown.score_table([str(tmp_path / "run")], "categories")
+        score_table([str(tmp_path / "run")], "categories")
 
 
 @pytest.mark.parametrize(("kind", "apart"), [("metaeval", "paradigm"), ("pairwise", "protocol")])
 def test_rows_of_one_judge_are_told_apart_in_a_table(tmp_path: Path, kind: str, apart: str) -> None:
-    found = shown.score_table([golden(kind, tmp_path / "run")])
+    found = score_table([golden(kind, tmp_path / "run")])
     assert found.columns[1].name == apart
     assert len({(row["name"], row[apart]) for row in found.rows}) == len(found.rows) > 2
 
@@ -213,4 +214,4 @@ def test_a_study_that_ranks_nothing_names_its_tables(tmp_path: Path) -> None:
     (Path(folder) / "run.json").write_text(json.dumps({key: value for key, value in info.items() if key != "board"}))
     (Path(folder) / "tables").mkdir(exist_ok=True)
     with pytest.raises(UserError, match=r"no scores of models or judges there; what was found lies in .*run.tables$"):
-        shown.score_table([folder])
+        score_table([folder])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from truebench_hf.data.judged import Case
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.judging.case import sections
 from truebench_hf.judging.ratings import Ratings, ask_ratings, rate
 from truebench_hf.models.asking import SchemaFallback
@@ -26,7 +26,7 @@ def test_a_rating_is_asked_with_and_without_a_checklist(tmp_path: Path) -> None:
         seen.append(request)
         return '{"reason": "fine", "rating": 9}'
 
-    caller = Caller(ScriptedModel("x", reply), Ledger(tmp_path / "ledger.sqlite"), "judge", 1)
+    caller = Caller(ScriptedModel("x", reply), Calls(tmp_path / "ledger.sqlite"), "judge", 1)
     bare, listed = Case("Q", "A", ()), Case("Q", "A", (Criterion("Is it short?"),))
     of_ten = asyncio.run(rate(SchemaFallback(caller), listed, Prompts(), 10))
     assert (of_ten.value, of_ten.reason) == (9, "fine")
@@ -53,7 +53,7 @@ def several(tmp_path: Path, *answers: str) -> tuple[Ratings, list[ChatRequest]]:
         seen.append(request)
         return answers[min(len(seen), len(answers)) - 1]
 
-    caller = Caller(ScriptedModel("x", reply), Ledger(tmp_path / "ledger.sqlite"), "judge", 1)
+    caller = Caller(ScriptedModel("x", reply), Calls(tmp_path / "ledger.sqlite"), "judge", 1)
     values = {**sections(Case("Q", "A", ())), "turns": 1, "skills": SKILLS}
     found = asyncio.run(ask_ratings(SchemaFallback(caller, "off"), Prompts(), "rating_skills", values, KEYS, 5))
     return found, seen

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from truebench_hf.api.reading import Criteria, Prompt, read_case, read_cases
 from truebench_hf.arguments import in_python
 from truebench_hf.data.judged import Case
-from truebench_hf.engine.ledger import CacheOptions, Ledger, open_cache
+from truebench_hf.engine.ledger import CacheOptions, Calls, open_cache
 from truebench_hf.engine.pool import Background, bounded, progress
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import (
@@ -328,7 +328,7 @@ async def _opened(
     if openings and prompts.replaced:
         check_judge_prompts(how, prompts)
     models = [open_model(*opening, not options.offline) for opening in openings]
-    ledger, cache = Ledger(Path(":memory:")), open_cache(options)
+    ledger, cache = Calls(Path(":memory:")), open_cache(options)
     callers = [
         Caller(model, ledger, role, options.concurrency, cache, ask=not options.offline)
         for model, role in zip(models, ("judge", "cascade"), strict=False)

@@ -126,11 +126,10 @@ def leaderboard(
     out: Out = None,
 ) -> None:
     """`truebench leaderboard`."""
-    from truebench_hf.comparing import leaderboard_sections
-    from truebench_hf.comparing.leaderboard import leaderboard
+    from truebench_hf.comparing import leaderboard as boards
 
-    ranked = leaderboard([*(runs or ()), *(folders or ())], published=with_published, kind=kind)
-    _present(leaderboard_sections, ranked, out, leaderboard_sections.sections(ranked))
+    ranked = boards.leaderboard([*(runs or ()), *(folders or ())], published=with_published, kind=kind)
+    _present(boards, ranked, out, boards.sections(ranked))
 
 
 def table(
@@ -141,7 +140,7 @@ def table(
     format: Annotated[str, typer.Option(help=f"{', '.join(FORMATS)}.")] = "terminal",
 ) -> None:
     """`truebench table`."""
-    from truebench_hf.comparing.leaderboard_sections import score_table
+    from truebench_hf.comparing.table import score_table
     from truebench_hf.report.console import show
 
     if format not in FORMATS:

@@ -301,9 +301,8 @@ def _row(
     row |= {"messages": list(map(asdict, response.messages)), "reasoning": list(response.reasoning)}
     row |= more
     users, system = told(response.messages)
-    prompts = [
-        None if turn.prompt == text else turn.prompt for turn, text in zip_longest(instance.turns, users) if turn
-    ]
+    turns = ((turn.prompt, text) for turn, text in zip_longest(instance.turns, users) if turn)
+    prompts = [None if prompt == text else prompt for prompt, text in turns]
     references = [turn.reference for turn in instance.turns]
     row |= {"prompts": prompts} if any(text is not None for text in prompts) else {}
     row |= {"system": instance.system} if instance.system != system else {}

@@ -360,7 +360,7 @@ def majority(votes: Sequence[Verdict]) -> Verdict:
     Reason and probability come from the first vote that agrees; `votes` keeps every label.
     """
     labels, trouble = tuple(vote.label for vote in votes), _trouble(votes)
-    label = counted.majority(labels).label
+    label = counted.majority(labels)
     agreeing = next((vote for vote in votes if vote.label == label), votes[0])
     if label is not None or not any(labels):
         return replace(agreeing, votes=labels, **trouble)

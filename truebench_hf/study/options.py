@@ -42,7 +42,7 @@ class FolderOptions(CacheOptions):
         "with a higher one."
     )  # fmt: skip
     engine: str = option(
-        "asyncio", panel="Models", rare=True, help="Where models are asked: asyncio (this process), or ray (workers on the machines of a "
+        "asyncio", panel="Models", rare=True, choices=ENGINES, help="Where models are asked: asyncio (this process), or ray (workers on the machines of a "
         "Ray cluster)."
     )  # fmt: skip
     ray_address: str | None = option(
@@ -52,8 +52,6 @@ class FolderOptions(CacheOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.engine not in ENGINES:
-            raise unknown("engine", self.engine, ENGINES)
         if self.ray_address and self.engine != "ray":
             raise UserError("--ray-address only goes with --engine ray")
         if not self.out.strip():
@@ -274,8 +272,8 @@ class JudgingOptions(ReplyOptions, RuleOptions):
 class WritingOptions(Options):
     """How studies have responses written."""
 
-    max_tokens: int = option(4096, least=1, binds=True, help="Token limit of one written response.")
-    temperature: float = option(0.0, least=0, binds=True, help="Sampling temperature of who writes responses.")
+    max_tokens: int = option(4096, binds=True, least=1, help="Token limit of one written response.")
+    temperature: float = option(0.0, binds=True, least=0, help="Sampling temperature of who writes responses.")
 
     @property
     def sampling(self) -> Sampling:

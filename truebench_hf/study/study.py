@@ -8,8 +8,6 @@ A benchmark is a subclass: its items, its `work`, its `score`. All else is here,
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from truebench_hf.engine.folder import LEDGER, RunFolder, count_noted, read_info
-from truebench_hf.engine.ledger import Ledger, open_cache
+from truebench_hf.engine.ledger import Calls, open_cache
 from truebench_hf.engine.money import Budget, Prices
 from truebench_hf.engine.pool import bounded, progress, run_async
 from truebench_hf.extras import need
@@ -44,7 +42,7 @@ from truebench_hf.study.notes import (
     served_so_far,
 )  # fmt: skip
 from truebench_hf.study.options import FolderOptions, PromptOptions
-from truebench_hf.study.outcome import WRITTEN, Outcome, lines, prepare, write
+from truebench_hf.study.outcome import WRITTEN, Outcome, lines, write
 from truebench_hf.study.roles import NOTED, Editable, Roles, bound, growing, refuse_to_drop
 from truebench_hf.types import Usage
 
@@ -84,8 +82,8 @@ class Study(Generic[O, T, D, V]):
         self.unasked: set[str] = set()  # options that say nothing here: what another stage noted of them stays
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
         self.tell: Callable[[str], None] = untold  # prints the lines of `understood`
-        self.ledger: Ledger
-        self._cache: Ledger | None = None  # what other folders have asked
+        self.ledger: Calls
+        self._cache: Calls | None = None  # what other folders have asked
         self._budget: Budget | None = None
         self._callers: dict[str, Caller] = {}
         self._first: dict[tuple[str, int], Caller] = {}  # by role and model
@@ -305,7 +303,7 @@ class Study(Generic[O, T, D, V]):
     def _estimate(self) -> Outcome[Any]:
         """What would be asked beside what the folder's ledger holds; nothing is asked, and nothing written."""
         self.roles.estimate()
-        self.ledger = Ledger(Path(":memory:"), over=Path(self.options.out) / LEDGER)
+        self.ledger = Calls(Path(":memory:"), over=Path(self.options.out) / LEDGER)
         try:
             self._cache = open_cache(self.options, reading=True)
             self.setup()
@@ -347,22 +345,13 @@ class Study(Generic[O, T, D, V]):
                 self.step(self.unit)
             return place, result
 
-        loading = asyncio.create_task(_prepared())
         # Twice the slots: while some items wait for one role, others keep the next one busy.
         try:
             done = dict([pair async for pair in bounded(order, one, 2 * (self.roles.slots or 8))])
         finally:
-            loading.cancel()
             await self.roles.close()
         return [done[place] for place in range(len(self.chosen))]
 
     def _prompts(self) -> Any:
         assert isinstance(self.options, PromptOptions)
         return self.options.prompts
-
-
-async def _prepared() -> None:
-    """Load what scores and reports need while calls are under way: the first ones it would hold up."""
-    await asyncio.sleep(1.0)
-    with contextlib.suppress(Exception):  # who needs what cannot be loaded says so
-        await asyncio.to_thread(prepare)

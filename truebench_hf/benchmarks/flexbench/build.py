@@ -263,7 +263,7 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
 
 
 def _tables(done: Sequence[Build]) -> list[Table]:
-    """What came of every instruction, what failed on the way, and all dimensions."""
+    """What came of every instruction, and all dimensions."""
     about = "The share of the instruction's text that stands in no segment; headings and background may."
     columns = (
         Column("instruction", "instruction"), Column("segments", "segments", "count"),
@@ -281,25 +281,18 @@ def _tables(done: Sequence[Build]) -> list[Table]:
         }
         for build in done
     ]  # fmt: skip
-    failures = [
-        {"instruction": build.procedure.id, "stage": stage, "reason": why}
-        for build in done for stage, why in build.failures
-    ]  # fmt: skip
-    failed = (Column("instruction", "instruction"), Column("stage", "stage"), Column("reason", "reason", "prose"))
     fields = {"question": "prose", "condition": "prose", "base": "text", "exclusive": "text", "check": "prose"}
     dimensions = [
         {"instruction": build.procedure.id, "dimension": dimension.id, "segments": ", ".join(dimension.segments),
          **{name: getattr(dimension, name) or "" for name in fields}}
         for build in done for dimension in build.procedure.dimensions
     ]  # fmt: skip
-    used = [name for name in fields if any(row[name] for row in dimensions)]
-    columns_used = [
+    of_dimension = [
         Column("instruction", "instruction", minor=2), Column("dimension", ""),
-        *(Column(name, name, "prose" if fields[name] == "prose" else "text") for name in used),
+        *(Column(name, name, "prose" if kind == "prose" else "text") for name, kind in fields.items()),
         Column("segments", "segments", minor=1),
     ]  # fmt: skip
     return [
         Table("instructions", columns, rows, "Instructions"),
-        *([Table("failures", failed, failures, "What failed", keys=2)] if failures else []),
-        Table("dimensions", columns_used, dimensions, "Dimensions", keys=2, printed=len(done) == 1),
+        Table("dimensions", of_dimension, dimensions, "Dimensions", keys=2, printed=len(done) == 1),
     ]

@@ -230,8 +230,9 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         notes = to_check([self.procedure])
         notes += [f"conversations that broke off: {broken}; the same command goes on there"] if broken else []
         if self.before > len(done):
-            remedy = f"--conversations {self.before} brings them back without a call"
-            notes.append(f"conversations here before: {self.before}; {remedy}")
+            notes.append(
+                f"conversations here before: {self.before}; --conversations {self.before} brings them back without a call"
+            )
         spoken = {talk.id: {language_code(m.content) for m in talk.messages if m.role == "assistant"} for talk in done}
         if other := [name for name, codes in spoken.items() if self.language and codes - {self.language, ""}]:
             notes.append(

@@ -55,14 +55,12 @@ class Returned:
         self.rows: list[Row] = [copy.deepcopy(dict(entry.row)) for entry in entries]
         self.counts: Counter[str] = Counter()
         self.notes: list[str] = []
-        asked = [(row, q) for entry, row in zip(entries, self.rows, strict=True) for q in _every_question(entry)]
-        if unknown_ids := new.labels.keys() - {question.id for _, question in asked}:
-            raise UserError(
-                f"{min(unknown_ids)}: asks about no row of the data as it is now; give the sheets' own data"
-            )
+        questions = [(row, q) for entry, row in zip(entries, self.rows, strict=True) for q in _every_question(entry)]
+        if unknown_ids := new.labels.keys() - {question.id for _, question in questions}:
+            raise UserError(f"{min(unknown_ids)} in a sheet asks about no row of the data as it is now; give its own")
         for annotator in new.annotators:
             labels = new.of(annotator)
-            for row, question in asked:
+            for row, question in questions:
                 if question.id in labels:
                     question.blind(self, row, annotator, labels[question.id])
         # What we write can be read.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import data as instances
 from truebench_hf.data.logs import TURNS
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import BY_PROBABILITY, JUDGE_SAMPLING, JudgeSettings, read_calibration
 from truebench_hf.options import NOBODY, Binds, flag, option, role
 from truebench_hf.study.options import (
@@ -70,8 +70,8 @@ class GenerateOptions(WritingOptions, InstanceOptions, RepeatOptions):
             "model", lambda options: options.models if len(options.models) > 1 else options.models[0], grows=True
         ),
     )
-    max_tokens: int = option(4096, least=1, binds=_SAMPLING, help="Token limit of one answer, thinking included.")
-    temperature: float = option(0.0, least=0, binds=_SAMPLING, help="Sampling temperature of the model.")
+    max_tokens: int = option(4096, binds=_SAMPLING, least=1, help="Token limit of one answer, thinking included.")
+    temperature: float = option(0.0, binds=_SAMPLING, least=0, help="Sampling temperature of the model.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,8 +103,9 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
     )  # fmt: skip
     reasoning: bool = option(True, binds=_JUDGING, help="Whether the judge gives reasons before its verdicts.")
     protocol: str = option(
-        "default", binds=Binds(late=True), help="default, or official: the official pass rule and tables."
-    )
+        "default", binds=Binds(late=True), choices=("default", "official"),
+        help="default, or official: the official pass rule and tables."
+    )  # fmt: skip
     threshold: float | None = option(
         None, rare=True, binds=_JUDGING,
         help="Decision level: P(yes) from which a criterion passes; that of --calibration, otherwise 0.5."
@@ -117,16 +118,14 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         binds=Binds("cascade_judge", lambda options: options.cascade_name, late=True),
     )  # fmt: skip
     votes: int = option(
-        1, binds=_JUDGING, help="Votes per criterion (majority); more than one needs a judge temperature."
+        1, binds=_JUDGING, least=1, help="Votes per criterion (majority); more than one needs a judge temperature."
     )
-    judge_temperature: float = option(0.0, least=0, binds=_JUDGING, help="Sampling temperature of the judge.")
+    judge_temperature: float = option(0.0, binds=_JUDGING, least=0, help="Sampling temperature of the judge.")
     panel: str | None = option(None, rare=True, binds=_PANEL, help=PANEL_HELP)
     allow_unscored: bool = option(False, help="Exit with 0 even when instances are left unscored.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.protocol not in ("default", "official"):
-            raise unknown("protocol", self.protocol, ("default", "official"))
         official = self.judge_level in (None, "checklist") and self.rules == "off" and NOBODY not in self.judge
         if self.protocol == "official" and not official:
             raise UserError(
@@ -182,8 +181,8 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
     @cached_property
     def settings(self) -> JudgeSettings:
         """How the judge decides. Raises UserError on values that make no sense."""
-        if not (self.threshold is None or 0 < self.threshold < 1) or self.votes < 1:
-            raise UserError("--threshold lies between 0 and 1, and --votes is at least 1")
+        if not (self.threshold is None or 0 < self.threshold < 1):
+            raise UserError(f"--threshold {self.threshold}: lies between 0 and 1")
         level = "checklist" if self.protocol == "official" else level_of(self.judge_level, self.judge[0], "checklist")
         settings = JudgeSettings(
             level=level, reasoning=self.reasoning, structured=self.structured, votes=self.votes, rules=self.rules,
@@ -240,7 +239,9 @@ class JudgeGivenOptions(RuleReaderOptions, InstanceOptions):
         None, panel="Data", help="File or folder of conversations that end with an answer, in place of --responses and --data: as "
         "servers, tracing tools and chat exports keep them (docs/data.md). Judged by --criteria, or those in its rows."
     )  # fmt: skip
-    turns: str = option("last", panel="Data", help="With --logs: last (answer of each conversation), or all.")
+    turns: str = option(
+        "last", panel="Data", choices=TURNS, help="With --logs: last (answer of each conversation), or all."
+    )
     model_name: str | None = option(
         None, panel="Data", help="With --responses or --logs: whose answers they are, where the file does not say."
     )
@@ -249,8 +250,6 @@ class JudgeGivenOptions(RuleReaderOptions, InstanceOptions):
         super().__post_init__()
         if self.logs and (self.responses or self.data or self.column):
             raise UserError("--logs holds prompts and answers; leave out --responses, --data and --column")
-        if self.turns not in TURNS:
-            raise unknown("--turns", self.turns, TURNS)
         if self.responses and not self.data:
             raise UserError("--responses goes with --data: the data that was answered")
         for name in (*OF_DATA, "model_name"):

@@ -110,7 +110,7 @@ class RefineCriteria(JudgingStudy[RefineCriteriaOptions, ModelResponses, Rounds,
         own = [version for version in self.versions if version.instance == item.instance.id]
         rounds: list[RefinementRound] = []
         for number in range(self.round + 1):
-            state = State.first(item.instance).revised(version for version in own if version.round <= number)
+            state = State.of(item.instance).revised(version for version in own if version.round <= number)
             same = next((earlier for earlier in rounds if earlier.state.instance == state.instance), None)
             rounds.append(replace(same, state=state) if same else await self._judged_round(item, state))
         return tuple(rounds)
@@ -372,7 +372,7 @@ class RefinementLabels(Labelling):
             return [], []
         rows = [Record(where, row) for where, row in jsonl.read(self.results.path / DATA)]
         numbers = [record.value(NUMBERS, tuple[tuple[int, ...], ...]) for record in rows]
-        states = {i.id: State(i, own) for i, own in zip(instances.of_rows(rows), numbers, strict=True)}
+        states = {i.id: State.of(i, own) for i, own in zip(instances.of_rows(rows), numbers, strict=True)}
         file = self.results.path / HISTORY
         before = [version for version in read_history(file) if version.round <= self.round]
         new = worklist.revisions(self.work, answers, states, before, self.round + 1)

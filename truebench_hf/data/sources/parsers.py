@@ -122,7 +122,7 @@ def healthbench_meta(record: Record) -> Mapping[str, Any]:
         "messages": [{"role": message.role, "content": message.content} for message in messages],
         "response": record.text("completion"),
         "rubric": rubric,
-        "label": majority(_labels(record, "binary_labels")).label,
+        "label": majority(_labels(record, "binary_labels")),
         "source_label": record.maybe("category") or "",
     }
 
