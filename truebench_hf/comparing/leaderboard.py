@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain, product
 from pathlib import Path
 from string import ascii_uppercase
@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.truebench.data import LANGUAGES
 from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import BoardEntry, BoardRun, judges, read_all, self_judged
-from truebench_hf.comparing.table import Kind, TablePreference
+from truebench_hf.comparing.table import Kind
 from truebench_hf.data.records import JUDGMENTS, Head, of_entry, read_heads
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.pass_rate import Mix, common_mix, standardised
@@ -41,7 +41,7 @@ class Leaderboard:
     """The lines in the order of the table, each with its group among its facts.
 
     `groups` says by letter what the lines of a group have in common, `mixes` the mix of categories at which its
-    languages are compared. `left_out` are folders, with the reason. `preferences` are those of judges for their family.
+    languages are compared. `left_out` are folders, with the reason.
     """
 
     kind: Kind
@@ -49,7 +49,6 @@ class Leaderboard:
     groups: Mapping[str, str]
     mixes: Mapping[str, Mix]
     left_out: Mapping[str, str]
-    preferences: tuple[TablePreference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,8 +88,7 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
         )
     (merged,), entries = table.merged(boards)
     plain = table.by_score(runs.once(entries))
-    (merged,), ranked, favoured = table.ranked((merged,), plain, _outcomes(plain, read_runs))
-    order = table.by_rank(ranked)
+    order = table.by_rank(table.paired(plain, _outcomes(plain, read_runs)))
     names = map("".join, chain(ascii_uppercase, product(ascii_uppercase, repeat=2)))
     letters = dict(zip(dict.fromkeys(entry.setting for entry in order), names, strict=False))
     mixes = {
@@ -107,9 +105,6 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
         {letters[entry.setting]: _about(entry) for entry in order},
         {letter: mix for letter, mix in mixes.items() if mix.weights or mix.dropped},
         left_out,
-        tuple(
-            {id(preference): preference for preference in favoured.values()}.values()
-        ),  # of two data sets they may be equal
     )
 
 
@@ -223,7 +218,6 @@ def as_json(board: Leaderboard) -> dict[str, Any]:
         "groups": dict(board.groups),
         "mixes": {letter: {"weights": dict(m.weights), "dropped": dict(m.dropped)} for letter, m in board.mixes.items()},
         "left_out": dict(board.left_out),
-        "self_preference": [asdict(preference) for preference in board.preferences],
         "rows": [
             {
                 "model": entry.name, "results": entry.source, "rank": entry.rank, "last_rank": entry.last,
@@ -246,7 +240,7 @@ _RANKS = "A rank spans the places that cannot be told apart within its group."
 
 def sections(board: Leaderboard) -> list[Section]:
     """Everything a leaderboard shows, in order."""
-    return [_table(board), *([preferred(board.preferences)] if board.preferences else []), *_maps(board)]
+    return [_table(board), *_maps(board)]
 
 
 def title(board: Leaderboard) -> str:
@@ -285,32 +279,6 @@ def files(board: Leaderboard) -> dict[str, str]:
     """The files beside the page, by name."""
     content = json.dumps(as_json(board), ensure_ascii=False, indent=1) + "\n"
     return {"leaderboard.csv": table.to_csv(board.kind, board.entries), "leaderboard.json": content}
-
-
-def preferred(preferences: Sequence[TablePreference]) -> Table:
-    """What judges give models of their family beyond other judges."""
-    columns = [
-        Column("judge", "Judge"),
-        *(
-            [Column("data", "data")] if len({preference.judge for preference in preferences}) < len(preferences) else []
-        ),  # of one judge on several
-        Column("own", "models of its family", "prose", minor=2),
-        Column("others", "other models", "prose", minor=2),
-        Column("peers", "other judges", "prose", minor=1),
-        Column("to_own", "to its own", "number", "Points beyond the mean of judges of other families.", "points", 1),
-        Column("to_others", "to others", "number", "The same for all other models.", "points", 1),
-        Column("preference", "preference", about="The difference, with its 95 % interval over instances."),
-    ]
-    rows = [
-        {
-            "judge": preference.judge, "data": preference.data, "own": ", ".join(preference.own), "others": ", ".join(preference.others),
-            "peers": ", ".join(preference.peers), "to_own": preference.found.own, "to_others": preference.found.others,
-            "preference": preference.text,
-        }
-        for preference in preferences
-    ]  # fmt: skip
-    note = "Who is lenient to all prefers nobody."
-    return Table("self_preference", columns, rows, "Self-preference of judges", note)
 
 
 def _table(board: Leaderboard) -> Table:
