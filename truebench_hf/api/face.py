@@ -8,8 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from truebench_hf.arguments import in_python
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, in_python
 from truebench_hf.hub import folders, publish, results
 from truebench_hf.hub.options import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 from truebench_hf.options import Options, as_call, option, pairs

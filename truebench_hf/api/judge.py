@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from truebench_hf.api.reading import Criteria, Prompt, read_case, read_cases
-from truebench_hf.arguments import in_python
 from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import CacheOptions, Calls, open_cache
 from truebench_hf.engine.pool import Background, bounded, progress
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, in_python
 from truebench_hf.judging.judge import (
     CaseJudge,
     CriteriaJudge,
