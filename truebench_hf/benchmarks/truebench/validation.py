@@ -257,9 +257,7 @@ class ValidationLabels(Labelling):
             Column("kind", "Defect"), Column("accepted", "%", "score", parts=("value", "interval", "n", "unscored")),
         )  # fmt: skip
         cells = [{"kind": f"{kind}, {MEANING[kind]}", "accepted": share} for kind, share in shares.items()]  # type: ignore[index]
-        among, table = (
-            labels.agreement(settled.annotations),
-            Table("accepted", columns, cells, "Changes that people accept"),
-        )
+        table = Table("accepted", columns, cells, "Changes that people accept")
+        among = labels.agreement(settled.annotations)
         sections = [labels.agreement_table(among, "changes"), table]
         return Taken(shares, among, sections, notes=open_notes(settled), files=[file])
