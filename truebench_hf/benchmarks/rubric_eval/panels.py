@@ -88,18 +88,8 @@ def panel_tables(single: DataFrame) -> list[Table]:
     summaries, members = list[Row](), list[Row]()
     for paradigm, part in single.groupby("paradigm", observed=True):
         if worth := panel_worth(part):
-            summaries.append({
-                "paradigm": paradigm, "judges": len(worth.members), "votes": worth.votes,
-                "balanced_accuracy": worth.balanced_accuracy, "best": worth.best, "gain": worth.gain.score,
-                "leave_out": worth.leave_out, "n": worth.n,
-            })  # fmt: skip
-            members += [
-                {
-                    "paradigm": paradigm, "judge": member.judge, "balanced_accuracy": member.balanced_accuracy,
-                    "correlation": member.correlation, "without": member.without.score,
-                }
-                for member in worth.members
-            ]  # fmt: skip
+            summaries.append({"paradigm": paradigm, **worth[0]})
+            members += [{"paradigm": paradigm, **row} for row in worth[1]]
     points: dict[str, Any] = {"unit": "points", "digits": 1, "parts": BOTH}
     columns = (
         JUDGED[1], Column("judges", "judges", "count"),
