@@ -32,7 +32,7 @@ FLOORS = {
     4: "judging",
     3: "engine models",
     2: "data prompts",
-    1: "metrics options rules text",
+    1: "metrics options text",
     0: "arguments errors extras hashing types version",
 }
 FLOOR_OF = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()} | {"": 8}
@@ -236,7 +236,7 @@ def test_nothing_strays_into_the_repository() -> None:
 RUN_JSON_OF_OTHERS = {  # the engine opens the folder it works in; a study asks it about its own folder
     "benchmarks/flexbench/score.py",
 }  # fmt: skip
-OWN_FOLDER = {"study/study.py", "study/binding.py", "engine/folder.py", "engine/info.py"}
+OWN_FOLDER = {"study/study.py", "study/roles.py", "engine/folder.py"}
 SHARES = {"rate", "pass_rate", "clustered_rate", "clustered_share", "mean", "fmean"}
 
 

@@ -28,7 +28,7 @@ class Criterion:
     kind: str | None = None
     condition: str | None = None
     weight: float = 1.0
-    rule: str | None = None  # what a program can measure of it, as the text of a rule (`truebench_hf.rules`)
+    rule: str | None = None  # what a program can measure of it, as the text of a rule (`truebench_hf.data.rules`)
 
 
 @dataclass(frozen=True, slots=True)

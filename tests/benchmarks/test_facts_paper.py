@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.facts import paper
+from truebench_hf.benchmarks.facts import rank as paper
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.ranks import fused_rank
 
-TABLES = (paper.UNADJUSTED, paper.FINAL)
+TABLES = (paper.BEFORE, paper.AFTER)
 COLUMNS = ("Macro-F1", "Acc.", "FPR", "FNR", "F1(+)", "F1(-)")
 
 

@@ -112,7 +112,7 @@ def test_a_file_is_written_that_a_run_reads(tmp_path: Path, capsys: pytest.Captu
 def test_the_tables_show_the_paper_beside(tmp_path: Path) -> None:
     found = select(tmp_path, labelled(tmp_path), judge(tmp_path / "judge.json"))
     shown = {table.name: table for table in found.tables}
-    assert list(shown) == ["grounding", "grounding_choices", "eligibility", "eligibility_choices"]
+    assert list(shown) == ["grounding", "eligibility"]
     second, fourth = shown["grounding"], shown["eligibility"]
     assert second.texts[0][:4] == ("always accurate", "-", "42.86", "75.00")
     assert (sum(second.marks), sum(fourth.marks)) == (21, 6)

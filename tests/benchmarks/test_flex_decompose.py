@@ -235,7 +235,7 @@ def test_dissimilar_instructions_have_tables_of_their_own(tmp_path: Path) -> Non
     rows = [ROW, {"id": "two", "instruction": "Hush.", "questions": ["zzzz"]}]
     made = ours("one", "Does it point north?"), ours("two", "aaaa", text="Hush.")
     outcome = compared(tmp_path, rows, judge_by(lambda a, b: {"overall": "A" if "aaaa" in a else "B"}), *made)
-    assert [row["instruction"] for row in rows_of(outcome, "dissimilar")] == ["two"]
+    assert [row["instruction"] for row in rows_of(outcome, "instructions", dissimilar="yes")] == ["two"]
     wins = {row["group"]: row["win"] for row in rows_of(outcome, "preferences", criterion="Overall")}
     assert wins == {"all": 0.5, "dissimilar": 1.0}, "of equal lists B twice: that is a tie"
 

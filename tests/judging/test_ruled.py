@@ -11,7 +11,8 @@ import pytest
 
 from tests.support.runs import caller
 from truebench_hf.data.judged import Case
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.data.rules import Class, Part, Unit, rule_of
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.judge import EligibilityJudge
 from truebench_hf.judging.grounding.types import Source
@@ -25,7 +26,6 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel, verdicts
 from truebench_hf.prompts import Prompts
-from truebench_hf.rules import Class, Part, Unit, rule_of
 from truebench_hf.types import Criterion, Message, Verdict
 
 AT_MOST_3 = '{"kind": "count", "unit": "words", "max": 3}'
@@ -122,7 +122,7 @@ def test_a_rule_decides_once_for_all_judges_of_a_panel(rule: str, weights: tuple
     async def both() -> tuple[Verdict, ...]:
         from pathlib import Path
 
-        ledger, settings = Ledger(Path(":memory:")), JudgeSettings(rules="decide")
+        ledger, settings = Calls(Path(":memory:")), JudgeSettings(rules="decide")
         judges = [CriteriaJudge(Caller(model(), ledger, name, 1), settings, Prompts()) for name in "ab"]
         return await Panel(judges, rule, weights).verdicts(CASE)
 

@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from truebench_hf.data.rules import rule_of
 from truebench_hf.judging.rules.matching import read
-from truebench_hf.rules import rule_of
 
 FOLDER = Path(__file__).parent
 LANGUAGES = ("DE", "EN", "ES", "FR", "IT", "JA", "KO", "PL", "PT", "RU", "VI", "ZH")

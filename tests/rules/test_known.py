@@ -29,7 +29,7 @@ import pytest
 
 from tests.rules.decisions import RELEASE
 from truebench_hf.benchmarks.rubric_eval.mini import rows as rubrics
-from truebench_hf.rules import rule_of
+from truebench_hf.data.rules import rule_of
 
 PACKAGE = Path(__file__).parents[2] / "truebench_hf"
 KNOWN = PACKAGE / "judging" / "rules" / "known.jsonl"

@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.rules.test_rule_schema import RULES
+from truebench_hf.data.rules import rule_of
 from truebench_hf.judging.rules.measuring import measure
-from truebench_hf.rules import rule_of
 
 ROWS = [
     json.loads(line) for line in (Path(__file__).parent / "measured.jsonl").read_text(encoding="utf-8").splitlines()

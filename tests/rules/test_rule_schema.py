@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 
 from truebench_hf.data.instances import as_row, of_row
 from truebench_hf.data.rows import Record
+from truebench_hf.data.rules import KINDS, LANGUAGES, rule_of
 from truebench_hf.errors import UserError
-from truebench_hf.rules import KINDS, LANGUAGES, rule_of
 
 RULES: list[dict[str, Any]] = [
     {"kind": "count", "unit": "words", "max": 50},
@@ -61,10 +61,10 @@ def test_every_kind_stands_in_the_table_above() -> None:
         ({"kind": ["count"]}, "unknown kind"),
         ({"kind": "count", "unit": "words"}, "give min, max or both"),
         ({"kind": "count", "unit": "words", "min": 5, "max": 3}, "is above"),
-        ({"kind": "count", "unit": "words", "maximum": 3}, "'count.maximum' is unknown; leave it out"),
-        ({"kind": "count", "max": 3}, "'count.unit' is needed"),
-        ({"kind": "count", "unit": "words", "max": -1}, "'count.max' must be greater"),
-        ({"kind": "count", "unit": "words", "max": True}, "'count.max' must be a whole number"),
+        ({"kind": "count", "unit": "words", "maximum": 3}, "count.maximum: Extra inputs are not permitted"),
+        ({"kind": "count", "max": 3}, "count.unit: Field required"),
+        ({"kind": "count", "unit": "words", "max": -1}, "count.max: must be greater"),
+        ({"kind": "count", "unit": "words", "max": True}, "count.max: must be a valid integer"),
         ({"kind": "language", "codes": ["kr"]}, "unknown language 'kr'"),
         ({"kind": "language", "codes": []}, "codes"),
         ({"kind": "contains", "values": [" "]}, "values"),
@@ -132,7 +132,7 @@ def test_the_import_of_rules_loads_and_compiles_nothing_that_only_their_use_need
 import sys
 import pydantic, pydantic.main, pydantic.type_adapter, truebench_hf, truebench_hf.types
 before = set(sys.modules)
-import truebench_hf.rules, truebench_hf.judging.rules.deciding
+import truebench_hf.data.rules, truebench_hf.judging.rules.deciding
 loaded = set(sys.modules) - before
 print(sorted(loaded & {"yaml", "lingua", "regex", "markdown_it", "jinja2", "asyncio", "csv"}))
 print([name for name in loaded if name.startswith("truebench_hf.judging.rules.") and name[27:] != "deciding"])

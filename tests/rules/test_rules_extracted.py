@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.runs import caller
+from truebench_hf.data.rules import KINDS, Unit, rule_of, stored, stored_text
 from truebench_hf.judging.rules.deciding import ParsedRules
 from truebench_hf.judging.rules.extraction import LABELS, RuleReader, _forms, checked_rules, unstated
 from truebench_hf.judging.signed import read_signed
@@ -18,7 +19,6 @@ from truebench_hf.models.asking import Problem
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
-from truebench_hf.rules import KINDS, Unit, rule_of, stored, stored_text
 from truebench_hf.types import Criterion
 
 

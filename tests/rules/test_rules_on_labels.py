@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.mini import rows, templates
+from truebench_hf.data.rules import rule_of
 from truebench_hf.judging.rules.measuring import measure
-from truebench_hf.rules import rule_of
 
 LABELS = [
     json.loads(line) for line in (Path(__file__).parent / "labels.jsonl").read_text(encoding="utf-8").splitlines()

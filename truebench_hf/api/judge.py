@@ -7,14 +7,13 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from truebench_hf.api.reading import Criteria, Prompt, read_case, read_cases
 from truebench_hf.arguments import in_python
 from truebench_hf.data.judged import Case
-from truebench_hf.engine.ledger import CacheOptions, Ledger, open_cache
+from truebench_hf.engine.ledger import CacheOptions, Calls, open_cache
 from truebench_hf.engine.pool import Background, bounded, progress
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import (
@@ -23,15 +22,15 @@ from truebench_hf.judging.judge import (
     CriteriaJudge,
     JudgeSettings,
     NoJudge,
+    prompts_used,
     read_calibration,
 )
-from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.metrics.pass_rate import conjunction, outcome
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel, Sampling
 from truebench_hf.models.spec import open_model
 from truebench_hf.options import NOBODY, InMemory, explained, from_values, option, pairs, with_settings
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, check_prompts
 from truebench_hf.types import Label, Verdict
 
 _MANY = 8  # cases from which a bar is worth showing
@@ -126,7 +125,7 @@ class KeptJudgeOptions(CacheOptions):
         "decide", help="What programs can count (lengths, language, format): decide (they settle a criterion where no doubt is left, "
         "and it is not asked), evidence (the judge is told the figures) or off; True is decide, False off."
     )  # fmt: skip
-    temperature: float = option(0.0, help="Sampling temperature of the judge.")
+    temperature: float = option(0.0, least=0, help="Sampling temperature of the judge.")
     max_tokens: int = option(8192, least=1, help="Token limit of one answer of the judge.")
     cascade_judge: str | None = option(None, help="Model that gets the doubtful rest of a cascade.")
     cascade_arg: tuple[str, ...] = option((), help="Provider options of that model: a dict.")
@@ -140,8 +139,6 @@ class KeptJudgeOptions(CacheOptions):
         super().__post_init__()
         if not (self.threshold is None or 0 < self.threshold < 1):
             raise UserError(f"threshold={self.threshold}: lies between 0 and 1")
-        if not 0 <= self.temperature < inf:
-            raise UserError(f"temperature={self.temperature}: is at least 0")
 
     def settings(self, spec: str, texts: Prompts) -> JudgeSettings:
         """How the judge of this spec judges, with these prompts."""
@@ -329,9 +326,9 @@ async def _opened(
     if options.cascade_judge is not None:
         openings.append((options.cascade_judge, pairs(options.cascade_arg, "cascade_arg"), None))
     if openings and prompts.replaced:
-        check_judge_prompts(how, prompts)
+        check_prompts(prompts_used(how), prompts, how.structured, how.reasoning)
     models = [open_model(*opening, not options.offline) for opening in openings]
-    ledger, cache = Ledger(Path(":memory:")), open_cache(options)
+    ledger, cache = Calls(Path(":memory:")), open_cache(options)
     callers = [
         Caller(model, ledger, role, options.concurrency, cache, ask=not options.offline)
         for model, role in zip(models, ("judge", "cascade"), strict=False)

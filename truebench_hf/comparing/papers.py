@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.facts import paper as facts_paper
+from truebench_hf.benchmarks.facts import rank as facts_paper
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.rubric_eval import panels as judges
 from truebench_hf.benchmarks.rubric_eval.scores import published_rows
@@ -107,7 +107,7 @@ def _run(kind: str, columns: Sequence[BoardColumn], rows: Sequence[BoardRow]) ->
 @cache
 def _facts() -> BoardRun:
     """Tables 5 and 6 of FACTS Grounding, with the half-widths that they print."""
-    tables = {"final": facts_paper.FINAL, "unadjusted": facts_paper.UNADJUSTED}
+    tables = {"final": facts_paper.AFTER, "unadjusted": facts_paper.BEFORE}
     printed = {name: {row["Response Model"]: row for row in facts_paper.paper_rows(n)} for name, n in tables.items()}
     parts = [(split, judge) for split in facts_paper.SPLITS for judge in facts_paper.JUDGES]
     rows = []

@@ -192,9 +192,8 @@ class ChecklistRow(Row):
                     yield f"field {part!r} has more than one of {min(doubled)}; keep one"
                 seen |= set(entry.names)
                 of = "categories" if part == "categories" else "answers"
-                if (listed := getattr(entry, of, None)) is not None and len(listed) != (
-                    due := lengths[entry.checklist_id]
-                ):
+                listed = getattr(entry, of, None)
+                if listed is not None and len(listed) != (due := lengths[entry.checklist_id]):
                     yield f"field '{part}[{place}].{of}' must hold one for each question, {due} in all, not {len(listed)}"
         for place, preference in enumerate(self.preferences):
             if preference.response_a == preference.response_b:

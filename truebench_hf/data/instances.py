@@ -4,7 +4,7 @@ A row has a prompt: `prompt` (a text), `messages` ({role, content}, the user's l
 `turns` ({prompt, criteria}) or `input` (a text, or texts, one per turn, as in TRUEBench's own files). It has `criteria`
 (also `rubric`, `rubrics` or `checklist`): texts, or objects with `text` (also `criterion`, `question`, `description` or
 `title`) and, if they are worth more or less than others, `weight` (or `points`, negative ones for faults), and with
-`rule` where a program can measure them (`truebench_hf.rules`); one text holds one a line. With several turns that have
+`rule` where a program can measure them (`truebench_hf.data.rules`); one text holds one a line. With several turns that have
 none of their own it is a list of such lists. All else may be absent: `id` (or `index`), `language`, `category`, `task`
 (or `sub_category`), `system`, `context`, `reference`, `history`. A cell of a table holds a list as JSON.
 """
@@ -24,6 +24,7 @@ from pydantic import BeforeValidator
 
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import Headers, MaybeText, Name, Record, Row, Text, holds, named, read_headers
+from truebench_hf.data.rules import stored, stored_text
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
@@ -75,9 +76,7 @@ def of_rows(
         record = replace(record, row=row)
         instance = with_criteria(of_row(record, "", separator, names if len(names) > 1 else []), more)
         if judged and not any(turn.criteria for turn in instance.turns):
-            remedy = (
-                "give 'criteria' (a list, or one a line), --column criteria=COLUMN, or --criteria FILE for all rows"
-            )
+            remedy = "give 'criteria' (a list, or one a line), --column criteria=COLUMN, or --criteria FILE to all"
             draft = "a model drafts some: `truebench study checklist generate`"
             raise UserError(f"{record.where}: has no criteria, and {record.there}; {remedy} ({draft})")
         if instance.id in seen and not (repeated and instance == instances[instance.id]):
@@ -153,10 +152,8 @@ def as_row(instance: Instance) -> dict[str, Any]:
     for turn in instance.turns:
         criteria: list[str | dict[str, Any]] = []
         for criterion in turn.criteria:
-            more = {"kind": criterion.kind, "condition": criterion.condition, "weight": criterion.weight}
-            more = {
-                k: v for k, v in (more | {"rule": criterion.rule}).items() if v is not None and (k, v) != ("weight", 1)
-            }
+            more = {name: getattr(criterion, name) for name in ("kind", "condition", "weight", "rule")}
+            more = {name: value for name, value in more.items() if value is not None and (name, value) != ("weight", 1)}
             criteria.append({"text": criterion.text, **more} if more else criterion.text)
         turns.append({"prompt": turn.prompt, "criteria": criteria})
         turns[-1] |= {} if turn.reference is None else {"reference": turn.reference}
@@ -289,7 +286,6 @@ def rule_text(value: Any) -> str | None:
     """The text of what stands in a field `rule` (see `rules.stored`), None without one. Raises ValueError."""
     if value != [] and not holds(value):
         return None
-    from truebench_hf.rules import stored, stored_text
 
     try:
         return stored_text(*stored(value))

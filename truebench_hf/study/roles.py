@@ -89,8 +89,6 @@ class Roles:
             self._cluster.leave()
 
     def _open(self, role: str, specs: Sequence[str]) -> list[ChatModel]:
-        if getattr(self.options, f"{role}_concurrency") < 1:
-            raise UserError(f"{flag(role)}-concurrency {self.concurrency(role)}: must be at least 1")
         arguments = pairs(getattr(self.options, f"{role}_arg"), f"{flag(role)}-arg")
         url = getattr(self.options, f"{role}_base_url")
         if not specs and (arguments or url):

@@ -1,4 +1,5 @@
-"""Models ranked over judges and splits, what disqualification moves, and whom judges prefer (paper 002, section 4).
+"""Models ranked over judges and splits, what disqualification moves, and whom judges prefer (paper 002, section 4), with
+the tables of scores that the paper printed.
 
 Finished runs are put together first: judged alike, and on the same documents, or an error says what differs. Their
 verdicts are one frame then, and every figure is an estimate on its groups.
@@ -11,9 +12,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import hypot
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.facts.paper import published_scores, published_self_preference
 from truebench_hf.benchmarks.facts.report import ANSWERS, FINAL, INELIGIBLE, UNADJUSTED
 from truebench_hf.benchmarks.facts.scores import (
     KIND,
@@ -28,9 +29,10 @@ from truebench_hf.benchmarks.facts.scores import (
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.ranks import Entrant, FusedRank, fused_rank, rank_spans, self_preference_over
+from truebench_hf.metrics.ranks import Entrant, FusedRank, fused_rank, rank_spans, self_preference, self_preference_over
 from truebench_hf.models.spec import family
-from truebench_hf.report.table import Column, Part, Table
+from truebench_hf.report import table as reports
+from truebench_hf.report.table import PUBLISHED, Column, Part, Table
 from truebench_hf.results.folder import Results
 from truebench_hf.text.terminal import how_many, shortened
 from truebench_hf.types import Score
@@ -233,7 +235,7 @@ def tables(ranking: RankTable) -> list[Table]:
                 "self_preference", _PREFERENCES, rows + published_self_preference(), "Self-preference of judges", note
             )
         )
-    return [*sections, published_scores()]
+    return sections
 
 
 def title(ranking: RankTable) -> str:
@@ -261,8 +263,54 @@ def notes(ranking: RankTable) -> list[str]:
 
 def files(ranking: RankTable) -> dict[str, str]:
     """Return what is written beside the report: the records of the tables, and what they are made of."""
-    figures = {table.name: table.records() for table in tables(ranking) if table.name != "paper"} | {
+    figures = {table.name: table.records() for table in tables(ranking)} | {
         "tied": list(ranking.fused.tied), "cycles": list(ranking.fused.cycles), "judges": ranking.judging["judges"],
         "baseline": ranking.judging["baseline"], "splits": list(ranking.splits), "left_out": list(ranking.left_out),
     }  # fmt: skip
     return {"rank.json": json.dumps(figures, ensure_ascii=False, indent=1) + "\n"}
+
+
+# The tables printed in the paper, as reference rows; always shown as the paper's.
+BEFORE, AFTER = 5, 6  # tables of scores before and after disqualification
+JUDGES = ("Gemini 1.5 Pro", "GPT-4o", "Claude 3.5 Sonnet")
+SPLITS = {"Open": 860, "Blind": 859}  # prompts of each
+REPORTED_SELF_PREFERENCE = 3.23  # section 4, "mean increase"; how it was formed is not said
+
+
+def paper_rows(table: int) -> list[dict[str, Any]]:
+    """Return the rows of table 2, 4, 5 or 6, keyed by column. Raises KeyError for a table we lack."""
+    return reports.paper_rows("facts", f"facts_table{table}")
+
+
+def paper_scores(table: int) -> dict[str, dict[tuple[str, str], float]]:
+    """Return the scores of table 5 or 6, in percent, by model, and by (split, judge)."""
+    columns = [(split, judge) for split in SPLITS for judge in JUDGES]
+    rows = paper_rows(table)
+    return {
+        row["Response Model"]: {(split, judge): row[f"{split}/{judge}"] for split, judge in columns} for row in rows
+    }
+
+
+def paper_self_preference() -> tuple[float, float]:
+    """Return the mean self-preference of its judges by its final and by its unadjusted scores, in points, formed as ours.
+
+    A judge's own model is the one of its name, the others are the eight other models.
+    """
+    means = []
+    for table in (AFTER, BEFORE):
+        scores: dict[str, dict[str, float | None]] = {
+            model: {judge: fmean(row[split, judge] for split in SPLITS) for judge in JUDGES}
+            for model, row in paper_scores(table).items()
+        }
+        means.append(fmean(self_preference(scores, judge, [judge]).preference or 0.0 for judge in JUDGES))
+    return means[0], means[1]
+
+
+def published_self_preference() -> list[dict[str, Any]]:
+    """Return the paper's rows of a table of self-preference: as we form it of its tables, and as it reports it."""
+    final, unadjusted = paper_self_preference()
+    return [
+        {"judge": "ours, on its tables 6 and 5", "by": "model", "final": Score(final / 100, 0),
+         "unadjusted": Score(unadjusted / 100, 0), PUBLISHED: True},
+        {"judge": "as it reports it", "final": Score(REPORTED_SELF_PREFERENCE / 100, 0), PUBLISHED: True},
+    ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from truebench_hf.data.records import JUDGMENTS, judgment_lines
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.classifier import CLASSIFIER
 from truebench_hf.judging.grounding.types import TEMPLATES
+from truebench_hf.judging.signed_asking import texts_of
 from truebench_hf.metrics.votes import summary
 from truebench_hf.models.spec import family
 from truebench_hf.report.page import page_bytes
@@ -26,7 +27,7 @@ from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
 _REASONS = 5  # of undecided answers that are shown
-_PAGE, _FRAME = 4_500_000, 130  # bytes that all answers may take on a page, and what a piece of one adds to its text
+_PAGE, _FRAME = 4_500_000, 50  # bytes that all answers may take on a page, and what stands around a text of one
 _GROUPS = {
     "split": "Splits",
     "domain": "Domains",
@@ -139,17 +140,12 @@ def answers(judged: Sequence[Judged], repeated: bool, out: str) -> Conversations
         # In pieces as the first judge sees it, and as those do who object.
         tones = [{mark.tone for mark in answer.marks} for answer in item.marked]
         marked = [answer for place, answer in enumerate(item.marked) if not place or tones[place] & {"no", "open"}]
-        item = replace(item, marked=tuple(marked))
-        # About how many bytes of a page it takes.
-        verdicts = [verdict for turn in item.verdicts for verdict in turn]
-        marks = [mark for answer in marked for mark in answer.marks]
-        texts = [message.content for message in item.response.messages if not (marks and message.role == "assistant")]
-        texts += [text for verdict in verdicts for text in (verdict.criterion.text, verdict.reason)]
-        texts += [text for mark in marks for text in (mark.text, mark.note, *mark.beside)]
-        room -= page_bytes(texts) + _FRAME * (2 + len(verdicts) + len(marks))
+        row = conversation(replace(item, marked=tuple(marked)), item.passed, repeated)
+        texts = list(texts_of(asdict(row)))
+        room -= page_bytes(texts) + _FRAME * len(texts)
         if room < 0 and rows:
             break
-        rows.append(conversation(item, item.passed, repeated))
+        rows.append(row)
     about = "Passed: every judge finds the answer grounded, and it is eligible. In pieces as the first judge sees it, and as those do who object."
     if more := len(judged) - len(rows):
         about += f" And {more:,} more: `truebench space --runs {out}` shows all."

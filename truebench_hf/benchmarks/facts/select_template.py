@@ -22,7 +22,6 @@ from truebench_hf.benchmarks.facts.templates import (
     SelectedTemplate,
     TemplateChoice,
     agreement_table,
-    choices_table,
     doubts,
     fitted,
     select,
@@ -158,11 +157,8 @@ class Selection:
     @property
     def tables(self) -> list[Table]:
         """The tables of both questions, as far as there are labels, and of single sentences."""
-        grounding, eligibility = (
-            [agreement_table(selected), choices_table(selected)] if selected else []
-            for selected in (self.grounding, self.eligibility)
-        )
-        return [*grounding, *([self.sentences] if self.sentences.rows else []), *eligibility]
+        asked = [selected for selected in (self.grounding, self.eligibility) if selected]
+        return [*map(agreement_table, asked), *([self.sentences] if self.sentences.rows else [])]
 
 
 class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selection]):

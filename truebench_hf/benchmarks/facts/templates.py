@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from truebench_hf.benchmarks.facts.paper import published_agreement
 from truebench_hf.data.rows import Record, Row
 from truebench_hf.errors import UserError, refused
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, Cut, classifies
@@ -17,8 +16,8 @@ from truebench_hf.judging.grounding.types import DEFAULT, TEMPLATES, prompts_of,
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.calibration import Calibrator, best_threshold, cross_fit, fit
 from truebench_hf.metrics.choosing import Choice, choose
-from truebench_hf.report.table import Column, Table
-from truebench_hf.types import Label
+from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
+from truebench_hf.types import Label, Score
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -199,49 +198,37 @@ def doubts(selected: SelectedTemplate) -> Iterator[str]:
 
 
 def agreement_table(selected: SelectedTemplate) -> Table:
-    """The agreement of every judge in every way, with the rows of the paper's table beside."""
-    question, choices = selected.question, selected.choices
-    chosen = {
-        (judge, choice.best): "chosen" if choice.lead.ahead > 0 else "chosen, not surely"
-        for judge, choice in choices.items()
-    }
-    rows = [
-        row | {"template": _TITLES.get(row["template"], row["template"]),
-               "chosen": chosen.get((row["judge"], row["template"]), "")}
-        for row in selected.agreement.to_dict("records")
-    ]  # fmt: skip
-    rows += published_agreement(_TABLES[question], _PAPER)
+    """The agreement of every judge in every way, what was chosen and how sure that is, and the rows of the paper's table."""
+    question, rows = selected.question, []
+    for row in selected.agreement.to_dict("records"):
+        choice = selected.choices.get(row["judge"])
+        if choice and choice.best == row["template"]:
+            row |= {
+                "chosen": "chosen" if choice.lead.ahead > 0 else "chosen, not surely", "runner_up": choice.runner_up,
+                "lead": choice.lead.score, "folds": f"{choice.won.get(choice.best, 0)} of {sum(choice.won.values())}",
+            }  # fmt: skip
+        rows.append(row | {"template": _TITLES.get(row["template"], row["template"])})
+    about = "Points of strict F1 on the same answers beyond the runner-up; answers to one document hang together."
     columns = (
         Column("judge", "Judge"), Column("template", "template"), *_SCORES,
         Column(STRICT, "strict F1", "score", "Macro-F1 with undecided as wrong; by this one a template is chosen."), _UNDECIDED,
-        Column("chosen", ""),
+        Column("chosen", ""), Column("runner_up", "runner-up", minor=5),
+        Column("lead", "lead", "score", about, "points", parts=("value", "interval"), minor=5),
+        Column("folds", "best in folds", about="In how many parts of the data it was the best of the other parts.", minor=5),
     )  # fmt: skip
     title = f"{question.capitalize()} against labels (like the paper's table {_TABLES[question]})"
     note = f"Percent of {selected.constant['n']} labelled answers; the positive class is {_POSITIVE[question]}. Held out: chosen without the "
     note += "rows it is measured on. Paper rows: on its own data."
-    return Table(question, columns, rows, title, note, keys=2)
+    return Table(question, columns, [*rows, *_published(question)], title, note, keys=2)
 
 
-def choices_table(selected: SelectedTemplate) -> Table:
-    """What was chosen for each judge, and how sure that is."""
-    rows = [
-        {
-            "judge": judge, "best": choice.best, "runner_up": choice.runner_up,
-            "lead": choice.lead.score,
-            "sure": "alone" if choice.runner_up is None else "yes" if choice.lead.ahead > 0 else "no",
-            "folds": f"{choice.won.get(choice.best, 0)} of {sum(choice.won.values())}",
-        }
-        for judge, choice in selected.choices.items()
+def _published(question: str) -> list[dict[str, Any]]:
+    """The rows of the paper's table 2 or 4."""
+    return [
+        {"judge": row["Judge Model"], "template": row["Prompt Template"], "chosen": "chosen" if row["Chosen"] else "",
+         **{name: Score(row[title] / 100, 0) for name, title in _PAPER.items()}, PUBLISHED: True}
+        for row in paper_rows("facts", f"facts_table{_TABLES[question]}")
     ]  # fmt: skip
-    about = "Points of macro F1 on the same answers, undecided ones being wrong; answers to one document hang together."
-    columns = (
-        Column("judge", "Judge"), Column("best", "chosen"), Column("runner_up", "runner-up"),
-        Column("lead", "lead", "score", about, "points", parts=("value", "interval")),
-        Column("sure", "told apart", about="Whether the interval lies on one side of 0."),
-        Column("folds", "best in folds", about="In how many parts of the data it was the best of the other parts."),
-    )  # fmt: skip
-    note = "Where labels do not tell the two apart, more of them, or the cheaper template, are the better choice."
-    return Table(f"{selected.question}_choices", columns, rows, f"The choice for {selected.question}", note)
 
 
 def sentence_table(frame: DataFrame) -> Table:
@@ -259,7 +246,7 @@ class Fitted:
     """The cut of a classifier, fitted on all answers; `labels` are those of cuts that had not seen the answer's document."""
 
     cut: Cut
-    labels: Sequence[str | None]
+    labels: tuple[str | None, ...]
 
 
 def fitted(
@@ -271,4 +258,4 @@ def fitted(
     best = best_threshold(unseen, gold)
     if calibrator is None or best is None:
         return None
-    return Fitted(Cut(best[0], calibrator), labels)
+    return Fitted(Cut(best[0], calibrator), tuple(labels))

@@ -21,16 +21,14 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     to_check,
 )
 from truebench_hf.benchmarks.flexbench.scores import tree
-from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import at_least_one, option, role
+from truebench_hf.options import option, role
 from truebench_hf.prompts import fence
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import FolderOptions, PromptOptions
+from truebench_hf.study.options import FolderOptions, PromptOptions, WritingOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 
@@ -80,7 +78,7 @@ _LEAD = "An instruction taken apart into questions on the conversations that an 
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlexBuildOptions(FolderOptions, PromptOptions):
+class FlexBuildOptions(FolderOptions, WritingOptions, PromptOptions):
     """What is taken apart, and by whom."""
 
     instruction: str = option(
@@ -91,16 +89,12 @@ class FlexBuildOptions(FolderOptions, PromptOptions):
     builder: str = role(help="Model that takes the instruction apart.")
     verifier: str | None = role(None, help="Model that verifies the dimensions; if not given, the builder.")
     rounds: int = option(
-        5, binds=True, help="How often dimensions are mended before an instruction counts as incomplete."
+        5, least=1, binds=True, help="How often dimensions are mended before an instruction counts as incomplete."
     )
-    temperature: float = option(0.0, binds=True, help="Sampling temperature; it rises a little from try to try.")
-    max_tokens: int = option(8192, binds=True, help="Token limit of one answer.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least_one(self, "rounds", "max_tokens")
-        if not 0 <= self.temperature <= 1:
-            raise UserError(f"--temperature {self.temperature}: lies between 0 and 1")
+    temperature: float = option(
+        0.0, least=0, binds=True, help="Sampling temperature; it rises a little from try to try."
+    )
+    max_tokens: int = option(8192, least=1, binds=True, help="Token limit of one answer.")
 
 
 class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
@@ -131,7 +125,6 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
         options = self.options
         self.builder = self.caller("builder")
         self.verifier = self.caller("verifier") if options.verifier else self.builder
-        self.sampling = Sampling(options.temperature, max_tokens=options.max_tokens)
 
     async def work(self, procedure: Procedure) -> Build:
         """Everything that comes of an instruction.
@@ -221,7 +214,7 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
             return derivation.problem(wrong) if wrong else reading
 
         answer = await derivation.ask_json(
-            caller or self.builder, self.options.prompts, f"flex_{stage}", values, judged, sampling=self.sampling,
+            caller or self.builder, self.options.prompts, f"flex_{stage}", values, judged, sampling=self.options.sampling,
             example=example, sample=build.rounds,  # a round that mended nothing asks anew
         )  # fmt: skip
         self.step("stages")
@@ -262,7 +255,7 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
 
 
 def _tables(done: Sequence[Build]) -> list[Table]:
-    """What came of every instruction, what failed on the way, and all dimensions."""
+    """What came of every instruction, and all dimensions."""
     about = "The share of the instruction's text that stands in no segment; headings and background may."
     columns = (
         Column("instruction", "instruction"), Column("segments", "segments", "count"),
@@ -280,25 +273,18 @@ def _tables(done: Sequence[Build]) -> list[Table]:
         }
         for build in done
     ]  # fmt: skip
-    failures = [
-        {"instruction": build.procedure.id, "stage": stage, "reason": why}
-        for build in done for stage, why in build.failures
-    ]  # fmt: skip
-    failed = (Column("instruction", "instruction"), Column("stage", "stage"), Column("reason", "reason", "prose"))
     fields = {"question": "prose", "condition": "prose", "base": "text", "exclusive": "text", "check": "prose"}
     dimensions = [
         {"instruction": build.procedure.id, "dimension": dimension.id, "segments": ", ".join(dimension.segments),
          **{name: getattr(dimension, name) or "" for name in fields}}
         for build in done for dimension in build.procedure.dimensions
     ]  # fmt: skip
-    used = [name for name in fields if any(row[name] for row in dimensions)]
-    columns_used = [
+    of_dimension = [
         Column("instruction", "instruction", minor=2), Column("dimension", ""),
-        *(Column(name, name, "prose" if fields[name] == "prose" else "text") for name in used),
+        *(Column(name, name, "prose" if kind == "prose" else "text") for name, kind in fields.items()),
         Column("segments", "segments", minor=1),
     ]  # fmt: skip
     return [
         Table("instructions", columns, rows, "Instructions"),
-        *([Table("failures", failed, failures, "What failed", keys=2)] if failures else []),
-        Table("dimensions", columns_used, dimensions, "Dimensions", keys=2, printed=len(done) == 1),
+        Table("dimensions", of_dimension, dimensions, "Dimensions", keys=2, printed=len(done) == 1),
     ]

@@ -145,25 +145,14 @@ class JudgedConversation:
         return as_row(self.talk) | {"dimensions": dimensions, "conflicts": [list(pair) for pair in self.conflicts]}
 
 
-class _DimensionRow(Row):
-    applies: bool | None = None
-    attempted: bool | None = None
-    correct: bool | None = None
-    reason: str = ""
-    turn: int | None = None
-    label: Label | None
+def _labels(dimensions: Any) -> Any:
+    return {name: part.get("label", "") for name, part in dimensions.items()}  # "" is no label
 
 
 class _JudgedRow(TalkRow):
-    dimensions: dict[str, _DimensionRow]
+    facts: dict[str, DimensionFacts] = named("dimensions")
+    labels: Annotated[dict[str, Label | None], BeforeValidator(_labels)] = named("dimensions")
     conflicts: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def judged(self) -> JudgedConversation:
-        facts = {name: DimensionFacts(**part.model_dump(exclude={"label"})) for name, part in self.dimensions.items()}
-        return JudgedConversation(
-            self.talk, facts, {name: part.label for name, part in self.dimensions.items()}, self.conflicts
-        )
 
 
 def read_judged(folder: str) -> tuple[Procedure, list[JudgedConversation]]:
@@ -176,7 +165,8 @@ def read_judged(folder: str) -> tuple[Procedure, list[JudgedConversation]]:
     if place is None:
         raise UserError(f"{folder}: holds no judged conversations; `truebench flex score {folder}` judges them")
     file, procedure = place / VERDICTS, read_procedure(place / JUDGED)
-    conversations = [Record(where, row).read(_JudgedRow).judged for where, row in jsonl.read(file)]
+    rows = [Record(where, row).read(_JudgedRow) for where, row in jsonl.read(file)]
+    conversations = [JudgedConversation(row.talk, row.facts, row.labels, row.conflicts) for row in rows]
     for number, conversation in enumerate(conversations, 1):
         if other := sorted(procedure.structure.keys() ^ conversation.labels.keys()):
             raise UserError(

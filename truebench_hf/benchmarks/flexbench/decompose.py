@@ -54,7 +54,6 @@ _MEASURES = {
     "rouge_l": "ROUGE-L",
 }  # fmt: skip
 DISSIMILAR = 0.85  # mean cosine under which the two lists of an instruction count as dissimilar (appendix C.2)
-_PRINTED = 20  # rows of a list on the terminal; the page has all
 Pair = tuple[Procedure, Procedure]  # one instruction as people took it apart, and as we do
 BertScorer = Callable[[Sequence[str], Sequence[str]], list[tuple[float, float, float]]]  # precision, recall, F1
 
@@ -276,25 +275,18 @@ def tables(done: Sequence[Compared], alone: tuple[int, int]) -> list[Table]:
         "ours_only": alone[1], "dissimilar": len(groups["dissimilar"]),
     }  # fmt: skip
     columns = [Column(name, name.replace("_", " "), "count") for name in overview]
-    dissimilar = [
-        dict(zip(("instruction", "cosine", "human", "ours"), (each.human.id, each.cosine, *each.counts), strict=True))
-        for each in groups["dissimilar"]
-    ]
-    by_instruction = (
+    by_instruction = [
+        {"instruction": each.human.id, "cosine": each.cosine, "human": each.counts[0], "ours": each.counts[1],
+         "dissimilar": "yes" if each.dissimilar else ""}
+        for each in done
+    ]  # fmt: skip
+    of_instruction = (
         Column("instruction", "instruction"), Column("cosine", "mean cosine", "number", unit="", digits=3),
-        Column("human", "human", "count"), Column("ours", "ours", "count"),
-    )  # fmt: skip
-    partners = [{"instruction": each.human.id, **row} for each in done for row in each.partners(each.nearest)]
-    by_partner = (
-        Column("instruction", "instruction"), Column("human", "human question", "prose"),
-        Column("ours", "the nearest of ours", "prose"), Column("cosine", "cosine", "number", unit="", digits=3),
-        Column("rouge_l", "ROUGE-L", "number", unit="", digits=3),
+        Column("human", "human", "count"), Column("ours", "ours", "count"), Column("dissimilar", "dissimilar"),
     )  # fmt: skip
     results = [
         Table("decompositions", columns, [overview], "Decompositions", keys=0), _similarity(groups), _preferences(groups),
-        _counts(done),
-        Table("dissimilar", by_instruction, dissimilar, "Dissimilar instructions", printed=len(dissimilar) <= _PRINTED),
-        Table("partners", by_partner, partners, "Nearest partners", keys=2, printed=False),
+        _counts(done), Table("instructions", of_instruction, by_instruction, "Every instruction", printed=False),
     ]  # fmt: skip
     return [table for table in results if table.rows]
 

@@ -21,6 +21,7 @@ from truebench_hf.benchmarks.flexbench.users import (
     analyse,
     leaks,
     read_profiles,
+    shown_talks,
     users_table,
 )
 from truebench_hf.engine.folder import count_noted
@@ -32,12 +33,12 @@ from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
-from truebench_hf.options import at_least_one, option, role
-from truebench_hf.prompts import Prompts, fence
+from truebench_hf.options import option, role
+from truebench_hf.prompts import Prompts
 from truebench_hf.report.sections import Conversation, Conversations, exchanges
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import FolderOptions, PromptOptions
+from truebench_hf.study.options import FolderOptions, PromptOptions, WritingOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Message
@@ -47,7 +48,7 @@ _LEAD = "Conversations with simulated users. Simulators are known to be an easy 
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulateOptions(FolderOptions, PromptOptions):
+class SimulateOptions(FolderOptions, WritingOptions, PromptOptions):
     """Who talks with whom, how often and how long."""
 
     folder: str = option(
@@ -60,15 +61,15 @@ class SimulateOptions(FolderOptions, PromptOptions):
     )
     model: str = role(help="Model under test: the assistant.")
     simulator: str | None = role(None, help="Model that plays the users, and tells when a conversation is over.")
-    conversations: int = option(50, help="How many; more later take those that are there and go on.")
+    conversations: int = option(50, least=1, help="How many; more later take those that are there and go on.")
     seed: int = option(
         0, binds=True, help="Tells corpora apart: conversation j has one kind of user and one draw for all models."
     )
-    temperature: float = option(0.3, binds=True, help="Sampling temperature of the model and of the users.")
+    temperature: float = option(0.3, least=0, binds=True, help="Sampling temperature of the model and of the users.")
     turns: int = option(
-        20, binds=True, help="Rounds after which a conversation ends; 1: the instruction is the only message."
+        20, least=1, binds=True, help="Rounds after which a conversation ends; 1: the instruction is the only message."
     )
-    max_tokens: int = option(2048, binds=True, help="Token limit of one message.")
+    max_tokens: int = option(2048, least=1, binds=True, help="Token limit of one message.")
     profiles: str | None = option(
         None, panel="Data", help="JSON file of other kinds of users (see `flex study profiles`)."
     )
@@ -83,7 +84,6 @@ class SimulateOptions(FolderOptions, PromptOptions):
             object.__setattr__(self, "out", str(corpus_folder(Path(self.folder), self.seed, self.model)))
             object.__setattr__(self, "folder_named", False)
         super().__post_init__()
-        at_least_one(self, "conversations", "turns", "max_tokens")
         if not 0 <= self.temperature <= 2:
             raise UserError(f"--temperature {self.temperature}: lies between 0 and 2")
         if self.turns > 1 and self.simulator is None:
@@ -111,10 +111,8 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         self.before = count_noted(self.options.out)
 
     def setup(self) -> None:
-        options = self.options
         self.users: asyncio.Task[list[tuple[Profile, str]]] | None = None
         self.analysis: Analysis | None = None
-        self.sampling = Sampling(options.temperature, max_tokens=options.max_tokens)
 
     async def work(self, number: int) -> Talk:
         """A conversation that begins with the assistant's opening line, or without one with the user.
@@ -155,7 +153,9 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         talk = replace(talk, messages=(*talk.messages, Message("user", text)))
         front = (Message("system", system),) if system else ()
         try:
-            answer = await self.caller("model").complete(ChatRequest((*front, *talk.messages), self.sampling, seed))
+            answer = await self.caller("model").complete(
+                ChatRequest((*front, *talk.messages), self.options.sampling, seed)
+            )
         except RequestFailed as error:
             return replace(talk, error=f"the model gave no answer: {error}")
         return replace(talk, messages=(*talk.messages, Message("assistant", answer.text)))
@@ -184,7 +184,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         def again(problem: str) -> str:
             return f"This cannot be used: {problem}. Write the user's next message, and nothing else."
 
-        request = ChatRequest(messages, self.sampling, seed, example=_USER_EXAMPLE)
+        request = ChatRequest(messages, self.options.sampling, seed, example=_USER_EXAMPLE)
         return await ask(self.caller("simulator"), request, read, again)
 
     async def _users(self) -> list[tuple[Profile, str]]:
@@ -231,8 +231,9 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         notes = to_check([self.procedure])
         notes += [f"conversations that broke off: {broken}; the same command goes on there"] if broken else []
         if self.before > len(done):
-            remedy = f"--conversations {self.before} brings them back without a call"
-            notes.append(f"conversations here before: {self.before}; {remedy}")
+            notes.append(
+                f"conversations here before: {self.before}; --conversations {self.before} brings them back without a call"
+            )
         spoken = {talk.id: {language_code(m.content) for m in talk.messages if m.role == "assistant"} for talk in done}
         if other := [name for name, codes in spoken.items() if self.language and codes - {self.language, ""}]:
             notes.append(
@@ -286,8 +287,7 @@ def _farewell() -> re.Pattern[str]:
 
 async def ended_by(simulator: Caller, prompts: Prompts, messages: Sequence[Message], max_tokens: int) -> str | Problem:
     """Who ended a conversation, as the simulator finds: user, assistant; "" where it goes on."""
-    tag = fence(*(message.content for message in messages))
-    last = "\n\n".join(f"[{message.role}_{tag}]\n{message.content}" for message in messages[-6:])
+    (last,), tag = shown_talks([messages[-6:]])
     answer = await ask_by_prompt(
         SchemaFallback(simulator, "off"), prompts, "flex_end", {"conversation": last, "tag": tag}, {"end": _ENDS},
         sampling=Sampling(max_tokens=max_tokens), entries={"end": ({"enum": [*_ENDS]}, "no")},

@@ -93,25 +93,17 @@ def panel_tables(single: DataFrame) -> list[Table]:
     points: dict[str, Any] = {"unit": "points", "digits": 1, "parts": BOTH}
     columns = (
         JUDGED[1], Column("judges", "judges", "count"),
-        Column(
-            "votes", "votes", "score", "As many independent judges are worth as much, by how far errors on the same rubrics are "
-            "correlated.", "", digits=1, parts=BOTH,
-        ),
+        Column("votes", "votes", "score", "As many independent judges are worth as much, by how far errors are correlated.", "",
+               digits=1, parts=BOTH),
         Column("balanced_accuracy", "BAcc", "number", "Of the majority; a tie is half right."),
         Column("best", "best judge", minor=1),
-        Column(
-            "gain", "gain", "score", "Points over the best judge alone; the interval allows for its being picked on these rubrics.",
-            **points,
-        ),
+        Column("gain", "gain", "score", "Points over the best judge alone; the interval allows for its being picked here.", **points),
         Column("leave_out", "leave out", about="Without this judge the majority is surely better.", minor=2),
         Column("n", "rows", "count", "Labelled rubrics that all judged.", minor=3),
     )  # fmt: skip
     by_judge = (
         JUDGED[1], JUDGED[0], Column("balanced_accuracy", "BAcc alone", "number"),
-        Column(
-            "correlation", "errors correlate", "number", "Mean correlation of its errors with those of each other judge, among "
-            "rubrics with the same label.", "",
-        ),
+        Column("correlation", "errors correlate", "number", "Mean correlation of its errors with each other judge's, label by label.", ""),
         Column("without", "majority without it", "score", "Points that leaving the judge out adds.", **points),
     )  # fmt: skip
     return [

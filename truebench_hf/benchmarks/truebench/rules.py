@@ -16,12 +16,12 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.options import InstanceOptions
 from truebench_hf.data import instances
 from truebench_hf.data.row_files import unusable
+from truebench_hf.data.rules import stored_text
 from truebench_hf.judging.rules.deciding import rules_of
 from truebench_hf.judging.rules.extraction import PROMPT, RuleReader
 from truebench_hf.models.asking import Problem
 from truebench_hf.options import Binds, role
 from truebench_hf.report.table import Column, Table
-from truebench_hf.rules import stored_text
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import ReplyOptions

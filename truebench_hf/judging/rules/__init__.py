@@ -1,4 +1,4 @@
-"""Rules: what programs measure of a response, and what follows of it for a criterion (schema: `truebench_hf.rules`).
+"""Rules: what programs measure of a response, and what follows of it for a criterion (schema: `truebench_hf.data.rules`).
 
     criterion ---- deciding.rules_of -> rules, and whether they are all that it says: the field `rule`, else `known.jsonl`
                                         (the SHA-256 of its text: its rule, read by people), else its words (`matching`)

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, get_args
 
 import regex
 
+from truebench_hf.data.rules import Class, CountRule, Part
 from truebench_hf.judging.sentences import sentences as split
-from truebench_hf.rules import Class, CountRule, Part
 
 HEADING = r"[ \t]{0,3}(?P<level>#{1,6})[ \t]+\S.*|[ \t]*(?:\*\*|__)[^*_\n]+(?:\*\*|__)[ \t]*[:：]?[ \t]*"
 ITEM = (

@@ -18,7 +18,7 @@ from truebench_hf.types import Criterion, Verdict
 
 if TYPE_CHECKING:
     from truebench_hf.data.judged import Case
-    from truebench_hf.rules import Rule
+    from truebench_hf.data.rules import Rule
 
 MODES = ("off", "evidence", "decide")
 JUDGE = "rules"  # who decided, in verdicts and tables
@@ -55,8 +55,8 @@ def rules_of(criterion: Criterion) -> ParsedRules | None:
 
     The field `rule` speaks first, then what is known of its text, then the phrases. Under a condition nothing is complete.
     """
+    from truebench_hf.data.rules import stored
     from truebench_hf.judging.rules.matching import read
-    from truebench_hf.rules import stored
 
     known = criterion.rule or _known().get(criterion_hash(criterion.text))
     rules, complete = stored(known) if known else read(criterion.text)
@@ -99,8 +99,8 @@ def measured(text: str, response: str, *, lengths: bool = False) -> str:
 
     With `lengths` words and sentences are told in any case.
     """
+    from truebench_hf.data.rules import CountRule
     from truebench_hf.judging.rules.measuring import measure
-    from truebench_hf.rules import CountRule
 
     counts = (CountRule(unit="words", min=0), CountRule(unit="sentences", min=0)) if lengths else ()
     return _joined([_measured(Criterion(text), response)[0], *(measure(rule, response).facts for rule in counts)])
@@ -129,8 +129,8 @@ def _may_be_a_part(text: str, response: str, rules: Sequence[Rule], met: bool | 
     """
     import regex
 
+    from truebench_hf.data.rules import CountRule
     from truebench_hf.judging.rules.counting import paragraphs, tidy, words
-    from truebench_hf.rules import CountRule
 
     counts = [rule for rule in rules if isinstance(rule, CountRule)]
     sure = all(rule.min is None if met else rule.max is None and rule.per == "whole" for rule in counts)

@@ -13,6 +13,7 @@ from typing import Any, Union
 from pydantic import TypeAdapter
 
 from truebench_hf.data.judged import Case
+from truebench_hf.data.rules import KINDS, All, AnyOf, CountRule, Pattern, Rule, rule_of, stored_text
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import CaseJudge
 from truebench_hf.judging.rules.deciding import ParsedRules, rules_of
@@ -23,7 +24,6 @@ from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts, fence
-from truebench_hf.rules import KINDS, All, AnyOf, CountRule, Pattern, Rule, rule_of, stored_text
 from truebench_hf.types import Criterion, Verdict
 
 PROMPT = "find_rules"

@@ -15,8 +15,8 @@ from itertools import groupby, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from truebench_hf.data.rules import Rule, rule_of
 from truebench_hf.errors import UserError
-from truebench_hf.rules import Rule, rule_of
 
 _FOLDER = Path(__file__).parent / "phrases"
 _LATIN = ("en", "de", "fr", "es", "it", "pt", "pl", "vi")

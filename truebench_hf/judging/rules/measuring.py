@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import regex
 
-from truebench_hf import rules as kinds
+from truebench_hf.data import rules as kinds
 from truebench_hf.judging.rules import counting
 from truebench_hf.judging.rules.counting import Answer, Counts, answer, folded, plain, speaks, tidy, without_signs
 from truebench_hf.judging.rules.languages import language

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from urllib.parse import urlencode
 
-from truebench_hf.benchmarks.facts import paper as facts_paper
+from truebench_hf.benchmarks.facts import rank as facts_paper
 from truebench_hf.benchmarks.rubric_eval.panels import BALANCED, CALLS, MAIN, TOKENS, paradigm_words, titled
 from truebench_hf.benchmarks.rubric_eval.scores import PARADIGMS
 from truebench_hf.comparing.papers import JUDGES

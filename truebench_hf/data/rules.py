@@ -247,8 +247,6 @@ def rule_of(value: str | Mapping[str, Any]) -> Rule:
     try:
         return _adapter().validate_json(value) if isinstance(value, str) else _adapter().validate_python(value)
     except ValidationError as error:
-        from truebench_hf.data.rows import Record, user_error
-
         fault = error.errors(include_url=False)[0]
         if fault["type"].startswith("union_tag"):
             raise unknown("kind", fault["ctx"].get("tag", ""), KINDS) from error
@@ -256,7 +254,8 @@ def rule_of(value: str | Mapping[str, Any]) -> Rule:
             raise UserError(
                 'a rule must be a JSON object such as {"kind": "count", "unit": "words", "max": 50}'
             ) from error
-        raise user_error(error, Record("rule", {})) from error
+        message = fault["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
+        raise UserError(f"rule, {'.'.join(map(str, fault['loc']))}: {message}") from error
 
 
 def stored(value: Any) -> tuple[tuple[Rule, ...], bool]:
