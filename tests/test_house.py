@@ -32,8 +32,8 @@ FLOORS = {
     4: "judging",
     3: "engine models",
     2: "data prompts",
-    1: "metrics options rules text",
-    0: "arguments errors extras hashing types version",
+    1: "metrics options text",
+    0: "errors hashing types version",
 }
 FLOOR_OF = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()} | {"": 8}
 HEAVY = {"torch", "transformers", "vllm", "ray", "gradio", "datasets", "evaluate", "plotly", "polars"}

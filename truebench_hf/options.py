@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar, TypeVar
 
-from truebench_hf.arguments import in_python
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError, in_python, unknown
 
 T = TypeVar("T")
 NOBODY = "none"  # in place of a spec, where a role may be left to nobody
@@ -59,7 +58,7 @@ def option(
 
     `panel` is the heading it stands under there, where that is not the `PANEL` of its class. A `rare` one is shown by
     `--help-all` alone. `flag` is its name on the command line, where that is not the field's. A value that is none of
-    the `choices`, if there are any, or below the `least` number is refused.
+    the `choices`, if there are any, below the `least` number or endless is refused.
     """
     facts = {
         "help": help, "argument": argument, "binds": Binds() if binds is True else binds or None, "panel": panel,
@@ -107,19 +106,21 @@ class Options:
                 ("concurrency", "int", 16, f"Requests to the {title} at a time."),
             ):
                 own[f"{name}_{part}"] = kind
-                setattr(cls, f"{name}_{part}", option(default, help=help, panel="Models", rare=rare))
+                least = 1 if part == "concurrency" else None
+                setattr(cls, f"{name}_{part}", option(default, help=help, panel="Models", rare=rare, least=least))
 
     def __post_init__(self) -> None:
         """Check the values: every class its own, and those of its bases by `super()`. One text is a list of one."""
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            if str(field.type).startswith("tuple") and isinstance(value := getattr(self, field.name), str):
-                object.__setattr__(self, field.name, (value,))
-            if (least := field.metadata.get("least")) is not None:
-                at_least(least, self, field.name)
-            values, choices = getattr(self, field.name), field.metadata.get("choices", ())
-            for value in (values if isinstance(values, tuple) else (values,)) if choices else ():
-                if value is not None and value not in choices:
-                    raise unknown(field.name.replace("_", " "), value, choices)
+            value, facts = getattr(self, field.name), field.metadata
+            if str(field.type).startswith("tuple") and isinstance(value, str):
+                value = (value,)
+                object.__setattr__(self, field.name, value)
+            for entry in value if isinstance(value, tuple) else () if value is None else (value,):
+                if (least := facts.get("least")) is not None and not least <= entry < inf:
+                    raise UserError(f"{flag(field.name)} {entry}: must be at least {least}")
+                if (choices := facts.get("choices")) and entry not in choices:
+                    raise unknown(field.name.replace("_", " "), entry, choices)
 
 
 def _is_role(field: Any) -> bool:
@@ -139,18 +140,6 @@ def roles(options: Any) -> dict[str, tuple[str, ...]]:
 def flag(name: str) -> str:
     """How an option is written on the command line."""
     return f"--{name.replace('_', '-')}"
-
-
-def at_least_one(options: Any, *names: str) -> None:
-    """Raise UserError where one of these options is below 1."""
-    at_least(1, options, *names)
-
-
-def at_least(least: int, options: Any, *names: str) -> None:
-    """Raise UserError where one of these options is below this number, or endless."""
-    for name in names:
-        if (value := getattr(options, name)) is not None and not least <= value < inf:
-            raise UserError(f"{flag(name)} {value}: must be at least {least}")
 
 
 def from_values(options: type[T], values: Mapping[str, Any]) -> T:

@@ -21,7 +21,7 @@ import psutil
 
 from tests.bench.cases import responses
 from tests.bench.dictated import DictatedModel, ShapedModel
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.pool import bounded
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.models.caller import Caller, metered
@@ -72,7 +72,7 @@ class Bench:
     async def once(self, settings: JudgeSettings) -> Measured:
         """Judge all responses, as a study does: so many at a time, through the model's slots. All verdicts are read."""
         await self.model.forget()
-        judge = CriteriaJudge(Caller(self.model, Ledger(Path(":memory:")), "judge", 8), settings, Prompts())
+        judge = CriteriaJudge(Caller(self.model, Calls(Path(":memory:")), "judge", 8), settings, Prompts())
         spent, fed, processor, clock = metered(), self.fed(), _processor(), time.perf_counter()
         found = [v async for some in bounded(self.cases, judge.verdicts, 2 * judge.caller.concurrency) for v in some]
         clock, processor, usage = time.perf_counter() - clock, _processor() - processor, spent["judge"]

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tests.bench.cases import responses
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.chat_template import encode_chat
@@ -53,7 +53,7 @@ def tell(name: str, requests: Iterable[str]) -> None:
 
 async def judged(level: str) -> list[str]:
     """Return the requests by which whole responses are judged."""
-    ledger = Ledger(Path(":memory:"))
+    ledger = Calls(Path(":memory:"))
     model = ScriptedModel("judge", lambda request: verdicts(request.messages[-1].content, {}))
     judge = CriteriaJudge(Caller(model, ledger, "judge", 1), JudgeSettings(level=level), Prompts())
     for case in responses(RESPONSES):

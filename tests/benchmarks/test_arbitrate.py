@@ -128,7 +128,7 @@ def test_a_stopped_run_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
 
 
 def test_a_run_killed_in_the_middle_keeps_what_it_paid_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from truebench_hf.engine.ledger import Ledger
+    from truebench_hf.engine.ledger import Calls
 
     seen = {name: tmp_path / f"{name}.seen" for name in (*JUDGES, "mia", "max")}
     options = table_options(
@@ -136,9 +136,9 @@ def test_a_run_killed_in_the_middle_keeps_what_it_paid_for(tmp_path: Path, monke
         judge_arg=tuple(f"{n}.record={seen[name]}" for n, name in enumerate(JUDGES, 1)),
         meta_judge_arg=tuple(f"{n}.record={seen[name]}" for n, name in enumerate(("mia", "max"), 1)),
     )  # fmt: skip
-    put, count = Ledger.put, 0
+    put, count = Calls.put, 0
 
-    def dying(self: Ledger, *args: Any, **more: Any) -> Any:
+    def dying(self: Calls, *args: Any, **more: Any) -> Any:
         nonlocal count
         found = put(self, *args, **more)
         count += 1
@@ -146,7 +146,7 @@ def test_a_run_killed_in_the_middle_keeps_what_it_paid_for(tmp_path: Path, monke
             raise KeyboardInterrupt
         return found
 
-    monkeypatch.setattr(Ledger, "put", dying)
+    monkeypatch.setattr(Calls, "put", dying)
     with pytest.raises(KeyboardInterrupt):
         arbitrate(options)
     monkeypatch.undo()
@@ -246,11 +246,11 @@ def test_an_answer_that_fails_leaves_the_funnel_unanswered(tmp_path: Path) -> No
     panel = panel_specs(tmp_path)
     import asyncio
 
-    from truebench_hf.engine.ledger import Ledger
+    from truebench_hf.engine.ledger import Calls
     from truebench_hf.models.caller import Caller
     from truebench_hf.models.protocol import Sampling
 
-    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger = Calls(tmp_path / "ledger.sqlite")
     caller = Caller(open_model(panel["writer"]), ledger, "answer", 1)
     settled = prepare([good, bad], ("w",), 0)
     first, second = (asyncio.run(answer(item, {"w": caller}, Sampling())) for item in settled)

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from tests.support.arbitration import TABLE, panel_specs, table_options, table_rows, write_rows
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration import arbitrate, prepare
 from truebench_hf.benchmarks.rubric_eval.funnel import read_trusted
-from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
 from truebench_hf.report.table import PUBLISHED, Table
 from truebench_hf.results.folder import Results
@@ -130,20 +128,3 @@ def test_real_structflowbench_turns_need_an_answer() -> None:
     assert all(not item.answered and item.reference for item in items)
     with pytest.raises(UserError, match="name a --responder"):
         prepare(items, (), 0)
-
-
-def test_the_command_prints_the_funnel_and_the_papers_rows(tmp_path: Path) -> None:
-    options = table_options(tmp_path)
-    arguments = [
-        "study",
-        "arbitrate",
-        "--data",
-        options.data,
-        *(part for spec in options.judge for part in ("--judge", spec)),
-    ]
-    arguments += [part for spec in options.meta_judge for part in ("--meta-judge", spec)]
-    done = CliRunner().invoke(app, [*arguments, "--out", options.out, "--reference", _trusted(tmp_path)])
-    assert done.exit_code == 0, done.output
-    shown = " ".join(done.output.split())
-    for text in ("coarse_unanimous 2", "easy 3", "hard 3", "meta_disagree 1", "85.4", "0.690", "labelled 6"):
-        assert text in shown, text

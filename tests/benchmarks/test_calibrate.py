@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import command_here, row, script, write_jsonl
+from tests.support.runs import row, script, write_jsonl
 from tests.support.stages import run
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.calibration import CalibrateOptions, Fit, calibrate
@@ -31,20 +31,12 @@ def rows(pairs: list[tuple[bool, bool]] = TRUTHS) -> list[dict[str, Any]]:
     for number, truths in enumerate(pairs):
         texts = [f"says {p} {'alpha' if met else 'beta'}" for p, met in zip(("0.9", "0.7"), truths, strict=True)]
         for index, (text, met) in enumerate(zip(texts, truths, strict=True)):
-            made.append(
-                {
-                    "id": f"i{number}-c{index}",
-                    "instruction_id": f"i{number}",
-                    "response_id": f"i{number}-r0",
-                    "instruction_category": "constrained",
-                    "messages": [{"role": "user", "content": f"Instruction {number}"}],
-                    "response": f"Answer {number}",
-                    "checklist": texts,
-                    "rubric_index": index,
-                    "rubric": text,
-                    "label": "yes" if met else "no",
-                }
-            )
+            made.append({
+                "id": f"i{number}-c{index}", "instruction_id": f"i{number}", "response_id": f"i{number}-r0",
+                "instruction_category": "constrained", "response": f"Answer {number}", "checklist": texts,
+                "messages": [{"role": "user", "content": f"Instruction {number}"}], "rubric_index": index,
+                "rubric": text, "label": "yes" if met else "no",
+            })  # fmt: skip
     return made
 
 
@@ -284,23 +276,6 @@ def test_the_figure_of_what_is_chosen_is_that_of_unseen_instructions(tmp_path: P
     assert "chosen from the cascades, undecided = wrong" in page
 
 
-@pytest.mark.parametrize(
-    ("more", "shown"),
-    [
-        ({"judge_level": "decision", "calibration": "x"}, "truebench study calibrate")  # no such file
-    ],
-)
-def test_options_that_do_not_go_together_are_refused(more: dict[str, Any], shown: str) -> None:
-    with pytest.raises(UserError, match=shown):
-        _ = JudgeGivenOptions(out="o", judge=("scripted:a",), **more).settings
-
-
-def test_the_command_prints_the_figures_and_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    chosen = options(tmp_path)
-    done = command_here(
-        capsys, "study", "calibrate", "--data", chosen.data, "--judge", chosen.judge, "--out", chosen.out
-    )
-    assert done.returncode == 0, done.stderr
-    assert "0.2900" in done.stdout
-    assert "80.00" in done.stdout
-    assert f"--calibration {Path(chosen.out) / 'calibration.json'}" in done.stdout
+def test_a_calibration_that_is_not_there_is_refused() -> None:
+    with pytest.raises(UserError, match="truebench study calibrate"):  # no such file
+        _ = JudgeGivenOptions(out="o", judge=("scripted:a",), judge_level="decision", calibration="x").settings

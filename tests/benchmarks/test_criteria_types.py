@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import command_here, row, script, write_jsonl
+from tests.support.runs import row, write_jsonl
 from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.criteria_types import CompareCriteria, CompareCriteriaOptions, read_answered
 from truebench_hf.benchmarks.truebench.data import CATEGORIES
@@ -432,53 +432,6 @@ def test_a_folder_without_answers_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match=r"holds neither responses.jsonl nor judgments.jsonl"):
         compare(tmp_path, **(write(tmp_path) | {"responses": (str(tmp_path / "empty"),)}))
-
-
-def test_the_command_from_a_run_folder_to_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The real commands: a run, its folder compared, sheets out, filled in, back in; and the report."""
-    data = write(tmp_path)["data"]
-    model = script(tmp_path / "model.json", [], {"reply": "q8 of it"})
-    rules = [
-        {"contains": "You rate what", "reply": rating(rating=8)},
-        {
-            "contains": "You rate the skills",
-            "reply": rating(factuality=5, commonsense_understanding=4, comprehension=3, final_score=4),
-        },
-        {"contains": "You rate how well", "reply": rating(criteria_1=5, criteria_2=5, final_score=5)},
-        {"contains": ["<criteria", "Edit text 1"], "verdicts": {"ALFA": "FAIL"}},
-        {"contains": "<criteria", "verdicts": {}},
-    ]
-    judge = script(tmp_path / "judge.json", rules)
-    run, out = str(tmp_path / "run"), str(tmp_path / "out")
-    assert command_here(capsys, "run", "--data", data, "--model", model, "--judge", judge, "--out", run).returncode == 0
-    comparing = ("study", "compare-criteria", "--data", data, "--responses", run, "--judge", judge, "--out", out)
-    told = command_here(capsys, *comparing, "--estimate")
-    assert told.returncode == 0
-    assert "96" in told.stdout, "4 types of 24 responses"
-    assert command_here(capsys, "label", "out", out).returncode == 2, "nothing to rate yet"
-    done = command_here(capsys, *comparing)
-    assert done.returncode == 0, done.stderr
-    assert "Nobody has rated" in done.stdout
-    sheets = command_here(capsys, "label", "out", out, "--annotators", "ann, bob, cat")
-    assert sheets.returncode == 0, sheets.stderr
-    assert command_here(capsys, "label", "out", out).returncode == 0, "other raters"
-    assert command_here(capsys, "label", "out", out).returncode == 2, "sheets may hold somebody's work"
-    for name in ("ann", "bob", "cat"):
-        fill(
-            tmp_path / "out" / "sheets" / f"{name}.csv",
-            lambda _, one: "fail" if "text 1" in one["Instruction"] else "PASS",
-        )
-    found = command_here(capsys, "label", "in", out, *(f"{out}/sheets/{name}.csv" for name in ("ann", "bob", "cat")))
-    assert found.returncode == 0, found.stderr
-    scores = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
-    assert [row["kappa"]["value"] for row in scores["agreement"] if row["type"] == "checklist"] == [1.0]
-    assert {row["type"]: row["mean"] for row in scores["types"]}["flask"] == pytest.approx(0.8)
-    assert "bob" not in json.dumps(scores), "raters have numbers"
-    assert "almost perfect" in found.stdout
-    assert "paper: TRUEBench" in found.stdout
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    for words in ("Cohen&#39;s kappa with the raters", "Saturation (Figure 8)", "section 5.1", "the ceiling"):
-        assert words in page, words
 
 
 @pytest.mark.slow

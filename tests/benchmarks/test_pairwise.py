@@ -208,18 +208,6 @@ def test_checklists_are_edited_and_given_back(tmp_path: Path) -> None:
     assert len(judge.value.prompts) == 12
 
 
-def test_checklists_that_were_edited_in_the_folder_are_not_written_over(tmp_path: Path) -> None:
-    study(tmp_path, sees, protocol=("tick",))
-    lists = tmp_path / "out/checklists.jsonl"
-    text = lists.read_text().replace('"Is it at least equal?", ', "")
-    lists.write_text(text)
-    with pytest.raises(UserError, match="was edited since"):
-        study(tmp_path, sees, protocol=("tick",))
-    (line,) = study(tmp_path, sees, protocol=("tick",), checklists=str(lists)).values()
-    assert figures(line) == ALL_RIGHT
-    assert [json.loads(row)["criteria"] for row in lists.read_text().splitlines()] == [["Is it good?"]] * 6
-
-
 def test_several_judges_use_the_same_checklists(tmp_path: Path) -> None:
     judges = model("one", sees), model("two", takes_the_first)
     lines = own(pairwise(data=data(tmp_path), judge=judges, out=str(tmp_path / "out"), protocol=("tick",)))

@@ -5,22 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.openai_answers import passes
-from tests.support.openai_server import OpenAIServer
-from tests.support.runs import ROOT, Done, command_here, script, write_jsonl
+from tests.support.runs import Done, command_here, script, write_jsonl
 from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.refinement import HISTORY, RefineCriteria, RefineCriteriaOptions
@@ -490,39 +482,6 @@ def test_killed_before_any_file_the_same_command_goes_on(
     assert listed(loop.out) == []
 
 
-@pytest.mark.slow
-def test_killed_while_the_validator_is_asked_it_goes_on(
-    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "x")
-    loop = Loop(tmp_path, capsys)
-    with OpenAIServer() as server:
-        signed = said("PASS")["reply"].replace("{", '{"id": "{id}", ', 1)
-        server.add_scripts([{"contains": "You review the criteria", "message": {"content": signed}}])
-        at = loop.base.index("--validator")
-        loop.base[at : at + 4] = ["--validator", "openai:v", "--validator-base-url", server.url]
-        loop.labelled()
-        assert loop.run().returncode == 0
-        assert decide(loop, FIRST).returncode == 0
-        server.add_faults([{"match": {"contains": "It is polite."}, "hang": 60}])
-        command = [sys.executable, "-m", "truebench_hf.cli.main", "study", "refine-criteria", *loop.base]
-        with (tmp_path / "log").open("w") as log:
-            process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
-        until = time.monotonic() + 60
-        while loop.calls()[0] < 26 or server.stats()["total"] < 3:
-            assert process.poll() is None, (tmp_path / "log").read_text()
-            assert time.monotonic() < until, (loop.calls(), server.stats(), (tmp_path / "log").read_text())
-            time.sleep(0.01)
-        time.sleep(0.3)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait(timeout=10)
-        assert len(loop.result()["rounds"]) == 1
-        done = loop.run()
-        assert done.returncode == 0, done.stderr
-        assert (loop.calls()[0], server.stats()["total"]) == (26, 4), "what was under way, and nothing else"
-        assert loop.result()["clean"]
-
-
 # Pieces.
 
 
@@ -718,85 +677,3 @@ def test_what_is_not_judged_is_named_and_the_data_as_it_stands_is_not_edited_in_
     done = command_here(capsys, "study", "refine-criteria", *base[:-1], str(tmp_path / "mute"), "--limit", "2")
     assert done.returncode == 3
     assert "Responses not judged: 4 of 4 (the first: " in done.stdout, "and why"
-
-
-RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
-
-
-@pytest.mark.skipif(not RELEASE.is_file(), reason="the real file ../shared/data/truebench is not here")
-@pytest.mark.slow
-def test_rows_of_the_release_over_a_server(tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two models and the judge over HTTP; people let one bad pass of the judge stand for each model, and forgive all fails."""
-    monkeypatch.setenv("OPENAI_API_KEY", "x")
-    out = tmp_path / "out"
-    with OpenAIServer() as server:
-        base = ["study", "refine-criteria", "--data", str(RELEASE), "--limit", "14", "--out", str(out)]
-        for role in ("model", "judge"):
-            base += [f"--{role}", f"openai:{role}", f"--{role}-base-url", server.url]
-        base += ["--model", "openai:second"]
-        base += ["--validator", script(tmp_path / "v.json", [{"contains": "", **said("PASS")}])]
-        assert command_here(capsys, *base).returncode == 0
-        judged = [json.loads(line) for line in (out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()]
-        assert len(judged) == 28
-        assert len({row["language"] for row in judged}) > 5
-        verdict = {row["messages"][-1]["content"].strip(): row["passed"] for row in judged}
-        bad = set(sorted(text for text, passed in verdict.items() if passed)[:2])
-        ask(out, lambda row: "fail" if row["Response"].strip() in bad else "pass")
-        assert command_here(capsys, *base).returncode == 0
-        found = listed(out)
-        assert {row.what.split(",")[0] for row in found} == {"people FAIL", "people PASS"}
-        texts = {
-            row.instance: [one["messages"][-1]["content"] for one in judged if one["id"] == row.instance]
-            for row in found
-        }
-        decided: dict[str, list[tuple[str, str]]] = {}
-        for row in found:
-            turns = row.criteria.count("Turn ") or 1
-            if row.what.startswith("people FAIL"):
-                mine = next(text for text in texts[row.instance] if text.strip() in bad)
-                others = [text for text in texts[row.instance] if text != mine]
-                new = next(
-                    t for n in range(999) if not passes(mine, t := f"Demand {n}.") and all(passes(o, t) for o in others)
-                )
-                decided[row.id] = [(f"turn {turns}: missing", new)]
-                continue
-            failed = re.findall(r"^(\d+)\. (?:(?!\n\d+\. )[\s\S])*? \[no\]$", row.criteria, re.MULTILINE)
-            # An easy demand in its place, which both responses meet in every turn.
-            every = [
-                m["content"]
-                for one in judged
-                if one["id"] == row.instance
-                for m in one["messages"]
-                if m["role"] == "assistant"
-            ]
-            decided[row.id] = [
-                (f"criterion {number}: too strict",
-                 next(t for n in range(999) if all(passes(text, t := f"Easy {n} of {number}.") for text in every)))
-                for number in failed
-            ]  # fmt: skip
-        # Whoever decides changes one thing a row: of several strict criteria each is somebody's.
-        people = [f"p{number}" for number in range(max(map(len, decided.values())))]
-        sheets = ask_people(LabelOutOptions(folder=str(out), annotators=",".join(people))).files[::2]
-        for place, sheet in enumerate(sheets):
-            mine = {name: changes[place] for name, changes in decided.items() if place < len(changes)}
-            write(sheet, [
-                row | dict(zip(("answer", "note"), mine.get(row["id"].split("-")[0], ("", "")), strict=True))
-                for row in rows(sheet)
-            ])  # fmt: skip
-        assert command_here(capsys, "label", "in", str(out)).returncode == 0
-        before = server.stats()["total"]
-        done = command_here(capsys, *base)
-        assert done.returncode == 0, done.stderr
-        first, last = refined(out)["rounds"]
-        changed = {row.instance for row in found}
-        asked = sum(
-            len(row["prompts"] if "prompts" in row else row["verdicts"]) for row in judged if row["id"] in changed
-        )
-        assert server.stats()["total"] - before <= asked, "only turns of changed instances are judged again"
-    wrong = (first["fp"], first["fn"])
-    assert wrong == (2, sum(not value for value in verdict.values()))
-    assert (last["n"], last["kappa"]) == (28, 1.0)
-    assert last["ci95"] is not None
-    criteria = {one.id: one for one in load(str(out / "data.jsonl"))}
-    original = {one.id: one for one in load(str(RELEASE))}
-    assert {name for name in criteria if criteria[name] != original[name]} == changed

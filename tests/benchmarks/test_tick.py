@@ -181,46 +181,6 @@ def test_a_smaller_sample_takes_no_edited_checklist_away(study: Callable[..., Ti
         study().run()
 
 
-def test_edits_while_a_study_runs_are_not_lost(study: Callable[..., Tick], tmp_path: Path) -> None:
-    study().run()
-    file = tmp_path / "out" / "checklists.jsonl"
-    again = study()
-    setup = again.setup
-
-    def edited() -> None:
-        edit(file, criteria=["Is it a?"])
-        setup()
-
-    again.setup = edited  # type: ignore[method-assign]
-    with pytest.raises(UserError, match="was edited since"):
-        again.run()
-    assert rows(file.parent)[0]["criteria"] == ["Is it a?"]
-
-
-def test_blanks_and_line_ends_are_no_edit_and_a_broken_file_is_one(study: Callable[..., Tick], tmp_path: Path) -> None:
-    study().run()
-    file = tmp_path / "out" / "checklists.jsonl"
-    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b'", "', b'" , "').replace(b"\n", b"\r\n"))
-    study().run()
-    file.write_text("{", encoding="utf-8")
-    with pytest.raises(UserError, match="was edited since"):
-        study().run()
-
-
-def test_checklists_killed_between_two_files_are_no_edit(
-    study: Callable[..., Tick], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killed(self: Any, **facts: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("truebench_hf.engine.folder.RunFolder.finish", killed)
-    with pytest.raises(KeyboardInterrupt):
-        study().run()
-    monkeypatch.undo()
-    assert (tmp_path / "out" / "checklists.jsonl").exists()
-    assert study().run().incomplete == 1
-
-
 def test_a_generator_that_writes_no_question(study: Callable[..., Tick], tmp_path: Path) -> None:
     writer = script(tmp_path / "writer.json", [], {"reply": "I would rather not."})
     outcome = study(generator=writer).run()
@@ -302,32 +262,11 @@ def test_an_estimate_asks_nothing(study: Callable[..., Tick], tmp_path: Path) ->
     assert calls == {"generator": 4, "model": 4, "judge": 4 * 2 * 5}, "five questions a checklist"
 
 
-def test_an_estimate_names_the_model_of_every_part(study: Callable[..., Tick]) -> None:
-    """Also of who writes checklists, being the judge."""
-    (table,) = study(estimate=True).run().tables
-    parts = {row["part"].partition(" ")[0]: Path(row["model"]).stem for row in table.rows}
-    assert parts == {"generator": "judge", "model": "B", "judge": "judge", "all": ""}
-
-
 def test_its_folder_is_no_run_to_judge(study: Callable[..., Tick], tmp_path: Path) -> None:
     study().run()
     done = command("judge", "--judge", f"scripted:{tmp_path}/judge.json", "--out", str(tmp_path / "out"))
     assert done.returncode == 2
     assert "is a study of kind tick" in done.stderr
-
-
-def test_the_call() -> None:
-    def model(messages: Any) -> str:
-        return "Hello!"
-
-    def judge(messages: Any) -> str:
-        text = messages[-1]["content"]
-        return checklist(["Is it a greeting?"]) if "You prepare" in text else '```json\n{"criteria_1": "PASS"}\n```'
-
-    report = truebench_hf.tick(instruction="Greet me.", model=model, judge=judge)
-    (score,) = report.scores["pass_rate"].values()  # type: ignore[union-attr]
-    assert score == Score(1.0, 1)
-    assert report.judged[0].response.answers == ("Hello!",)
 
 
 def test_models_in_memory_that_share_a_name_are_told_apart() -> None:
@@ -349,7 +288,6 @@ def test_models_in_memory_that_share_a_name_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"model": ()}, "at least one --model"),
         ({"votes": 3}, "need a judge temperature"),
         ({"votes": 0}, "at least 1"),
         ({"judge_level": "checklist"}, "not for this command"),

@@ -70,13 +70,6 @@ def test_another_model_writes_what_a_file_lacks(tmp_path: Path, spec: str) -> No
     assert outcome.incomplete == 0
 
 
-def test_edited_checklists_are_not_written_over(tmp_path: Path, spec: str) -> None:
-    run(tmp_path, spec)
-    write_jsonl(tmp_path / "out" / "checklists.jsonl", rows(tmp_path)[:1])
-    with pytest.raises(UserError, match="was edited since"):
-        run(tmp_path, spec)
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [

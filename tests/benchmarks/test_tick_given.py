@@ -160,7 +160,8 @@ def test_logs_are_judged_by_checklists_written_once_for_each_instruction(tmp_pat
     ]
     rows += [{"input": "Say bravo.", "output": "good", "model": "m"}, {"messages": said}]
     log, out = write_jsonl(tmp_path / "log.jsonl", rows), tmp_path / "out"
-    done = command("tick", "--logs", log, "--judge", judge, "--generator", writer, "--out", str(out), cwd=tmp_path)
+    named = ("--logs", log, "--judge", judge, "--generator", writer, "--out", str(out))
+    done = command("study", "checklist", "score", *named, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "3 of 4 rows are conversations with an answer" in " ".join(done.stderr.split())
     kept = [row for _, row in jsonl.read(out / "verdicts.jsonl")]
@@ -168,20 +169,14 @@ def test_logs_are_judged_by_checklists_written_once_for_each_instruction(tmp_pat
         ("m", 1, False), ("m", 2, True), ("m", 1, True)
     ]  # fmt: skip
     assert len(list(jsonl.read(out / "checklists.jsonl"))) == 2
-    again = TickOptions(logs=log, judge=judge, checklists=str(out / "checklists.jsonl"), out=str(tmp_path / "again"))
-    assert Tick(again).run().value.scores["pass_rate"] == {"m": Score(0.875, 2)}, "a judge that writes no checklist"
+    again = ScoreOptions(logs=log, judge=judge, checklists=str(out / "checklists.jsonl"), out=str(tmp_path / "again"))
+    assert Study(again).run().value.scores["pass_rate"] == {"m": Score(0.875, 2)}, "a judge that writes no checklist"
 
 
-@pytest.mark.parametrize(
-    ("more", "remedy"),
-    [
-        ({"model": ("smollm2",)}, "leave out --model"), ({"data": "d.jsonl"}, "leave out --data"),
-        ({"instruction": "Say it."}, "leave out --data"),
-    ],
-)  # fmt: skip
-def test_what_does_not_go_with_logs(more: dict[str, Any], remedy: str, judge: str) -> None:
-    with pytest.raises(UserError, match=remedy):
-        TickOptions(logs="log.jsonl", judge=judge, out="o", **more)
+@pytest.mark.parametrize("more", [{"data": "d.jsonl"}, {"instruction": "Say it."}, {"responses": ("r.jsonl",)}])
+def test_what_does_not_go_with_logs(more: dict[str, Any], judge: str) -> None:
+    with pytest.raises(UserError, match="--logs holds prompts and answers; leave out --data, --column and --responses"):
+        ScoreOptions(logs="log.jsonl", judge=judge, out="o", **more)
 
 
 def test_responses_are_read_as_judge_reads_them(tmp_path: Path, judge: str) -> None:
@@ -197,5 +192,3 @@ def test_responses_are_read_as_judge_reads_them(tmp_path: Path, judge: str) -> N
     )
     logged = Study(ScoreOptions(logs=log, judge=judge, out=str(tmp_path / "logged"))).run()
     assert rates(logged) == {"m": Score(0.5, 1)}
-    with pytest.raises(UserError, match="leave out --responses"):
-        ScoreOptions(logs=log, responses=(file,), judge=judge, out="o")

@@ -293,25 +293,9 @@ DEMANDS: dict[str, Callable[[str], bool]] = {
     "Does the response avoid the word rain?": lambda text: "rain" not in text.casefold().split(),
 }
 WORDS = [
-    "the",
-    "ferry",
-    "leaves",
-    "harbour",
-    "before",
-    "noon",
-    "and",
-    "rain",
-    "falls",
-    "over",
-    "12",
-    "boats",
-    "near",
-    "old",
-    "town",
-    "while",
-    "we",
-    "wait",
-]
+    "the", "ferry", "leaves", "harbour", "before", "noon", "and", "rain", "falls",
+    "over", "12", "boats", "near", "old", "town", "while", "we", "wait",
+]  # fmt: skip
 ERRORS = {"five": 0.05, "ten": 0.10, "twenty": 0.20}  # of the annotators
 WRONG = 0.10  # of the judge
 

@@ -9,8 +9,9 @@ import pytest
 
 from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here
-from truebench_hf.comparing import leaderboard_sections as shown
+from truebench_hf.comparing import leaderboard as shown
 from truebench_hf.comparing.leaderboard import GROUP, RANKED_BY, SELF_JUDGED, leaderboard
+from truebench_hf.comparing.table import score_table
 from truebench_hf.errors import UserError
 
 GOOD, FAIR, POOR = (numbered([number < share for number in range(30)]) for share in (28, 26, 6))
@@ -42,22 +43,6 @@ def test_only_runs_judged_alike_are_ranked_together(folder: Path) -> None:
     assert own["scripted:Fair-7B.json"] == "no"
 
 
-def test_languages_at_the_mix_of_categories_that_all_have(tmp_path: Path) -> None:
-    """Korean has Reasoning besides, which it fails: at the common mix Korean and French are alike."""
-    languages = {f"q{n}": "KO" if n < 12 else "FR" for n in range(18)}
-    categories = {f"q{n}": "Reasoning" if n < 4 else "Editing" if n % 2 else "Safety" for n in range(18)}
-    passed = numbered([n >= 4 and n % 2 == 1 for n in range(18)])
-    found = leaderboard([finished(tmp_path, "m", passed, languages=languages, categories=categories)], published=True)
-    scores = found.entries[0].scores
-    assert scores["language:KO"].value == pytest.approx(4 / 12)
-    assert scores["mix:KO"].value == scores["mix:FR"].value == pytest.approx(0.5)
-    assert (scores["mix:KO"].n, found.mixes["A"].dropped) == (8, {"Reasoning": ("KO",)})
-    said = " ".join(shown.notes(found))
-    assert "dropped: Reasoning (only in KO)" in said
-    assert "Published results cannot be brought to a common mix" in said
-    assert not any(name.startswith("mix:") for entry in found.entries[1:] for name in entry.scores)
-
-
 def test_runs_by_the_official_rule_are_paired_by_it(tmp_path: Path) -> None:
     # The judge is down for the last two: passed by the official rule's own count, unscored by ours.
     for name, outcomes in (("one", [True] * 20 + [None] * 2), ("two", [False] * 20 + [None] * 2)):
@@ -83,7 +68,6 @@ def test_other_kinds_are_ranked_by_their_own_scores(tmp_path: Path, kind: str, m
     found = leaderboard([golden(kind, tmp_path / "run")], kind=kind)
     assert sorted(entry.name for entry in found.entries) == models
     assert not any(entry.approximate for entry in found.entries if entry.rank)
-    assert found.mixes == {}
 
 
 def test_what_is_left_out_is_said(folder: Path, tmp_path: Path) -> None:
@@ -193,16 +177,16 @@ def test_a_folder_whose_settings_are_none_of_ours_is_named_by_every_command_that
 
 def test_the_overview_of_a_table_is_where_the_main_score_stands(tmp_path: Path) -> None:
     """FlexBench has its scores in a group of their own."""
-    found = shown.score_table([golden("flex", tmp_path / "run", "scored")])
+    found = score_table([golden("flex", tmp_path / "run", "scored")])
     assert [column.title for column in found.columns][1:3] == ["Coverage", "Achievement"]
-    assert found == shown.score_table([str(tmp_path / "run")], "scores")
+    assert found == score_table([str(tmp_path / "run")], "scores")
     with pytest.raises(UserError, match=r"unknown group of scores 'categories': choose from .*overview"):
-        shown.score_table([str(tmp_path / "run")], "categories")
+        score_table([str(tmp_path / "run")], "categories")
 
 
 @pytest.mark.parametrize(("kind", "apart"), [("metaeval", "paradigm"), ("pairwise", "protocol")])
 def test_rows_of_one_judge_are_told_apart_in_a_table(tmp_path: Path, kind: str, apart: str) -> None:
-    found = shown.score_table([golden(kind, tmp_path / "run")])
+    found = score_table([golden(kind, tmp_path / "run")])
     assert found.columns[1].name == apart
     assert len({(row["name"], row[apart]) for row in found.rows}) == len(found.rows) > 2
 
@@ -213,4 +197,4 @@ def test_a_study_that_ranks_nothing_names_its_tables(tmp_path: Path) -> None:
     (Path(folder) / "run.json").write_text(json.dumps({key: value for key, value in info.items() if key != "board"}))
     (Path(folder) / "tables").mkdir(exist_ok=True)
     with pytest.raises(UserError, match=r"no scores of models or judges there; what was found lies in .*run.tables$"):
-        shown.score_table([folder])
+        score_table([folder])

@@ -478,7 +478,7 @@ def test_the_command_judges_every_answer(tmp_path: Path, capsys: pytest.CaptureF
     ("more", "told"),
     [
         (("--data", "mini"), "--logs holds prompts and answers; leave out --responses, --data and --column"),
-        (("--turns", "some"), "unknown --turns 'some': choose from last, all"),
+        (("--turns", "some"), "unknown turns 'some': choose from last, all"),
         ((), "has no criteria; give them to all by --criteria FILE"),
     ],
 )

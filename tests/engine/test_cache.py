@@ -14,7 +14,7 @@ import pytest
 import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, Done, command_here, script, write_jsonl
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.types import Usage
 
 FRUITS = ["apple", "banana", "cherry", "damson"]
@@ -283,9 +283,9 @@ def test_ten_processes_lose_nothing(tmp_path: Path) -> None:
     """1,000 answers each, half of them under keys that all of them write."""
     path = tmp_path / "calls.sqlite"
     code = (
-        "import sys\nfrom pathlib import Path\nfrom truebench_hf.engine.ledger import Ledger\n"
+        "import sys\nfrom pathlib import Path\nfrom truebench_hf.engine.ledger import Calls\n"
         "from truebench_hf.types import Usage\n"
-        "number, store = int(sys.argv[1]), Ledger(Path(sys.argv[2]), shared=True)\n"
+        "number, store = int(sys.argv[1]), Calls(Path(sys.argv[2]), shared=True)\n"
         "for place in range(1000):\n"
         "    key = f'shared {place}' if place % 2 else f'{number} {place}'\n"
         "    assert store.put(key, 'm', '', {'text': key}, Usage(1, 1, 0, 1)) == {'text': key}\n"
@@ -296,6 +296,6 @@ def test_ten_processes_lose_nothing(tmp_path: Path) -> None:
         for number in range(10)
     ]
     assert [process.communicate(timeout=300)[1] for process in started] == [""] * 10
-    store = Ledger(path, shared=True)
+    store = Calls(path, shared=True)
     assert store.usage()["total"]["m"] == Usage(5500, 5500, 0, 5500)
     assert all(store.get(f"{number} {place}") for number in range(10) for place in range(0, 1000, 2))

@@ -15,7 +15,7 @@ import pytest
 
 from truebench_hf.cli.studies import _COMMANDS, load
 from truebench_hf.engine.folder import RunFolder, read_info
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.errors import UserError
 from truebench_hf.types import Usage
 
@@ -268,7 +268,7 @@ def test_results_whose_ledger_is_gone_are_named_before_anything_is_asked(tmp_pat
         ):
             finished(tmp_path)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-    Ledger(tmp_path / "ledger.sqlite").close()  # an empty one is as good as none
+    Calls(tmp_path / "ledger.sqlite").close()  # an empty one is as good as none
     with pytest.raises(UserError, match="lost its ledger"):
         finished(tmp_path)
     for name in FILES:

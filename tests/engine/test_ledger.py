@@ -16,18 +16,18 @@ from pathlib import Path
 import pytest
 
 from tests.support.ledger_holder import held_by_another
-from truebench_hf.engine.ledger import PAGE, Ledger
+from truebench_hf.engine.ledger import PAGE, Calls
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.types import Usage
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger(tmp_path / "ledger.sqlite")
+def ledger(tmp_path: Path) -> Calls:
+    return Calls(tmp_path / "ledger.sqlite")
 
 
-def test_what_was_put_is_there_and_the_first_one_stays(ledger: Ledger) -> None:
+def test_what_was_put_is_there_and_the_first_one_stays(ledger: Calls) -> None:
     assert ledger.get("k") is None
     assert ledger.put("k", "model", "{}", {"text": "one"}, Usage(1, 2, 1, 1)) == {"text": "one"}
     assert ledger.put("k", "model", "{}", {"text": "two"}, Usage(9, 9, 9, 1)) == {"text": "one"}
@@ -36,18 +36,18 @@ def test_what_was_put_is_there_and_the_first_one_stays(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a\0b", "한국어 العربية 🎉", "half \ud83d emoji", '"\\\n', "x" * 2_000_000])
-def test_any_text_survives(ledger: Ledger, text: str) -> None:
+def test_any_text_survives(ledger: Calls, text: str) -> None:
     assert ledger.put("k", "judge", canonical({"ask": text}), {"text": text}, Usage()) == {"text": text}
     assert ledger.get("k") == {"text": text}
     assert len(digest(text)) == 64
 
 
 def test_usage_now_and_in_total(tmp_path: Path) -> None:
-    first = Ledger(tmp_path / "ledger.sqlite")
+    first = Calls(tmp_path / "ledger.sqlite")
     first.put("a", "model", "{}", {}, Usage(10, 5, 2, 1))
     first.put("b", "judge", "{}", {}, Usage(100, 50, 0, 1))
     first.close()
-    second = Ledger(tmp_path / "ledger.sqlite")
+    second = Calls(tmp_path / "ledger.sqlite")
     second.put("c", "model", "{}", {}, Usage(1, 1, 1, 1))
     assert second.usage() == {
         "now": {"model": Usage(1, 1, 1, 1)},
@@ -67,7 +67,7 @@ def test_canonical_has_one_spelling_per_value() -> None:
 def test_the_log_is_folded_in_seldom_and_at_the_end(tmp_path: Path) -> None:
     """Every folding holds up all calls under way. Killed before one, the log alone has what was committed since."""
     file, log, mib = tmp_path / "ledger.sqlite", tmp_path / "ledger.sqlite-wal", 2**20
-    ledger = Ledger(file)
+    ledger = Calls(file)
     sizes = []
     for number in range(30):
         ledger.put(f"key{number}", "model", "{}", {"text": "x" * mib}, Usage())
@@ -77,7 +77,7 @@ def test_the_log_is_folded_in_seldom_and_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "killed").mkdir()
     for one in (file, log):
         shutil.copy(one, tmp_path / "killed")
-    for left in (ledger, Ledger(tmp_path / "killed" / file.name)):
+    for left in (ledger, Calls(tmp_path / "killed" / file.name)):
         assert [number for number in range(30) if left.get(f"key{number}") is None] == []
         left.close()
     assert not log.exists()
@@ -90,32 +90,32 @@ def test_a_second_run_is_refused_in_one_line_and_a_killed_one_lets_go(tmp_path: 
     path = tmp_path / "ledger.sqlite"
     with held_by_another(path):
         with pytest.raises(UserError, match="in use by another run") as caught:
-            Ledger(path)
+            Calls(path)
         assert str(tmp_path) in str(caught.value)
         assert "\n" not in str(caught.value)
-    again = Ledger(path)
+    again = Calls(path)
     assert [again.get(f"key{number}") for number in (0, 99)] == [{"text": "answer 0"}, {"text": "answer 99"}]
     assert again.usage()["total"]["model"].calls == 100
     again.close()
 
 
 def test_within_one_process_too(tmp_path: Path) -> None:
-    first = Ledger(tmp_path / "ledger.sqlite")
+    first = Calls(tmp_path / "ledger.sqlite")
     with pytest.raises(UserError, match="in use"):
-        Ledger(tmp_path / "ledger.sqlite")
+        Calls(tmp_path / "ledger.sqlite")
     first.close()
-    Ledger(tmp_path / "ledger.sqlite").close()
+    Calls(tmp_path / "ledger.sqlite").close()
 
 
 def test_a_ledger_that_cannot_be_opened_is_the_users_error(tmp_path: Path) -> None:
     (tmp_path / "ledger.sqlite").mkdir()
     with pytest.raises(UserError, match=r"cannot write ledger\.sqlite: .*; free space or make it writable") as caught:
-        Ledger(tmp_path / "ledger.sqlite")
+        Calls(tmp_path / "ledger.sqlite")
     assert str(tmp_path) in str(caught.value)
 
 
 def test_our_own_mistakes_keep_their_traceback(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger = Calls(tmp_path / "ledger.sqlite")
     ledger.close()
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         ledger.get("key")
@@ -130,14 +130,14 @@ def test_a_file_that_is_no_ledger_is_the_users_error(tmp_path: Path, content: by
     with pytest.raises(
         UserError, match=r"is damaged \(.*\); put a copy of it back, or move it and the results beside it away"
     ):
-        Ledger(path)
+        Calls(path)
     assert path.read_bytes() == content, "nothing is lost"
 
 
 def test_a_shared_one_may_be_open_in_many_threads(tmp_path: Path) -> None:
     def fill(number: int) -> dict[str, object] | None:
         begin.wait()
-        ledger = Ledger(tmp_path / "ledger.sqlite", shared=True)
+        ledger = Calls(tmp_path / "ledger.sqlite", shared=True)
         ledger.put("k", "judge", "{}", {"by": number}, Usage())
         found = ledger.get("k")
         ledger.close()
@@ -155,22 +155,22 @@ def test_a_shared_one_waits_where_sqlite_does_not(tmp_path: Path) -> None:
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
     threading.Timer(0.2, other.execute, ["COMMIT"]).start()
-    assert not Ledger(path, shared=True).used()
+    assert not Calls(path, shared=True).used()
 
 
 def test_a_shared_one_is_refused_where_a_run_holds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = Ledger(tmp_path / "ledger.sqlite")
+    held = Calls(tmp_path / "ledger.sqlite")
     held.put("k", "model", "{}", {}, Usage())
     real = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *given, timeout, **more: real(*given, timeout=0.1, **more))
     monkeypatch.setattr(time, "monotonic", iter(range(0, 1000, 20)).__next__)
     with pytest.raises(UserError, match=r"--cache .* is in use by another run"):
-        Ledger(tmp_path / "ledger.sqlite", shared=True)
+        Calls(tmp_path / "ledger.sqlite", shared=True)
 
 
 def filled(path: Path, count: int = 9) -> list[str]:
     """A ledger of some answers, closed; their keys."""
-    ledger, keys = Ledger(path), [digest(str(number)) for number in range(count)]
+    ledger, keys = Calls(path), [digest(str(number)) for number in range(count)]
     for number, key in enumerate(keys):
         ledger.put(key, "model", f"ask {number}", {"text": f"answer {number}"}, Usage(number, 2, 0, 1))
     ledger.close()
@@ -198,13 +198,13 @@ def test_a_damaged_ledger_is_told_when_it_is_opened(
         UserError,
         match=r"ledger\.sqlite is damaged \(.*\); (put a copy of it back, or move it|`truebench cache clear`)",
     ) as caught:
-        Ledger(path, shared=shared)
+        Calls(path, shared=shared)
     assert "\n" not in str(caught.value), why
     assert ("results beside it" in str(caught.value)) is not shared, "a cache has none"
     assert path.read_bytes() == content, "nothing is lost"
     path.rename(tmp_path / "damaged")
     keys = filled(path)
-    assert Ledger(path).get(keys[0]) == {"text": "answer 0"}, "what the line says helps"
+    assert Calls(path).get(keys[0]) == {"text": "answer 0"}, "what the line says helps"
 
 
 def zeros(file: Path, page: int, count: int = 1) -> None:
@@ -220,19 +220,19 @@ def test_a_database_of_another_program_is_not_written_to(tmp_path: Path) -> None
     db.close()
     content = path.read_bytes()
     with pytest.raises(UserError, match="is no ledger of this version, or none at all; choose another folder"):
-        Ledger(path)
+        Calls(path)
     assert path.read_bytes() == content
 
 
 def test_a_ledger_that_is_copied_while_it_is_written(tmp_path: Path) -> None:
     """With its log it holds all that was committed."""
-    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger = Calls(tmp_path / "ledger.sqlite")
     for number in range(50):
         ledger.put(f"key{number}", "model", "{}", {"n": number}, Usage())
     (tmp_path / "copy").mkdir()
     for file in sorted(tmp_path.glob("ledger*")):
         shutil.copy(file, tmp_path / "copy")
     ledger.close()
-    copy = Ledger(tmp_path / "copy" / "ledger.sqlite")
+    copy = Calls(tmp_path / "copy" / "ledger.sqlite")
     assert [copy.get(f"key{number}") for number in range(50)] == [{"n": number} for number in range(50)]
     copy.close()

@@ -103,7 +103,7 @@ def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Pat
     data = json.loads((release / "run.json").read_text())["settings"]["data_sha256"][:12]
     assert f"judge openai:judge at checklist level; data v0.6.1 (SHA-256 {data}); n=2485; 95% CI" in row["notes"]
     assert row["source"]["url"].startswith(f"{hub.url}/datasets/org/results/tree/main/runs/")
-    assert row["source"] | {"url": ""} == {"url": "", "name": "Run with all judgments", "org": "org"}
+    assert row["source"] | {"url": ""} == {"url": "", "name": "Run with all judgments"}
     assert any(name.endswith("/scores.parquet") for name in hub.files("dataset", "org/results"))
     parsed = client.value(f"""
         import json, yaml

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from truebench_hf.data.judged import Case
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import (
@@ -47,7 +47,7 @@ def judged(
     first: ScriptedModel, tmp_path: Path, second: ScriptedModel | None = None, **settings: Any
 ) -> tuple[tuple[Verdict, ...], dict[str, int]]:
     """The verdicts, and how many calls the ledger has in each role."""
-    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger = Calls(tmp_path / "ledger.sqlite")
     rest = [Caller(second, ledger, "cascade", 4)] if second else []
     judge = CriteriaJudge(
         Caller(first, ledger, "judge", 4), JudgeSettings(level="cascade", **settings), Prompts(), *rest

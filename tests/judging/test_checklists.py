@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truebench_hf.data.judged import Case
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.judging.checklists import Checklist, generate_checklist, read_checklist
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
@@ -90,7 +90,7 @@ def test_an_empty_answer_is_asked_again_and_the_response_is_not_shown(tmp_path: 
         seen.append(request)
         return "I cannot." if len(seen) < 3 else HEAD + "Is it short?"
 
-    caller = Caller(ScriptedModel("x", reply), Ledger(tmp_path / "ledger.sqlite"), "generator", 1)
+    caller = Caller(ScriptedModel("x", reply), Calls(tmp_path / "ledger.sqlite"), "generator", 1)
     case = Case("Say hello.", "A SECRET RESPONSE", (), (Message("user", "Be brief from now on."),))
     found = asyncio.run(generate_checklist(caller, case, Prompts(), language="Korean"))
     assert found.questions == ("Is it short?",)
@@ -100,6 +100,6 @@ def test_an_empty_answer_is_asked_again_and_the_response_is_not_shown(tmp_path: 
     assert "SECRET" not in prompt
     assert "Write the questions in Korean" in prompt
     assert "no line `Questions:`" in seen[1].messages[-1].content
-    never = Caller(ScriptedModel("y", lambda request: "No."), Ledger(tmp_path / "other.sqlite"), "generator", 1)
+    never = Caller(ScriptedModel("y", lambda request: "No."), Calls(tmp_path / "other.sqlite"), "generator", 1)
     none = asyncio.run(generate_checklist(never, case, Prompts()))
     assert (none.questions, none.problem) == ((), "it has no line `Questions:`")

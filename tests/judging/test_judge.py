@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.runs import caller
 from truebench_hf.data.judged import Case, cases
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.case import sections
@@ -154,7 +154,7 @@ def _is_first(request: ChatRequest, words: str) -> bool:
 THREE = (CASE, Case("Name a lake.", "Geneva.", CASE.criteria), Case("Name a sea.", "The North Sea.", CASE.criteria))
 
 
-def judged_one_by_one(model: ScriptedModel, ledger: Ledger) -> list[tuple[Verdict, ...]]:
+def judged_one_by_one(model: ScriptedModel, ledger: Calls) -> list[tuple[Verdict, ...]]:
     judge = CriteriaJudge(Caller(model, ledger, "judge", 4), JudgeSettings(), Prompts())
     return [asyncio.run(judge.verdicts(case)) for case in THREE]
 
@@ -173,7 +173,7 @@ def judged_one_by_one(model: ScriptedModel, ledger: Ledger) -> list[tuple[Verdic
 def test_what_was_judged_in_either_form_is_not_asked_again(
     words: tuple[str, ...], with_schema: list[bool], reason: str
 ) -> None:
-    ledger, model, again = Ledger(Path(":memory:")), Moody(*words), Moody("")
+    ledger, model, again = Calls(Path(":memory:")), Moody(*words), Moody("")
     first = judged_one_by_one(model, ledger)
     assert [request.schema is not None for request in model.prompts if isinstance(request, ChatRequest)] == with_schema
     assert judged_one_by_one(again, ledger) == first

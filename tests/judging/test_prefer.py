@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from truebench_hf.data.judged import Case
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.judging.ratings import Preference, prefer
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
@@ -34,7 +34,7 @@ def prompt(request: ChatRequest) -> str:
 
 def asked(reply: Callable[[ChatRequest], str], folder: Path, **more: bool) -> tuple[Preference, list[ChatRequest]]:
     model = ScriptedModel("x", reply)
-    schemas = SchemaFallback(Caller(model, Ledger(folder / "ledger.sqlite"), "judge", 2))
+    schemas = SchemaFallback(Caller(model, Calls(folder / "ledger.sqlite"), "judge", 2))
     found = asyncio.run(prefer(schemas, Case("Q", "good", ()), "bad", Prompts(), **more))  # type: ignore[arg-type]
     return found, [one for one in model.prompts if isinstance(one, ChatRequest)]
 
@@ -70,7 +70,7 @@ def test_both_orders_are_asked_and_joined(name: str, tmp_path: Path) -> None:
 
 def test_two_equal_responses_are_asked_about_once(tmp_path: Path) -> None:
     model = ScriptedModel("x", lambda request: choose("A"))
-    schemas = SchemaFallback(Caller(model, Ledger(tmp_path / "ledger.sqlite"), "judge", 2))
+    schemas = SchemaFallback(Caller(model, Calls(tmp_path / "ledger.sqlite"), "judge", 2))
     found = asyncio.run(prefer(schemas, Case("Q", "same", ()), "same", Prompts()))
     assert (found.label, len(model.prompts)) == ("tie", 1), "whoever prefers one of two equal texts goes by the order"
 
@@ -82,7 +82,7 @@ def test_responses_cannot_close_their_sections_and_a_checklist_is_shown(tmp_path
         seen.append(prompt(request))
         return choose("TIE")
 
-    schemas = SchemaFallback(Caller(ScriptedModel("x", reply), Ledger(tmp_path / "l.sqlite"), "judge", 1))
+    schemas = SchemaFallback(Caller(ScriptedModel("x", reply), Calls(tmp_path / "l.sqlite"), "judge", 1))
     one = Case("Q", "first", (Criterion("Is it short?"),))
     asyncio.run(prefer(schemas, one, "second", Prompts()))
     tag = re.search(r"<response_A_(\w+)>", seen[0])
@@ -97,7 +97,7 @@ def test_responses_cannot_close_their_sections_and_a_checklist_is_shown(tmp_path
 
 def test_an_empty_response_is_shown_as_one(tmp_path: Path) -> None:
     model = ScriptedModel("x", lambda request: choose("A"))
-    schemas = SchemaFallback(Caller(model, Ledger(tmp_path / "ledger.sqlite"), "judge", 2))
+    schemas = SchemaFallback(Caller(model, Calls(tmp_path / "ledger.sqlite"), "judge", 2))
     asyncio.run(prefer(schemas, Case("Q", "", ()), "text", Prompts()))
     texts = {shown(one) for one in model.prompts if isinstance(one, ChatRequest)}
     assert texts == {("(the response is empty)", "text"), ("text", "(the response is empty)")}

@@ -12,7 +12,7 @@ import pytest
 from tests.support.runs import caller
 from truebench_hf.data.judged import Case
 from truebench_hf.data.rules import Class, Part, Unit, rule_of
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.judge import EligibilityJudge
 from truebench_hf.judging.grounding.types import Source
@@ -122,7 +122,7 @@ def test_a_rule_decides_once_for_all_judges_of_a_panel(rule: str, weights: tuple
     async def both() -> tuple[Verdict, ...]:
         from pathlib import Path
 
-        ledger, settings = Ledger(Path(":memory:")), JudgeSettings(rules="decide")
+        ledger, settings = Calls(Path(":memory:")), JudgeSettings(rules="decide")
         judges = [CriteriaJudge(Caller(model(), ledger, name, 1), settings, Prompts()) for name in "ab"]
         return await Panel(judges, rule, weights).verdicts(CASE)
 

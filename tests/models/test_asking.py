@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.support.runs import caller
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.errors import UserError
 from truebench_hf.models.asking import CUT_OFF, Problem, SchemaFallback, ask
 from truebench_hf.models.caller import Caller
@@ -112,7 +112,7 @@ def test_a_schema_that_is_refused_is_left_out_and_not_tried_again() -> None:
 
 def test_what_was_answered_with_its_schema_is_made_and_looked_up_in_that_form_alone() -> None:
     model = ScriptedModel("rater", lambda request: "4", takes_schema=True)
-    ledger = Ledger(Path(":memory:"))
+    ledger = Calls(Path(":memory:"))
     made: list[bool] = []
 
     def request(structured: bool) -> ChatRequest:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import caller
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.hashing import canonical
 from truebench_hf.models.caller import Caller, metered
@@ -33,11 +33,11 @@ def counting() -> ScriptedModel:
 
 def test_a_committed_answer_is_not_asked_for_again(tmp_path: Path) -> None:
     model, path = counting(), tmp_path / "ledger.sqlite"
-    first = Caller(model, ledger := Ledger(path), "model", 4)
+    first = Caller(model, ledger := Calls(path), "model", 4)
     answer = asyncio.run(first.complete(ASK))
     decision = asyncio.run(first.decide(DecisionRequest("s", ("q",))))
     ledger.close()
-    second = Caller(model, ledger := Ledger(path), "model", 4)
+    second = Caller(model, ledger := Calls(path), "model", 4)
     assert asyncio.run(second.complete(ASK)) == answer == Completion("answer 1", "hm", Usage(3, 3, 1, 1))
     assert asyncio.run(second.decide(DecisionRequest("s", ("q",)))) == decision
     assert len(model.prompts) == 2
@@ -86,7 +86,7 @@ def test_whatever_shapes_the_answer_is_another_call(other: ChatRequest, reason: 
     ],
 )
 def test_another_model_is_another_call(other: Identity) -> None:
-    ledger = Ledger(Path(":memory:"))
+    ledger = Calls(Path(":memory:"))
     one, two = counting(), counting()
     two.identity = other
     asyncio.run(Caller(one, ledger, "model", 1).complete(ASK))
@@ -96,7 +96,7 @@ def test_another_model_is_another_call(other: Identity) -> None:
 
 def test_the_first_run_goes_on_with_what_a_resumed_one_would(tmp_path: Path) -> None:
     """Two halves of a character are one where they were written down: a judge asked about either got two keys."""
-    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger = Calls(tmp_path / "ledger.sqlite")
     calling = Caller(in_memory(lambda messages: "\ud83d" + "\ude00", "halves"), ledger, "model", 1)
     first, again = (asyncio.run(calling.complete(ASK)) for _ in range(2))
     assert (first, again) == (Completion("😀", usage=Usage(calls=1, unknown_calls=1)),) * 2
@@ -104,7 +104,7 @@ def test_the_first_run_goes_on_with_what_a_resumed_one_would(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("earlier", [Sampling(1.0, 0.5, 1.0, 77), Sampling(1, 0.5, 1, 77)])
 def test_equal_sampling_is_one_call_whatever_was_asked_before(earlier: Sampling, tmp_path: Path) -> None:
-    model, ledger = counting(), Ledger(tmp_path / "ledger.sqlite")
+    model, ledger = counting(), Calls(tmp_path / "ledger.sqlite")
     for sampling in (earlier, Sampling(1, 0.5, 1.0, 77), Sampling(1.0, 0.5, 1, 77)):
         asyncio.run(Caller(model, ledger, "model", 1).complete(replace(ASK, sampling=sampling)))
     ledger.close()
@@ -118,7 +118,7 @@ def test_equal_sampling_is_one_call_whatever_was_asked_before(earlier: Sampling,
 
 def test_committed_before_use(tmp_path: Path) -> None:
     """At the moment the caller hands an answer out, another reader would find it: it is in the ledger already."""
-    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger = Calls(tmp_path / "ledger.sqlite")
     calling = Caller(counting(), ledger, "model", 1)
 
     async def use() -> int:

@@ -11,7 +11,7 @@ import pytest
 from tests.support.openai_client import open_at
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.data.judged import cases
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.models.asking import converse
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
@@ -30,7 +30,7 @@ def _conversed(server: OpenAIServer, first: str) -> Response:
     async def talk() -> Response:
         model = open_at(server.url)
         try:
-            caller = Caller(model, Ledger(Path(":memory:")), "model", 1)
+            caller = Caller(model, Calls(Path(":memory:")), "model", 1)
             return await converse(Instance("1", "EN", "Editing", "x", TURNS), caller, Sampling())
         finally:
             await model.close()
@@ -52,7 +52,7 @@ def test_all_that_the_data_tells_reaches_the_model() -> None:
     model = ScriptedModel("model", lambda request: f"answer {len(model.prompts)}")
     had = (Message("user", "Hello"), Message("assistant", "Hi!"))
     instance = Instance("1", "", "", "", TURNS, "Be brief.", "The Rhine is a river.", had)
-    response = asyncio.run(converse(instance, Caller(model, Ledger(Path(":memory:")), "model", 1), Sampling()))
+    response = asyncio.run(converse(instance, Caller(model, Calls(Path(":memory:")), "model", 1), Sampling()))
     first, second = ([(m.role, m.content) for m in request.messages] for request in model.prompts)
     assert first == [
         ("system", "Be brief."), ("user", "The Rhine is a river.\n\nHello"), ("assistant", "Hi!"),
@@ -62,7 +62,7 @@ def test_all_that_the_data_tells_reaches_the_model() -> None:
     assert response.answers == ("answer 1", "answer 2"), "what was said before is none of its answers"
     assert "Rhine" not in str(response), "and the document stands in the instance alone"
     alone = replace(instance, turns=TURNS[:1], system=None, history=())
-    asyncio.run(converse(alone, Caller(model, Ledger(Path(":memory:")), "model", 1), Sampling()))
+    asyncio.run(converse(alone, Caller(model, Calls(Path(":memory:")), "model", 1), Sampling()))
     assert [m.content for m in model.prompts[-1].messages] == ["The Rhine is a river.\n\nName a river."]
     first_case, second_case = cases(instance, response)
     assert first_case.history == (Message("system", "Be brief."), *had)

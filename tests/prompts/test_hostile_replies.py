@@ -22,7 +22,6 @@ from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudg
 from truebench_hf.judging.grounding.types import TEMPLATES, Excerpt, Source, Unit
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.ratings import ask_ratings, prefer, rate
-from truebench_hf.judging.sample_prompts import _samples, about_prompts
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
@@ -30,7 +29,7 @@ from truebench_hf.models.chat_template import broken_up, encode_chat, yes_no_pro
 from truebench_hf.models.loading import locate
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, _samples, about_prompts
 from truebench_hf.types import Criterion, Message, Verdict
 
 CASE = Case(

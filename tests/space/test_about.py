@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.space.sample_runs import many_runs
 from truebench_hf.comparing.runs import BoardEntry
-from truebench_hf.space import about
+from truebench_hf.space import tabs
 from truebench_hf.space.board.store import BoardStore, Snapshot
 from truebench_hf.types import Score
 
@@ -17,19 +17,19 @@ def _submitted(data: str) -> BoardEntry:
 
 
 def test_it_tells_how_many_runs_over_which_data_and_when_they_were_read(tmp_path: Path) -> None:
-    told = about.held(BoardStore([many_runs(tmp_path, 2, 20)]).snapshot)
+    told = tabs.held(BoardStore([many_runs(tmp_path, 2, 20)]).snapshot)
     rows = [re.findall("<t[dh][^>]*>(.*?)</t[dh]>", row) for row in re.findall("<tr>(.*?)</tr>", told)]
     assert rows[0] == ["Results", "Published", "Measured", "Submitted"]
     assert ["TRUEBench", "32", "2", "0"] in rows
     assert ["Judges", "50", "0", "0"] in rows
     assert "v0.6.1 (2 results)" in told
     assert " UTC" in told
-    assert "No run has been measured here yet." in about.held(BoardStore().snapshot)
+    assert "No run has been measured here yet." in tabs.held(BoardStore().snapshot)
 
 
 def test_names_given_by_strangers_are_text_and_few() -> None:
     entries = tuple(_submitted(f"<b>{number}") for number in range(20))
-    told = about.held(Snapshot(entries, (), True, 0.0, stale="Since 04:00 UTC the data set is out of reach."))
+    told = tabs.held(Snapshot(entries, (), True, 0.0, stale="Since 04:00 UTC the data set is out of reach."))
     assert "&lt;b&gt;0 (1 result)" in told
     assert "<b>" not in told
     assert "and 12 more" in told
@@ -40,8 +40,8 @@ def test_names_given_by_strangers_are_text_and_few() -> None:
 def test_every_paper_can_be_cited() -> None:
     from truebench_hf import __version__
 
-    text = Path(about.__file__).with_name("about.md").read_text("utf-8")
-    cited = about._CITATIONS.read_text("utf-8")
+    text = Path(tabs.__file__).with_name("about.md").read_text("utf-8")
+    cited = tabs._CITATIONS.read_text("utf-8")
     for paper in ("TRUEBench", "RubricEval", "TICK", "FACTS Grounding", "FlexBench"):
         [line] = [line for line in text.splitlines() if f"**{paper}**" in line]
         address = re.search(r"\]\((https://[^)]+)\)", line)
@@ -54,7 +54,7 @@ def test_every_paper_can_be_cited() -> None:
 
 
 def test_results_and_code_have_addresses_where_they_have_a_home() -> None:
-    assert "href" not in about.links("", "")
-    told = about.links("org/results@v2", "org/space")
+    assert "href" not in tabs.links("", "")
+    told = tabs.links("org/results@v2", "org/space")
     assert 'href="https://huggingface.co/datasets/org/results/tree/v2"' in told
     assert 'href="https://huggingface.co/spaces/org/space/tree/main/truebench_hf/prompts"' in told

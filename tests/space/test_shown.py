@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.tick.revision import Rewrite
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.judging.grounding.classifier import grounding_by_decisions
 from truebench_hf.judging.grounding.types import Grounding, Source, Unit, UnitLabel
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
@@ -150,7 +150,7 @@ def test_a_tiny_model_guesses_sentence_by_sentence(
     model = ScriptedModel("x", lambda request: "", share)
 
     async def found() -> Grounding:
-        ledger = Ledger(Path(":memory:"))
+        ledger = Calls(Path(":memory:"))
         try:
             judge = CriteriaJudge(Caller(model, ledger, "judge", 1), JudgeSettings(level="decision"), Prompts())
             return await grounding_by_decisions(judge, SOURCE, answer)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.space.visitor import Visitor, launched
 from tests.support.loopback import free_port
-from truebench_hf.space import steps, visitors
+from truebench_hf.space import visitors
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Bakery:
     oven: threading.Event = field(default_factory=threading.Event)
     at_work: threading.Event = field(default_factory=threading.Event)
 
-    async def work(self, who: str) -> steps.Updates:
+    async def work(self, who: str) -> visitors.Updates:
         self.began.append(who)
         try:
             yield {self.bread: f"dough of {who}"}, visitors.status("Baking …", "busy")
@@ -51,7 +51,7 @@ def bakery(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     with gr.Blocks(analytics_enabled=False) as app:
         who, made.bread = gr.Textbox(elem_id="who"), gr.Textbox(elem_id="bread")
         button, stop, line = gr.Button("Bake", elem_id="bake-start"), gr.Button(elem_id="stop"), gr.HTML(elem_id="line")
-        event = steps.start(button, made.work, [who], [made.bread], line, fields=[who])
+        event = visitors.start(button, made.work, [who], [made.bread], line, fields=[who])
         stop.click(None, cancels=[event])
     app.queue(max_size=1, api_open=False)
     made.url = launched(

@@ -21,7 +21,6 @@ from tests.support.runs import ROOT, script, write_jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.space.board.store import BoardStore
-from truebench_hf.study import study as study_module
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Message
 
@@ -323,17 +322,3 @@ def test_a_half_written_result_is_written_anew(bench: Bench, name: str) -> None:
     assert not (bench.out / f"{name}.part").exists()
     if name != "report.html":  # which tells of the session
         assert (bench.out / name).read_bytes() == whole
-
-
-def test_what_cannot_be_loaded_beforehand_is_told_by_who_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody awaits the loading: an exception of its own would be a traceback in the middle of a run that goes on."""
-
-    tried = []
-
-    def broken() -> None:
-        tried.append("scores and pages")
-        raise ImportError("no such library")
-
-    monkeypatch.setattr(study_module, "prepare", broken)
-    asyncio.run(study_module._prepared())
-    assert tried == ["scores and pages"]

@@ -13,9 +13,9 @@ from tests.support.runs import ROOT
 _CODE = """
 import sys, time
 from pathlib import Path
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.types import Usage
-ledger = Ledger(Path(sys.argv[1]))
+ledger = Calls(Path(sys.argv[1]))
 for number in range(100):
     ledger.put(f"key{number}", "model", "{}", {"text": f"answer {number}"}, Usage(1, 2, 0, 1))
 print("committed", flush=True)

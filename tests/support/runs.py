@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support import forked
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 
@@ -53,7 +53,7 @@ def run_scores(folder: Path, model: str | None = None) -> dict[str, Any]:
 
 def caller(model: ChatModel, role: str = "judge", concurrency: int = 4) -> Caller:
     """A caller with an empty ledger in memory."""
-    return Caller(model, Ledger(Path(":memory:")), role, concurrency)
+    return Caller(model, Calls(Path(":memory:")), role, concurrency)
 
 
 def command(*arguments: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:

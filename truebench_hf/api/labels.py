@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from truebench_hf.study.labelling import (
     Labelling,
     LabelOpenOptions,
     LabelOutOptions,
+    Sent,
     Taken,
     label_in,
     label_open,
@@ -34,18 +34,9 @@ _KINDS = {  # who asks, by what run.json says
 }
 
 
-@dataclass(frozen=True)
-class Sent:
-    """The sheets that were written, and how the questions on them were drawn."""
-
-    files: Sequence[Path]
-    lines: Sequence[str]
-
-
 def ask_people(options: LabelOutOptions) -> Sent:
     """Write blind sheets about a folder or a file, a CSV and an HTML form for each annotator. Raises UserError."""
-    files, draw = label_out(_labelling(options.folder), options)
-    return Sent(files, draw.lines)
+    return label_out(_labelling(options.folder), options)
 
 
 def take_labels(options: LabelInOptions) -> Taken:

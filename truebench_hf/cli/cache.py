@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.engine.ledger import FILE, CacheOptions, Ledger, cache_folder, clear_cache, open_cache
+from truebench_hf.engine.ledger import FILE, CacheOptions, Calls, cache_folder, clear_cache, open_cache
 from truebench_hf.errors import UserError
 from truebench_hf.text.terminal import how_many, say
 
@@ -66,7 +66,7 @@ def _folder(cache: str | None) -> Path:
     return folder
 
 
-def _opened(cache: str | None) -> tuple[Path, Ledger | None]:
+def _opened(cache: str | None) -> tuple[Path, Calls | None]:
     return _folder(cache), open_cache(CacheOptions(cache=cache), reading=True)
 
 

@@ -2,51 +2,43 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, product
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.benchmarks.truebench.data import LANGUAGES
 from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import BoardEntry, BoardRun, judges, read_all, self_judged
-from truebench_hf.comparing.table import Kind, TablePreference
-from truebench_hf.data.records import JUDGMENTS, Head, of_entry, read_heads
+from truebench_hf.comparing.table import Kind
+from truebench_hf.data.records import JUDGMENTS, of_entry, read_outcomes
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.metrics.pass_rate import Mix, common_mix, standardised
 from truebench_hf.metrics.ranks import Results as Outcomes
+from truebench_hf.report.sections import Matrix, Section
+from truebench_hf.report.table import PUBLISHED, Column, Part, Row, Table
 from truebench_hf.results.folder import Results
-from truebench_hf.results.verdicts import ordered
-from truebench_hf.study.ranking import BoardColumn
 from truebench_hf.text import anonymous
-from truebench_hf.text.terminal import warn
-from truebench_hf.types import Score
+from truebench_hf.text.terminal import how_many, warn
 
 GROUP, RANKED_BY, SELF_JUDGED = "Group", "Ranked by", "Self-judged"
 PAIRED, TOTALS = "instances in pairs", "intervals of totals (approximate)"
-MIXED = "Languages at a common category mix"
-_MIX = "mix:"  # begins the names of its columns
 
 
 @dataclass(frozen=True)
 class Leaderboard:
     """The lines in the order of the table, each with its group among its facts.
 
-    `groups` says by letter what the lines of a group have in common, `mixes` the mix of categories at which its
-    languages are compared. `left_out` are folders, with the reason. `preferences` are those of judges for their family.
+    `groups` says by letter what the lines of a group have in common. `left_out` are folders, with the reason.
     """
 
     kind: Kind
     entries: tuple[BoardEntry, ...]
     groups: Mapping[str, str]
-    mixes: Mapping[str, Mix]
     left_out: Mapping[str, str]
-    preferences: tuple[TablePreference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,10 +47,10 @@ class _ReadRun:
 
     run: BoardRun
     folder: Path
-    by_model: Mapping[str, Mapping[str, Head]]
+    by_model: Mapping[str, Outcomes]
 
-    def heads(self, entry: BoardEntry) -> Mapping[str, Head]:
-        """What is known of the instances of a line."""
+    def outcomes(self, entry: BoardEntry) -> Outcomes:
+        """What became of the instances of a line, as far as it is known."""
         return (of_entry(self.by_model, entry.name) if self.by_model else None) or {}
 
 
@@ -71,7 +63,7 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     read_runs = _read(folders, kind, left_out)
     if published and kind not in PAPERS:
         raise unknown("kind with published results", kind, PAPERS)
-    boards = [_with_mix(read_run) if kind == TRUEBENCH else read_run.run for read_run in read_runs]
+    boards = [read_run.run for read_run in read_runs]
     if kind != JUDGES:  # whose lines are the judges
         boards = [
             _marked(run, set(map(anonymous.name, judges(kind, Results.open(read_run.folder).settings))), "unknown")
@@ -86,35 +78,18 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
         )
     (merged,), entries = table.merged(boards)
     plain = table.by_score(runs.once(entries))
-    (merged,), ranked, favoured = table.ranked((merged,), plain, _outcomes(plain, read_runs))
-    order = table.by_rank(ranked)
-    settings = list(dict.fromkeys(entry.setting for entry in order))
-    letters = dict(
-        zip(settings, map("".join, chain(ascii_uppercase, product(ascii_uppercase, repeat=2))), strict=False)
-    )
-    mixes = {
-        letters[entry.setting]: _mix(read_run.heads(entry))
-        for read_run in read_runs
-        for entry in read_run.run.entries
-        if entry.setting in letters
-    }
+    order = table.by_rank(table.paired(plain, _outcomes(plain, read_runs)))
+    names = map("".join, chain(ascii_uppercase, product(ascii_uppercase, repeat=2)))
+    letters = dict(zip(dict.fromkeys(entry.setting for entry in order), names, strict=False))
+    lines = []
+    for entry in order:
+        ranked_by = {} if entry.rank is None else {RANKED_BY: TOTALS if entry.approximate else PAIRED}
+        lines.append(replace(entry, facts={GROUP: letters[entry.setting], **ranked_by, **entry.facts}))
     return Leaderboard(
         replace(merged, facts=(GROUP, RANKED_BY, *merged.facts)),
-        tuple(
-            replace(
-                entry,
-                facts={GROUP: letters[entry.setting]}
-                | ({} if entry.rank is None else {RANKED_BY: TOTALS if entry.approximate else PAIRED})
-                | dict(entry.facts),
-            )
-            for entry in order
-        ),
+        tuple(lines),
         {letters[entry.setting]: _about(entry) for entry in order},
-        {letter: mix for letter, mix in mixes.items() if mix.weights or mix.dropped},
         left_out,
-        tuple(
-            {id(preference): preference for preference in favoured.values()}.values()
-        ),  # of two data sets they may be equal
     )
 
 
@@ -127,7 +102,7 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_
             if why := _why_not(folder, run, kind):
                 left_out[str(folder)] = why
             elif run and folder.resolve() not in read_runs:
-                read_runs[folder.resolve()] = _ReadRun(run, folder, _heads(folder) if kind == TRUEBENCH else {})
+                read_runs[folder.resolve()] = _ReadRun(run, folder, _passed(folder) if kind == TRUEBENCH else {})
     return list(read_runs.values())
 
 
@@ -146,10 +121,10 @@ def _why_not(folder: Path, run: BoardRun | None, kind: str) -> str:
     return "no results that a leaderboard can show; finish it by repeating its command"
 
 
-def _heads(folder: Path) -> Mapping[str, Mapping[str, Head]]:
+def _passed(folder: Path) -> Mapping[str, Outcomes]:
     """What its judgments say of each instance; without them its scores are shown all the same, ranked by intervals."""
     try:
-        return read_heads(folder / JUDGMENTS)
+        return read_outcomes(folder / JUDGMENTS)
     except (OSError, UserError) as error:
         warn(f"{folder}: ranked by its totals, since its judgments cannot be read: {error}")
         return {}
@@ -170,7 +145,7 @@ def _outcomes(entries: Iterable[BoardEntry], read_runs: Sequence[_ReadRun]) -> d
     for entry in entries:
         if (read_run := known.get(entry.key)) is None:
             continue
-        results[entry.key] = {name: head.passed for name, head in read_run.heads(entry).items()}
+        results[entry.key] = read_run.outcomes(entry)
         if not table.is_the_share(entry, results[entry.key]):
             if read_run.folder not in by_folder:
                 by_folder[read_run.folder] = _scores(str(read_run.folder))
@@ -188,32 +163,6 @@ def _scores(folder: str) -> dict[str, Outcomes]:
         return {}
 
 
-def _mix(heads: Mapping[str, Head]) -> Mix:
-    return common_mix(Counter((h.language, h.category) for h in heads.values() if h.language and h.category))
-
-
-def _with_mix(read_run: _ReadRun) -> BoardRun:
-    """The run with the scores of its languages at the mix of categories that they all have."""
-    mixed = {entry.key: _at_mix(entry, read_run.heads(entry)) for entry in read_run.run.entries}
-    names = dict.fromkeys(name for scores in mixed.values() for name in scores)
-    columns = tuple(BoardColumn(name, name.removeprefix(_MIX), MIXED) for name in names)
-    entries = tuple(replace(e, scores={**e.scores, **mixed[e.key]}) for e in read_run.run.entries)
-    return replace(read_run.run, columns=(*read_run.run.columns, *columns), entries=entries)
-
-
-def _at_mix(entry: BoardEntry, heads: Mapping[str, Head]) -> dict[str, Score]:
-    """The scores of a model's languages at the mix; {} where there is none, or the model is scored by another rule."""
-    mix, passed = _mix(heads), dict[str, dict[str, list[float | None]]]()
-    for head in heads.values():
-        if head.language and head.category:
-            passed.setdefault(head.language, {}).setdefault(head.category, []).append(head.passed)
-    if not mix.weights or len(passed) < 2:
-        return {}
-    if not table.is_the_share(entry, {name: head.passed for name, head in heads.items()}):
-        return {}
-    return {f"{_MIX}{name}": standardised(passed[name], mix.weights) for name in ordered(passed, LANGUAGES)}
-
-
 def _about(entry: BoardEntry) -> str:
     data, judge = entry.facts.get("Data", "data not told"), entry.facts.get("Judge", "judge not told")
     if entry.source == "paper":
@@ -226,9 +175,7 @@ def as_json(board: Leaderboard) -> dict[str, Any]:
     return {
         "kind": board.kind.name,
         "groups": dict(board.groups),
-        "mixes": {letter: {"weights": dict(m.weights), "dropped": dict(m.dropped)} for letter, m in board.mixes.items()},
         "left_out": dict(board.left_out),
-        "self_preference": [asdict(preference) for preference in board.preferences],
         "rows": [
             {
                 "model": entry.name, "results": entry.source, "rank": entry.rank, "last_rank": entry.last,
@@ -242,3 +189,120 @@ def as_json(board: Leaderboard) -> dict[str, Any]:
             for entry in board.entries
         ],
     }  # fmt: skip
+
+
+_APPROXIMATE, _OWN = "≈", "*"
+_MOST = 40  # columns of a map
+_RANKS = "A rank spans the places that cannot be told apart within its group."
+
+
+def sections(board: Leaderboard) -> list[Section]:
+    """Everything a leaderboard shows, in order."""
+    return [_table(board), *_maps(board)]
+
+
+def title(board: Leaderboard) -> str:
+    """What the board is called."""
+    return f"{board.kind.title}: {how_many(len(board.entries), 'result')}"
+
+
+def notes(board: Leaderboard) -> list[str]:
+    """What the ranks rest on, and what is not in them."""
+    lines = [f"Group {letter}: {about}." for letter, about in board.groups.items()]
+    if len(board.groups) > 1:
+        lines.append(
+            "Only results of one group are ranked together; between groups data, judge or way of judging differ."
+        )
+    if any(entry.approximate for entry in board.entries):
+        lines.append(
+            f"{_APPROXIMATE} ranked by the intervals of totals (unpaired; Wilson's, or as printed), since not all of the group have results by "
+            "instance: approximate, and wider than pairs would make it."
+        )
+    if any(entry.facts.get(SELF_JUDGED) == "yes" for entry in board.entries):
+        lines.append(f"{_OWN} self-judged: model and a judge belong to one family, which favours the model.")
+    if any(
+        entry.overall.value is not None and table.coverage(entry.overall) < table.COVERED for entry in board.entries
+    ):
+        lines.append("No rank where more than a tenth is left unscored: the score says more of what was left open.")
+    if any(entry.misprints for entry in board.entries):
+        lines += [note for note in PAPERS[board.kind.name].notes if note.startswith(table.MISPRINT.strip())]
+    lines += [f"Left out: {folder}: {why}." for folder, why in list(board.left_out.items())[:5]]
+    if len(board.left_out) > 5:
+        lines.append(f"Left out: {len(board.left_out) - 5} more folders.")
+    return lines
+
+
+def files(board: Leaderboard) -> dict[str, str]:
+    """The files beside the page, by name."""
+    content = json.dumps(as_json(board), ensure_ascii=False, indent=1) + "\n"
+    return {"leaderboard.csv": table.to_csv(board.kind, board.entries), "leaderboard.json": content}
+
+
+def _table(board: Leaderboard) -> Table:
+    percent = board.kind.factor(board.kind.main) == 100
+    has_sources = any(entry.source in ("submitted", "others") for entry in board.entries)
+    parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
+    columns = (
+        Column("model", "Model"),
+        Column("group", "group", about="Only results of one group are ranked together."),
+        Column("rank", "rank", about="From 1 + the models surely better to N - the models surely worse, in its group."),
+        Column("score", board.kind.main, "score", board.kind.unit, "%" if percent else "", parts=parts, drawn=percent),
+        *([Column("results", "results")] if has_sources else []),  # which a paper's are by their mark
+        Column("judge", "judge (level)", minor=1),
+    )
+    apart = _apart(board.entries)
+    rows = [_row(board, entry, apart.get(entry.key, "")) for entry in board.entries]
+    return Table("leaderboard", columns, rows, "Leaderboard", f"{board.kind.unit}. {_RANKS}")
+
+
+def _apart(entries: Sequence[BoardEntry]) -> dict[str, str]:
+    """By key what tells lines of one name in one group apart: the facts that differ (the paradigm of a judge, say)."""
+    same: dict[tuple[str, str], list[BoardEntry]] = {}
+    for entry in entries:
+        same.setdefault((entry.name, entry.setting), []).append(entry)
+    differences: dict[str, str] = {}
+    for alike in same.values():
+        facts = [
+            fact for fact in dict.fromkeys(fact for entry in alike for fact in entry.facts)
+            if fact not in (GROUP, RANKED_BY) and len({entry.facts.get(fact) for entry in alike}) > 1
+        ]  # fmt: skip
+        differences |= {
+            entry.key: ", ".join(entry.facts[fact] for fact in facts if fact in entry.facts) for entry in alike
+        }
+    return differences
+
+
+def _row(board: Leaderboard, entry: BoardEntry, apart: str) -> Row:
+    mark = f" {_OWN}" if entry.facts.get(SELF_JUDGED) == "yes" else ""
+    rank = board.kind.text(entry, "Rank") or "-"
+    return {
+        "model": (f"{entry.name} ({apart})" if apart else entry.name) + mark,
+        "group": entry.facts[GROUP],
+        "rank": f"{_APPROXIMATE} {rank}" if entry.approximate else rank,
+        "score": entry.overall,
+        "results": table.SOURCES[entry.source],
+        "judge": entry.facts.get("Judge"),
+        PUBLISHED: entry.source == "paper",
+    }
+
+
+def _maps(board: Leaderboard) -> Iterator[Matrix]:
+    """A map of models by the columns of each group of scores."""
+    for name, headers in board.kind.groups.items():
+        shares = [header for header in headers if board.kind.factor(header) == 100]  # a map is of percent
+        headers_shown = shares[:_MOST]
+        columns = [board.kind.scores[header] for header in headers_shown]
+        if not headers_shown:
+            continue
+        rows = tuple(
+            (f"{entry.name} ({entry.facts[GROUP]})", tuple(entry.scores.get(column) for column in columns))
+            for entry in board.entries
+            if any(column in entry.scores for column in columns)
+        )
+        titles = {column.name: column.title for column in board.kind.columns}
+        note = (
+            ""
+            if len(shares) == len(headers_shown)
+            else f"And {len(shares) - len(headers_shown)} more, in leaderboard.csv."
+        )
+        yield Matrix(name, "Model (group)", tuple(titles[column] for column in columns), rows, note)

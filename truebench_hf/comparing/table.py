@@ -1,21 +1,23 @@
-"""Boards as tables: the columns that results bring along and how they read; order, ranks, preferences of judges, CSV."""
+"""Boards as tables: the columns that results bring along and how they read; order, ranks, CSV; and the scores
+of runs as one table."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import judging_specs
 from truebench_hf.comparing.papers import PAPERS
-from truebench_hf.comparing.runs import BoardEntry, BoardRun
-from truebench_hf.metrics.ranks import Entrant, Results, SelfPreference, rank_spans, self_preference_over
-from truebench_hf.models.spec import family
-from truebench_hf.report.sections import csv_text, points, points_between
-from truebench_hf.study.ranking import BoardColumn
+from truebench_hf.comparing.runs import BoardEntry, BoardRun, below, read_board
+from truebench_hf.errors import UserError, unknown
+from truebench_hf.metrics.ranks import Entrant, Results, rank_spans
+from truebench_hf.report.sections import csv_text
+from truebench_hf.report.table import Column, Table
+from truebench_hf.study.ranking import COST, BoardColumn
 from truebench_hf.types import Score
 
 Cell = str | float | int | None
@@ -35,24 +37,9 @@ class Kind:
     name: str
     columns: tuple[BoardColumn, ...]  # the main one first
     facts: tuple[str, ...]
-    called: str = ""
-    figures: str = ""
-    counted: str = ""
-
-    @property
-    def title(self) -> str:
-        """What visitors read for the kind."""
-        return PAPERS[self.name].title if self.name in PAPERS else self.called or self.name
-
-    @property
-    def unit(self) -> str:
-        """What the figures are."""
-        return PAPERS[self.name].unit if self.name in PAPERS else self.figures or self.columns[0].title
-
-    @property
-    def noun(self) -> str:
-        """What the main scores are counted in."""
-        return PAPERS[self.name].noun if self.name in PAPERS else self.counted or "result"
+    title: str = ""  # what visitors read for it
+    unit: str = ""  # what the figures are
+    noun: str = ""  # what the main scores are counted in
 
     @cached_property
     def column(self) -> dict[str, BoardColumn]:
@@ -129,29 +116,31 @@ class Kind:
 
 def merged(runs: Sequence[BoardRun]) -> tuple[tuple[Kind, ...], list[BoardEntry]]:
     """The kinds of boards among these, and all their lines; the first run of a kind says what it is ranked by."""
-    kinds: dict[str, Kind] = {}
-    main: dict[str, tuple[str, bool]] = {}
-    entries: list[BoardEntry] = []
+    of_kind: dict[str, list[BoardRun]] = {}
     for run in runs:
-        name, ascending = main.setdefault(run.kind, (run.main, run.ascending))
-        old = kinds.get(run.kind, Kind(run.kind, (), ()))
-        columns = {column.name: column for column in (*old.columns, *run.columns)} | {c.name: c for c in old.columns}
-        first = [column for column in columns.values() if column.name == name]
-        rest = [column for column in columns.values() if column.name != name]
-        facts_named = (fact for entry in run.entries for fact in entry.facts if fact not in _OURS)
-        facts = dict.fromkeys((*old.facts, *facts_named))
-        kinds[run.kind] = Kind(
-            run.kind,
-            (*first, *rest),
-            tuple(facts),
-            old.called or run.title,
-            old.figures or run.unit,
-            old.counted or run.noun,
+        of_kind.setdefault(run.kind, []).append(run)
+    kinds = []
+    for name, same in of_kind.items():
+        columns: dict[str, BoardColumn] = {}
+        for column in chain.from_iterable(run.columns for run in same):
+            columns.setdefault(column.name, column)
+        main = [column for column in columns.values() if column.name == same[0].main]
+        facts = dict.fromkeys(
+            fact for run in same for entry in run.entries for fact in entry.facts if fact not in _OURS
         )
-        entries += [
-            replace(entry, overall=entry.scores.get(name, Score(None, 0)), ascending=ascending) for entry in run.entries
-        ]
-    return tuple(kinds.values()), entries
+        paper = PAPERS.get(name)
+        title, unit, noun = (
+            getattr(paper, part) if paper else next((text for run in same if (text := getattr(run, part))), usual)
+            for part, usual in (("title", name), ("unit", main[0].title), ("noun", "result"))
+        )
+        rest = [column for column in columns.values() if column not in main]
+        kinds.append(Kind(name, (*main, *rest), tuple(facts), title, unit, noun))
+    first = {name: same[0] for name, same in of_kind.items()}
+    entries = [
+        replace(entry, overall=entry.scores.get(first[run.kind].main, Score(None, 0)), ascending=first[run.kind].ascending)
+        for run in runs for entry in run.entries
+    ]  # fmt: skip
+    return tuple(kinds), entries
 
 
 def by_rank(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
@@ -183,102 +172,6 @@ def size(entry: BoardEntry) -> float | None:
     """A model's size in billions of parameters, where known."""
     text = entry.facts.get(SIZE, "")
     return float(text) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) else None
-
-
-FACT = "Self-preference"
-
-
-@dataclass(frozen=True)
-class TablePreference:
-    """What a judge gives models of its family beyond other judges: `own` and `others` are the models it is told by,
-    `peers` the judges of other families who judged all of them; `data` is what they judged on, "" where that is all one."""
-
-    judge: str
-    own: tuple[str, ...]
-    others: tuple[str, ...]
-    peers: tuple[str, ...]
-    found: SelfPreference
-    data: str = ""
-
-    @property
-    def text(self) -> str:
-        """In points, with the interval."""
-        ends = f" ({points_between(self.found.ci95)})" if self.found.ci95 else ""
-        return f"{points(self.found.preference or 0)} points{ends}"
-
-
-def preferences(results: Mapping[str, Mapping[str, Results]]) -> list[TablePreference]:
-    """Of every judge for whom it can be told, from the results by instance of each model (row) by each judge."""
-    judges = list(dict.fromkeys(judge for row in results.values() for judge in row))
-    return [preference for judge in judges if (preference := _preference(results, judge)) is not None]
-
-
-def _preference(results: Mapping[str, Mapping[str, Results]], judge: str) -> TablePreference | None:
-    families = _families(judge)
-    models = [model for model, row in results.items() if judge in row]
-    others = {name for row in results.values() for name in row if not _families(name) & families}
-    # Those who judged most first: each of them must have judged all the models that are compared.
-    order = sorted(others, key=lambda name: (-sum(name in results[model] for model in models), name))
-    while order:
-        shared = [model for model in models if all(name in results[model] for name in order)]
-        own = tuple(model for model in shared if family(model) in families)
-        if own and len(own) < len(shared):
-            rest = tuple(model for model in shared if model not in own)
-            table = {model: {name: results[model][name] for name in (judge, *order)} for model in shared}
-            difference = self_preference_over([table], judge, own)
-            return (
-                None if difference.preference is None else TablePreference(judge, own, rest, tuple(order), difference)
-            )
-        order.pop()
-    return None
-
-
-def of_entries(entries: Iterable[BoardEntry], outcomes: Mapping[str, Results]) -> dict[str, TablePreference]:
-    """By the key of an entry the preference of its judge for its model; of others there is none.
-
-    Entries belong together by their data, of which many files have one name, and by who measured: a submission says
-    nothing of what was measured here. `outcomes` holds the results by instance, by key.
-    """
-    groups: dict[tuple[str, str, str], dict[tuple[str, str], BoardEntry]] = defaultdict(dict)
-    for entry in entries:
-        judge = entry.facts.get("Judge")
-        if judge and entry.data and entry.key in outcomes and is_the_share(entry, outcomes[entry.key]):
-            groups[entry.kind, entry.source, entry.data].setdefault((entry.name, judge), entry)
-    by_key: dict[str, TablePreference] = {}
-    for cells in groups.values():
-        results: dict[str, dict[str, Results]] = defaultdict(dict)
-        for (model, judge), entry in cells.items():
-            results[model][judge] = outcomes[entry.key]
-        for preference in preferences(results):
-            mine = [cells[model, preference.judge] for model in preference.own]
-            on = replace(preference, data=mine[0].facts.get("Data", ""))
-            by_key |= {entry.key: on for entry in mine}
-    return by_key
-
-
-def marked(entries: Sequence[BoardEntry], by_key: Mapping[str, TablePreference]) -> tuple[BoardEntry, ...]:
-    """The entries, with what their judge's preference for them comes to."""
-    return tuple(
-        replace(entry, facts={**entry.facts, FACT: by_key[entry.key].text}) if entry.key in by_key else entry
-        for entry in entries
-    )
-
-
-def ranked(
-    kinds: Sequence[Kind], entries: Sequence[BoardEntry], outcomes: Mapping[str, Results]
-) -> tuple[tuple[Kind, ...], tuple[BoardEntry, ...], dict[str, TablePreference]]:
-    """The kinds and entries, ranked in pairs and marked with the preference of judges for their own, and those preferences."""
-    favoured = of_entries(entries, outcomes)
-    marked_entries = marked(paired(entries, outcomes), favoured)
-    with_fact = {entry.kind for entry in marked_entries if FACT in entry.facts}
-    named = tuple(replace(kind, facts=(*kind.facts, FACT)) if kind.name in with_fact else kind for kind in kinds)
-    return named, marked_entries, favoured
-
-
-def _families(judge: str) -> set[str]:
-    """Of a judge, or of all judges of a panel; the level behind its name says nothing of that."""
-    bare = re.sub(r" \([^()]*\)\Z", "", judge)
-    return set(map(family, judging_specs({"judge": bare})))
 
 
 # Below this share of decided instances a score says more of what was left open than of the model: it takes no place.
@@ -341,3 +234,67 @@ def _ranked(group: Sequence[BoardEntry], outcomes: Mapping[str, Results]) -> lis
         for entry in group
         for span in [spans.get(entry.key)]
     ]
+
+
+OVERVIEW = "overview"
+
+
+def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
+    """A row per model (or judge) of the finished runs at or below these folders; `truebench table` as a Python call.
+
+    Columns are the main score with its interval and n, and those of a group that the boards of the runs have: by
+    default those of their overview, where the main score is, else `categories`, `languages` ... What tells rows of one
+    name apart (the paradigm of a judge) stands beside the name. Raises UserError where there is no finished run, where
+    runs are of several kinds, and naming the groups that there are.
+    """
+    run_folders = [folder for root in folders for folder in below(root)]
+    boards = [board for folder in run_folders if (board := read_board(folder)) is not None]
+    if not boards:
+        why = "no finished run with scores there; give the --out of finished runs"
+        if tables := [str(folder / "tables") for folder in run_folders if (folder / "tables").is_dir()]:
+            why = f"no scores of models or judges there; what was found lies in {', '.join(tables[:3])}"
+        raise UserError(f"{', '.join(folders)}: {why}")
+    if len(kinds := {board.kind for board in boards}) > 1:
+        raise UserError(f"these runs are of kind {' and '.join(sorted(kinds))}; give runs of one kind")
+    main = next(column for column in boards[0].columns if column.name == boards[0].main)
+    columns_by_name = {column.name: column for board in boards for column in board.columns if column.group != COST}
+    first = main.group.casefold()  # the group of the main score is the overview, whatever it is called
+    groups = {name: c.group.casefold() or OVERVIEW for name, c in columns_by_name.items()}
+    groups = {name: OVERVIEW if group == first else group for name, group in groups.items()}
+    chosen = OVERVIEW if by == first else by
+    if chosen not in groups.values():
+        raise unknown("group of scores", by, sorted(set(groups.values())))
+    beside = [c for name, c in columns_by_name.items() if groups[name] == chosen and name != main.name]
+    entries = [entry for board in boards for entry in board.entries]
+    has_settings = len({entry.setting for entry in entries}) > 1
+    telling = {
+        f"fact:{fact}" if fact.casefold() in columns_by_name else fact.casefold(): fact
+        for fact in _telling_apart(entries, ["Judge"] if has_settings else [])
+    }
+    columns = [
+        Column("name", "Model"),
+        *(Column(name, fact) for name, fact in telling.items()),
+        Column(main.name, main.title, "score", boards[0].unit, "%" if main.percent else "", parts=("value", "interval", "n"), drawn=main.percent),
+        *(Column(c.name, c.title, "score", unit="%" if c.percent else "", digits=1, minor=1) for c in beside),
+    ]  # fmt: skip
+    rows = [
+        {"name": entry.name, **{name: entry.facts.get(fact) for name, fact in telling.items()}, **entry.scores}
+        for entry in entries
+    ]
+    note = f"{boards[0].unit or 'Shares in %'}; intervals of 95 %."
+    if has_settings:
+        note += " Data, judge or way of judging differ between these runs: `truebench leaderboard` says how."
+    return Table("scores", columns, rows, boards[0].title, note)
+
+
+def _telling_apart(entries: Sequence[BoardEntry], always: Sequence[str]) -> list[str]:
+    """Facts that stand beside the names: those of `always` that are known, and what tells rows of one name apart."""
+    chosen = [fact for fact in always if any(fact in entry.facts for entry in entries)]
+
+    def told_apart(facts: Sequence[str]) -> int:
+        return len({(entry.name, *(entry.facts.get(fact) for fact in facts)) for entry in entries})
+
+    for fact in dict.fromkeys(fact for entry in entries for fact in entry.facts):
+        if fact not in chosen and told_apart([*chosen, fact]) > told_apart(chosen):
+            chosen.append(fact)
+    return chosen

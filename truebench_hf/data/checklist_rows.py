@@ -192,9 +192,8 @@ class ChecklistRow(Row):
                     yield f"field {part!r} has more than one of {min(doubled)}; keep one"
                 seen |= set(entry.names)
                 of = "categories" if part == "categories" else "answers"
-                if (listed := getattr(entry, of, None)) is not None and len(listed) != (
-                    due := lengths[entry.checklist_id]
-                ):
+                listed = getattr(entry, of, None)
+                if listed is not None and len(listed) != (due := lengths[entry.checklist_id]):
                     yield f"field '{part}[{place}].{of}' must hold one for each question, {due} in all, not {len(listed)}"
         for place, preference in enumerate(self.preferences):
             if preference.response_a == preference.response_b:
@@ -228,7 +227,7 @@ class ChecklistRow(Row):
         """The majority of the annotators on each question, None on a tie; None where nobody answered."""
         about = (response.id, checklist.id)
         answers = [entry.answers for entry in self.answers if (entry.response_id, entry.checklist_id) == about]
-        return tuple(majority(votes).label for votes in zip(*answers, strict=True)) if answers else None  # type: ignore[misc]
+        return tuple(majority(votes) for votes in zip(*answers, strict=True)) if answers else None
 
     def answered(self, response: Text, checklist: Written, by: str) -> Sequence[Label | None] | None:
         """The answers of people or of a judge, with reasoning where it has it and of several draws the first."""

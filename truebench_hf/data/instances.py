@@ -76,9 +76,7 @@ def of_rows(
         record = replace(record, row=row)
         instance = with_criteria(of_row(record, "", separator, names if len(names) > 1 else []), more)
         if judged and not any(turn.criteria for turn in instance.turns):
-            remedy = (
-                "give 'criteria' (a list, or one a line), --column criteria=COLUMN, or --criteria FILE for all rows"
-            )
+            remedy = "give 'criteria' (a list, or one a line), --column criteria=COLUMN, or --criteria FILE to all"
             draft = "a model drafts some: `truebench study checklist generate`"
             raise UserError(f"{record.where}: has no criteria, and {record.there}; {remedy} ({draft})")
         if instance.id in seen and not (repeated and instance == instances[instance.id]):
@@ -154,10 +152,8 @@ def as_row(instance: Instance) -> dict[str, Any]:
     for turn in instance.turns:
         criteria: list[str | dict[str, Any]] = []
         for criterion in turn.criteria:
-            more = {"kind": criterion.kind, "condition": criterion.condition, "weight": criterion.weight}
-            more = {
-                k: v for k, v in (more | {"rule": criterion.rule}).items() if v is not None and (k, v) != ("weight", 1)
-            }
+            more = {name: getattr(criterion, name) for name in ("kind", "condition", "weight", "rule")}
+            more = {name: value for name, value in more.items() if value is not None and (name, value) != ("weight", 1)}
             criteria.append({"text": criterion.text, **more} if more else criterion.text)
         turns.append({"prompt": turn.prompt, "criteria": criteria})
         turns[-1] |= {} if turn.reference is None else {"reference": turn.reference}

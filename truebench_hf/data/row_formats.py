@@ -21,8 +21,7 @@ from zipfile import BadZipFile
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.rows import Record
-from truebench_hf.errors import UserError
-from truebench_hf.extras import need
+from truebench_hf.errors import UserError, need
 from truebench_hf.text.terminal import warn
 
 Entry = Record | UserError
@@ -236,9 +235,7 @@ def _xlsx(rows: RowFile) -> Iterator[tuple[str, Any]]:
 
     with rows.open() as file:
         try:
-            sheets = pandas.read_excel(
-                file, sheet_name=None, header=None, dtype=str, na_filter=False, engine="openpyxl"
-            )
+            sheets = pandas.read_excel(file, sheet_name=None, header=None, dtype=str, na_filter=False)
         except (BadZipFile, KeyError, ValueError) as error:
             raise UserError(f"{rows.name}: is no Excel file: {error}; save it as .xlsx again") from error
     filled = ((title, list(enumerate(sheet.to_numpy().tolist(), 1))) for title, sheet in sheets.items())

@@ -16,7 +16,6 @@ from typing import Annotated, Any, Literal, Self, get_args
 import pydantic
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
 
-from truebench_hf.data.rows import Record, user_error
 from truebench_hf.errors import UserError, unknown
 
 Unit = Literal[
@@ -255,7 +254,8 @@ def rule_of(value: str | Mapping[str, Any]) -> Rule:
             raise UserError(
                 'a rule must be a JSON object such as {"kind": "count", "unit": "words", "max": 50}'
             ) from error
-        raise user_error(error, Record("rule", {})) from error
+        message = fault["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
+        raise UserError(f"rule, {'.'.join(map(str, fault['loc']))}: {message}") from error
 
 
 def stored(value: Any) -> tuple[tuple[Rule, ...], bool]:

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.text import redaction
 from truebench_hf.text.redaction import shown
@@ -61,7 +61,7 @@ class RunFolder:
             tempfile.TemporaryFile(dir=self.path).close()
         except OSError as error:
             raise UserError(f"--out {out}: cannot write there: {error}; choose another folder") from error
-        self.ledger = Ledger(self.path / LEDGER)
+        self.ledger = Calls(self.path / LEDGER)
         try:
             if kind and calls(known) and not self.ledger.used() and (held := results(self.path, files)):
                 raise lost(self.path, held)
@@ -86,7 +86,7 @@ class RunFolder:
             raise
 
     def usage(self) -> dict[str, dict[str, Any]]:
-        """Tokens and calls by role as plain data: see `Ledger.usage`. `from_cache` is only there where something was."""
+        """Tokens and calls by role as plain data: see `Calls.usage`. `from_cache` is only there where something was."""
         parts = self.ledger.usage()
         if not parts["from_cache"]:
             del parts["from_cache"]

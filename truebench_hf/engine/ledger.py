@@ -1,6 +1,6 @@
 """The store of calls: every answer is committed before it is used, keyed by what shaped it.
 
-One class serves as the ledger of a run folder and as the cache across folders (see `engine.cache`).
+One class serves as the ledger of a run folder and as the cache across folders.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ANEW = {  # what helps by the kind of place
 }
 
 
-class Ledger:
+class Calls:
     """All calls of one run folder in SQLite (`ledger.sqlite`), or with `shared` those of all who open a cache.
 
     A `put` is committed when it returns: killing the process at any time afterwards does not lose it. All methods raise
@@ -57,7 +57,7 @@ class Ledger:
     def __init__(self, path: Path, *, shared: bool = False, keeps: bool = True, over: Path | None = None) -> None:
         """One that keeps nothing takes no answers. What is in the file that it lies `over` is known too: for estimates."""
         self._keeps, self._over = keeps, over
-        self._below = Ledger(over) if over and over.exists() and over.stat().st_size else None
+        self._below = Calls(over) if over and over.exists() and over.stat().st_size else None
         self._path, self._kind = path, "cache" if shared else "folder"
         self._shown = f"--cache {path.parent}" if shared else f"--out {path.parent}"
         self._wait = 30.0 if shared else 1.0  # seconds for whoever holds it
@@ -248,7 +248,7 @@ def cache_folder(options: CacheOptions) -> Path | None:
     return None if options.no_cache or named_off else Path(place)
 
 
-def open_cache(options: CacheOptions, *, reading: bool = False) -> Ledger | None:
+def open_cache(options: CacheOptions, *, reading: bool = False) -> Calls | None:
     """Return the cache; None where there is to be none. For `reading` alone none is made, and nothing is kept there.
 
     Raises UserError where it cannot be used. Only the usual place, if nothing can be written there, is gone without.
@@ -267,7 +267,7 @@ def open_cache(options: CacheOptions, *, reading: bool = False) -> Ledger | None
             raise write_error(f"--cache {folder}", error.strerror or error) from error
         warn(f"truebench: no cache in {folder.absolute()} ({error.strerror or error}); --cache DIR names another place")
         return None
-    return Ledger(folder / FILE, shared=True, keeps=not reading)
+    return Calls(folder / FILE, shared=True, keeps=not reading)
 
 
 def clear_cache(folder: Path) -> None:

@@ -75,8 +75,8 @@ def page(options: ResultsOptions) -> dict[str, str]:
     if not options.dry_run:
         with hub_errors(model_repo):
             hub_api().repo_info(model_repo)
-            more = _known_to_the_hub(options.repo_id, page_entries[0])
-        page_entries = [replace(entry, **more) for entry in page_entries]
+            dataset_revision = _commit(page_entries[0])
+        page_entries = [replace(entry, dataset_revision=dataset_revision) for entry in page_entries]
     part = page_entries[0].task_id if page_entries[0].task_id != ALL else ""
     name = "-".join(filter(None, ("truebench", part, variant)))
     content = yaml.safe_dump(eval_result_entries_to_yaml(page_entries), sort_keys=False, allow_unicode=True)
@@ -173,23 +173,14 @@ def _publish_page(options: ResultsOptions, path: str, content: str) -> Pushed:
         return push_folder(Path(folder), str(options.model_repo), "model", how, message=message, create=False)
 
 
-def _known_to_the_hub(results_repo: str | None, entry: EvalResultEntry) -> dict[str, Any]:
-    """Whose results they are, where that is oneself or one's organisation, and the commit of the benchmark's data set that
-    a branch or tag stands for, as the Hub wants it; as told where the Hub does not know it."""
+def _commit(entry: EvalResultEntry) -> str | None:
+    """The commit of the benchmark's data set that a branch or tag stands for; as told where the Hub does not know it."""
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
-    more: dict[str, Any] = {}
-    if results_repo:
-        owner, me = results_repo.partition("/")[0], hub_api().whoami()
-        if owner in [org.get("name") for org in me.get("orgs") or ()]:
-            more["source_org"] = owner
-        elif owner == me.get("name"):
-            more["source_user"] = owner
     if entry.dataset_revision is not None:
         with suppress(RepositoryNotFoundError, RevisionNotFoundError):
-            commit = hub_api().dataset_info(entry.dataset_id, revision=entry.dataset_revision).sha
-            more["dataset_revision"] = commit
-    return more
+            return hub_api().dataset_info(entry.dataset_id, revision=entry.dataset_revision).sha
+    return entry.dataset_revision
 
 
 def _part(run: str | Path, staged: Staged, settings: Mapping[str, Any]) -> tuple[str, str]:

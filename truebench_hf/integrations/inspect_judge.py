@@ -13,7 +13,7 @@ from inspect_ai.util import LimitExceededError
 
 from truebench_hf.api.judge import Judge, judge_options
 from truebench_hf.data.judged import Case
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.integrations.inspect_log import chat
@@ -126,7 +126,7 @@ class TaskJudge:
     def _of_model(self, model: Model) -> CriteriaJudge:
         key = (id(model), asyncio.get_running_loop())
         if key not in self._judges:
-            caller = Caller(InspectModel(model), Ledger(Path(":memory:")), "judge", _AT_ONCE)
+            caller = Caller(InspectModel(model), Calls(Path(":memory:")), "judge", _AT_ONCE)
             self._judges[key] = CriteriaJudge(caller, self._settings, self._prompts)
         return self._judges[key]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from unittest import TestCase
 
@@ -30,25 +30,15 @@ class NotJudged(AssertionError):
     """The judge left a criterion open, so that nothing is known of the answer: no failure of the application."""
 
 
-@dataclass
-class JudgmentCount:
-    """The judgments of one test, by outcome."""
-
-    test: str
-    passed: int = 0
-    missed: int = 0
-    left_open: int = 0
-    skipped: int = 0
-
-
-_COUNTS = pytest.StashKey[dict[str, JudgmentCount]]()
+_OUTCOMES = ("passed", "missed", "open", "skipped")  # of a judgment
+_RUNNING = pytest.StashKey[pytest.Item]()
 
 
 class AssertingJudge:
     """What the fixture `judge` gives: it judges as `truebench_hf.Judge` does, and asserts that the answer passes."""
 
-    def __init__(self, judge: Judge, counts: dict[str, JudgmentCount], offline: bool) -> None:
-        self.judge, self._counts, self._offline = judge, counts, offline
+    def __init__(self, judge: Judge, config: pytest.Config) -> None:
+        self.judge, self._config = judge, config
 
     def __call__(
         self, prompt: Any, answer: str, criteria: Any, *, context: str | None = None, reference: str | None = None
@@ -60,19 +50,21 @@ class AssertingJudge:
         """
         __tracebackhide__ = True
         judgment: Judgment = self.judge(prompt, answer, criteria, context=context, reference=reference)
-        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
-        count = self._counts.setdefault(test, JudgmentCount(test))
         if judgment.passed:
-            count.passed += 1
+            self._count("passed")
             return judgment
         if judgment.passed is False:
-            count.missed += 1
+            self._count("missed")
             raise AssertionError(f"the answer misses criteria\n{_shown(judgment, answer)}")
-        if self._offline:
-            count.skipped += 1
+        if self._config.getoption(OFFLINE):
+            self._count("skipped")
             pytest.skip(f"{OFFLINE}: {judgment.undecided}")
-        count.left_open += 1
+        self._count("open")
         raise NotJudged(f"the judge left criteria open, which is no failure of the answer\n{_shown(judgment, answer)}")
+
+    def _count(self, outcome: str) -> None:
+        """Note an outcome in the report of the test, which a worker of xdist sends to the process that shows it."""
+        self._config.stash[_RUNNING].user_properties.append((MARKER, outcome))
 
 
 @pytest.fixture(scope="session")
@@ -98,7 +90,7 @@ def judge(pytestconfig: pytest.Config) -> Iterator[AssertingJudge]:
     except (UserError, TypeError) as error:
         pytest.fail(f"[tool.truebench] in pyproject.toml: {error}", pytrace=False)
     with kept:
-        yield AssertingJudge(kept, pytestconfig.stash[_COUNTS], offline)
+        yield AssertingJudge(kept, pytestconfig)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -108,13 +100,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, and room for the counts."""
+    """Make the marker known."""
     config.addinivalue_line("markers", _MARKER_HELP)
-    config.stash[_COUNTS] = {}
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Refuse the marker where it could not be kept: unittest runs its methods itself."""
+    """Note the test, and refuse the marker where it could not be kept: unittest runs its methods itself."""
+    item.config.stash[_RUNNING] = item
     if item.get_closest_marker(MARKER) is not None and issubclass(getattr(item, "cls", None) or object, TestCase):
         pytest.fail(
             f"@pytest.mark.{MARKER}: a method of unittest.TestCase runs once; make it a function or of a plain class",
@@ -152,33 +144,21 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand the counts of a worker of xdist to the process that shows them."""
-    if (output := getattr(session.config, "workeroutput", None)) is not None:
-        output[MARKER] = [asdict(count) for count in session.config.stash[_COUNTS].values()]
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """Take the counts of a worker of xdist."""
-    for row in getattr(node, "workeroutput", {}).get(MARKER, ()):
-        node.config.stash[_COUNTS][row["test"]] = JudgmentCount(**row)
-
-
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Show what was judged: a line per test that missed or left something, and one for all."""
-    if not (counts := list(config.stash[_COUNTS].values())):
+    counts: dict[str, Counter[str]] = {}
+    for report in chain.from_iterable(terminalreporter.stats.values()):
+        for name, outcome in report.user_properties if getattr(report, "when", "") == "call" else ():
+            if name == MARKER:
+                counts.setdefault(report.nodeid, Counter())[outcome] += 1
+    if not counts:
         return
     terminalreporter.section("truebench")
-    terminalreporter.line(f"{'passed':>7} {'missed':>7} {'open':>7} {'skipped':>7}  test")
-    telling = [count for count in counts if count.missed or count.left_open or count.skipped]
-    total = JudgmentCount(f"all {len(counts)} tests with a judge")
-    for count in counts:
-        for name in ("passed", "missed", "left_open", "skipped"):
-            setattr(total, name, getattr(total, name) + getattr(count, name))
-    for count in [*telling, total]:
-        numbers = (count.passed, count.missed, count.left_open, count.skipped)
-        terminalreporter.line(f"{' '.join(f'{number:>7}' for number in numbers)}  {count.test}")
+    terminalreporter.line(f"{' '.join(f'{outcome:>7}' for outcome in _OUTCOMES)}  test")
+    lines = {test: count for test, count in counts.items() if count.keys() - {"passed"}}
+    lines[f"all {len(counts)} tests with a judge"] = sum(counts.values(), Counter())
+    for test, count in lines.items():
+        terminalreporter.line(f"{' '.join(f'{count[outcome]:>7}' for outcome in _OUTCOMES)}  {test}")
 
 
 def _shown(judgment: Judgment, answer: str | None) -> str:

@@ -17,7 +17,7 @@ from truebench_hf.api.judge import File, Judge, ModelLike, as_spec, check_cachea
 from truebench_hf.data import instances
 from truebench_hf.data.judged import Case, cases
 from truebench_hf.data.rows import Record
-from truebench_hf.engine.ledger import Ledger, open_cache
+from truebench_hf.engine.ledger import Calls, open_cache
 from truebench_hf.engine.pool import Background
 from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.hashing import canonical, digest
@@ -258,20 +258,20 @@ class AwaitedReward:
 checklist_reward = ChecklistReward
 
 
-async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, list[Ledger]]:
+async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, list[Calls]]:
     """The generator of checklists, reached as the judge is where it is the same model, its ledger, and the cache."""
     options, spec = judge_options(settings), as_spec(model)
     same = isinstance(model, str) and model == judge
     arguments, url = (pairs(options.judge_arg, "judge_arg"), options.base_url) if same else ({}, None)
     check_cacheable(options, [spec])
     opened = open_model(spec, arguments, url)
-    ledger, cache = Ledger(Path(":memory:")), open_cache(options)
+    ledger, cache = Calls(Path(":memory:")), open_cache(options)
     return Caller(opened, ledger, "generator", options.concurrency, cache), [
         store for store in (ledger, cache) if store
     ]
 
 
-async def _close(writer: Caller, stores: Sequence[Ledger]) -> None:
+async def _close(writer: Caller, stores: Sequence[Calls]) -> None:
     try:
         await writer.model.close()
     finally:

@@ -284,12 +284,7 @@ def self_preference(
 
     With one judge alone there is nothing to compare it with, and all is None. Means alone give no interval.
     """
-    leads: dict[str, float | None] = {}  # what the judge gives beyond the mean of the other judges
-    for model, row in scores.items():
-        score, usual = row[judge], mean_of(*(score for name, score in row.items() if name != judge))
-        leads[model] = None if score is None or usual is None else score - usual
-    mine = mean_of(*(lead for model, lead in leads.items() if model in own))
-    rest = mean_of(*(lead for model, lead in leads.items() if model not in own))
+    mine, rest = _leads(scores, judge, own)
     return SelfPreference(mine, rest, None if mine is None or rest is None else mine - rest)
 
 
@@ -303,14 +298,11 @@ def self_preference_over(
     every draw is alike.
     """
     tables = [_sums(sample) for sample in samples]
-    models = list(samples[0]) if samples else []
-    means: dict[str, dict[str, float | None]] = {
-        model: {
-            name: mean_of(*(ratio(*map(sum, table[model, name])) for table in tables))
-            for name in samples[0][model]
-        }
-        for model in models
-    }  # fmt: skip
+    cells = {model: list(by_judge) for model, by_judge in samples[0].items()} if samples else {}
+    means = {
+        model: {name: mean_of(*(ratio(*map(sum, table[model, name])) for table in tables)) for name in names}
+        for model, names in cells.items()
+    }
     plain = self_preference(means, judge, own)
     if plain.preference is None or any(sum(counts) < MIN_CLUSTERS for table in tables for _, counts in table.values()):
         return plain
@@ -318,14 +310,28 @@ def self_preference_over(
         dict(zip(table, drawn_ratios(list(table.values()), seed + place), strict=True))
         for place, table in enumerate(tables)  # a seed each: equally long samples would be drawn alike
     ]
-    leads = {}
-    for model in models:
-        cells = {name: sum(table[model, name] for table in drawn) / len(drawn) for name in means[model]}
-        others = [cell for name, cell in cells.items() if name != judge]
-        leads[model] = cells[judge] - sum(others) / len(others)
-    mine, rest = ([leads[model] for model in models if (model in own) == side] for side in (True, False))
-    bounds = percentiles(sum(mine) / len(mine) - sum(rest) / len(rest))
+    mine, rest = _leads(
+        {model: {name: sum(t[model, name] for t in drawn) / len(drawn) for name in names} for model, names in cells.items()},
+        judge, own,
+    )  # fmt: skip
+    bounds = percentiles(mine - rest)
     return replace(plain, ci95=None if bounds is None or bounds[0] == bounds[1] else bounds)
+
+
+def _leads(cells: Mapping[str, Mapping[str, Any]], judge: str, own: Collection[str]) -> tuple[Any, Any]:
+    """What the judge gives beyond the mean of the other judges, to its own models and to the others: numbers or arrays.
+
+    None without such models or other judges, and where a score is missing.
+    """
+    leads: dict[bool, list[Any]] = {True: [], False: []}
+    for model, row in cells.items():
+        others = [cell for name, cell in row.items() if name != judge]
+        known = others and all(cell is not None for cell in row.values())
+        leads[model in own].append(row[judge] - sum(others) / len(others) if known else None)
+    mine, rest = (
+        sum(side) / len(side) if side and all(lead is not None for lead in side) else None for side in leads.values()
+    )
+    return mine, rest
 
 
 def _places(means: Mapping[str, float], paths: Mapping[tuple[str, str], int]) -> dict[str, int]:

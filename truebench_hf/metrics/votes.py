@@ -13,39 +13,25 @@ from dataclasses import astuple, dataclass
 from functools import partial
 from math import comb
 from operator import add
-from typing import Any
+from typing import Any, TypeVar
 
 from truebench_hf.metrics.binary import Label, decide, mean_of, parallel, ratio
 from truebench_hf.metrics.pass_rate import clustered_rate, pass_rate, pooled
 from truebench_hf.types import Score
 
-
-@dataclass(frozen=True)
-class Majority:
-    """`label` has the most votes, None on a tie or without a decided vote.
-
-    `share` (0..1) is what the leading label has of all `k` votes, the undecided included, so that silence lowers it;
-    on a tie it is the share of each leader. None without votes. `undecided` votes are None.
-    """
-
-    label: str | None
-    share: float | None
-    k: int
-    undecided: int
+T = TypeVar("T")
 
 
-def majority(votes: Sequence[Label]) -> Majority:
-    """The label with the most votes of any labels; None is a vote that was not cast and supports no label."""
+def majority(votes: Iterable[T | None]) -> T | None:
+    """The label with the most votes of any labels; None on a tie, and without any vote. None is a vote that was not cast."""
     counts = Counter(vote for vote in votes if vote is not None)
-    top = max(counts.values(), default=0)
-    leaders = [label for label, count in counts.items() if count == top]
-    label = leaders[0] if len(leaders) == 1 else None
-    return Majority(label, ratio(top, len(votes)), k=len(votes), undecided=len(votes) - counts.total())
+    leaders = [label for label, count in counts.items() if count == max(counts.values())]
+    return leaders[0] if len(leaders) == 1 else None
 
 
 def decided(label: Any, read: Callable[[Any], str | None]) -> str | None:
     """A label, or of several people's labels of one row the one that most give; None on a tie, and without any."""
-    return majority([read(vote) for vote in label]).label if isinstance(label, list) else read(label)
+    return majority([read(vote) for vote in label]) if isinstance(label, list) else read(label)
 
 
 def majority_of(votes: Sequence[Label], gold: Label, k: int) -> tuple[float, float]:

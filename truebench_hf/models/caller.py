@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 from weakref import WeakValueDictionary
 
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.money import Budget, PaidTokens, Price, unanswered
 from truebench_hf.engine.retry import RequestFailed, Slot
 from truebench_hf.hashing import canonical, digest
@@ -90,7 +90,7 @@ class Caller:
     """
 
     def __init__(
-        self, model: ChatModel, ledger: Ledger, role: str, concurrency: int, cache: Ledger | None = None,
+        self, model: ChatModel, ledger: Calls, role: str, concurrency: int, cache: Calls | None = None,
         budget: Budget | None = None, ask: bool = True,
     ) -> None:  # fmt: skip
         self.model, self._may_ask = model, ask

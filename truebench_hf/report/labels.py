@@ -117,7 +117,7 @@ def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = N
         elif len(set(votes)) == 1:
             labels[item], how[item] = votes[0], "unanimous" if len(votes) > 1 else "single"
         else:
-            labels[item] = majority(votes).label
+            labels[item] = majority(votes)
             how[item] = "unanswered" if not votes else "tie" if labels[item] is None else "majority"
     return Settled(annotations, labels, how)
 
@@ -128,11 +128,11 @@ def agreement(annotations: Annotations) -> AnnotatorAgreement:
     table = [[answers.get(name) for name in names] for answers in annotations.labels.values()]
     pairs = [pair for row in table for pair in combinations([label for label in row if label is not None], 2)]
     columns = {name: [row[place] for row in table] for place, name in enumerate(names)}
-    asked = [(name, label) for answers in annotations.labels.values() for name, label in answers.items()]
+    entries = [(name, label) for answers in annotations.labels.values() for name, label in answers.items()]
     return AnnotatorAgreement(
         items=len(table),
         annotators=names,
-        missing={name: asked.count((name, None)) for name in names},
+        missing={name: entries.count((name, None)) for name in names},
         raw=ratio(sum(first == second for first, second in pairs), len(pairs)),
         pairs=len(pairs),
         cohen={pair: cohen_kappa(columns[pair[0]], columns[pair[1]]) for pair in combinations(names, 2)},
@@ -176,11 +176,6 @@ def joined(before: Iterable[Mapping[str, Any]], new: Annotations, options: tuple
         known = labels.setdefault(item, {})
         known |= {name: answer for name, answer in answers.items() if answer is not None or name not in known}
     return Annotations(labels, dict.fromkeys(labels, options), notes | dict(new.notes))
-
-
-def decided(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what an adjudicator settled before, by question."""
-    return {row["id"]: row["label"] for row in rows if row["how"] == "decided"}
 
 
 def read_rows(path: Path, answers: tuple[str, ...]) -> list[dict[str, Any]]:

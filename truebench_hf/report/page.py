@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from truebench_hf.report import sections as kinds
@@ -43,17 +43,11 @@ def page(title: str, sections: Iterable[Section], *, lead: str = "", notes: Sequ
     Every text is escaped.
     """
     order = sorted(sections, key=lambda section: isinstance(section, Conversations))
-    stream = page_template().stream(
+    stream = _TEMPLATES.get_template("page.html.jinja").stream(
         title=title, lead=lead, notes=notes, sections=[(_macro(section), section) for section in order]
     )
     stream.enable_buffering(200)
     yield from stream
-
-
-def page_template() -> Template:
-    """The template of the page; its macros are compiled with it, once."""
-    _TEMPLATES.get_template("sections.html.jinja")
-    return _TEMPLATES.get_template("page.html.jinja")
 
 
 def fragment(part: Section | Conversation | Exchange) -> str:

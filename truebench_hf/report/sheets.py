@@ -160,34 +160,33 @@ def read(paths: Iterable[str | Path], *, written: bool = False) -> Annotations:
     An answer handed in twice counts once; a blank never overrides an answer. Raises UserError on a malformed file, where
     one annotator gives two different answers to one question (naming both places), and where there are no questions.
     """
-    table: dict[str, dict[str, SheetAnswer]] = {}
     files: list[Path] = []
     for path in map(Path, paths):
         inside = sorted(path.glob("*.csv")) if path.is_dir() else [path]
         if not inside:
             raise UserError(f"{path}: holds no .csv files")
         files += inside
-    for file in files:
-        for answer in read_answers(file, written):
-            known = table.setdefault(answer.id, {})
-            first = next(iter(known.values()), answer)
-            if first.options != answer.options:
-                raise UserError(f"{answer.where}: question {answer.id!r} has other options than at {first.where}")
-            before = known.get(answer.annotator)
-            if before is None or before.answer is None:
-                known[answer.annotator] = answer
-            elif answer.answer not in (None, before.answer):
-                raise UserError(
-                    f"{answer.where}: {answer.annotator} answers question {answer.id!r} with {answer.answer!r}, "
-                    f"and with {before.answer!r} at {before.where}; remove one"
-                )
-    if not table:
+    first: dict[str, SheetAnswer] = {}  # by question
+    kept: dict[tuple[str, str], SheetAnswer] = {}  # by question and annotator
+    for answer in (answer for file in files for answer in read_answers(file, written)):
+        key = answer.id, answer.annotator
+        if (earlier := first.setdefault(answer.id, answer)).options != answer.options:
+            raise UserError(f"{answer.where}: question {answer.id!r} has other options than at {earlier.where}")
+        before = kept.get(key)
+        if before is None or before.answer is None:
+            kept[key] = answer
+        elif answer.answer not in (None, before.answer):
+            raise UserError(
+                f"{answer.where}: {answer.annotator} answers question {answer.id!r} with {answer.answer!r}, "
+                f"and with {before.answer!r} at {before.where}; remove one"
+            )
+    if not kept:
         raise UserError("the files hold no questions; give the sheets that annotators filled in")
-    return Annotations(
-        {name: {who: answer.answer for who, answer in table[name].items()} for name in sorted(table)},
-        {name: next(iter(table[name].values())).options for name in sorted(table)},
-        {(name, who): answer.note for name in sorted(table) for who, answer in table[name].items() if answer.note},
-    )
+    labels: dict[str, dict[str, str | None]] = {name: {} for name in sorted(first)}
+    for (name, annotator), answer in kept.items():
+        labels[name][annotator] = answer.answer
+    notes = {key: answer.note for key, answer in kept.items() if answer.note}
+    return Annotations(labels, {name: first[name].options for name in labels}, notes)
 
 
 def read_answers(path: Path, written: bool = False) -> Iterator[SheetAnswer]:

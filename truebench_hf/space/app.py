@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.errors import UserError
-from truebench_hf.extras import need
-from truebench_hf.space import about, look, playground, submit, tabs, visitors
+from truebench_hf.errors import UserError, need
+from truebench_hf.space import look, playground, submit, tabs, visitors
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked, text
 from truebench_hf.space.board.store import BoardStore
@@ -54,7 +53,7 @@ def build(options: SpaceOptions, board: BoardStore, ours: LeaderboardTab, engine
             with gr.Tab("Submit", id="submit") as submit_tab:
                 submit.build(options, submit_tab)
             with gr.Tab("About", id="about") as about_tab:
-                about.build(board, about_tab, options.results or "")
+                tabs.about_tab(board, about_tab, options.results or "")
         for tab in row.children:
             tab.select(None, js=look.CHOSEN % tab.id)
         _read_only_tools(board, engine)

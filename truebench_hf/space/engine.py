@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from truebench_hf.benchmarks.tick.revision import Rewrite, rewrite
 from truebench_hf.data.judged import Case, sent
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.checklists import Checklist, generate_checklist
 from truebench_hf.judging.grounding.classifier import grounding_by_decisions
@@ -140,7 +140,7 @@ class Engine:
     ) -> AsyncGenerator[tuple[Verdict, ...], None]:
         """The verdicts so far, growing to one per criterion."""
         settings = JudgeSettings(level=level, sampling=self._sampling, rules=self.options.rules)
-        ledger = Ledger(_MEMORY)
+        ledger = Calls(_MEMORY)
         try:
             caller = Caller(SeenModel(self.judge, begins_within=self._begins_within), ledger, "judge", 1)
             judge = CriteriaJudge(caller, settings, self.prompts)
@@ -181,7 +181,7 @@ class Engine:
         Raises VisitorError where a request failed.
         """
         grown = asyncio.Queue[int]()
-        seen, ledger = SeenModel(model, grown.put_nowait, self._begins_within), Ledger(_MEMORY)
+        seen, ledger = SeenModel(model, grown.put_nowait, self._begins_within), Calls(_MEMORY)
         job = asyncio.ensure_future(work(Caller(seen, ledger, "playground", 1)))
         job.add_done_callback(lambda _: grown.put_nowait(0))
         try:

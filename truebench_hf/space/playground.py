@@ -19,12 +19,11 @@ from truebench_hf.judging.grounding.types import Grounding, Source
 from truebench_hf.judging.rules.deciding import ruled, rules_of
 from truebench_hf.models.asking import Problem
 from truebench_hf.space import playground_html as html
-from truebench_hf.space import steps, visitors
+from truebench_hf.space import visitors
 from truebench_hf.space.board import words
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.playground_mode import Mode, examples
-from truebench_hf.space.steps import Updates
-from truebench_hf.space.visitors import VisitorError, lines_within, status, text_within
+from truebench_hf.space.visitors import Updates, VisitorError, lines_within, status, text_within
 from truebench_hf.types import Criterion, Verdict
 
 LEVELS = {
@@ -110,7 +109,7 @@ class ChecklistMode(Mode):
         self.results = (self.verdicts, self.improved)
         self.judged = gr.State((recorded, verdicts), time_to_live=3600)
         fields = [self.prompt, self.checklist, self.answer]
-        works: dict[Any, tuple[steps.Work, Sequence[Any]]] = {
+        works: dict[Any, tuple[visitors.Work, Sequence[Any]]] = {
             self.go: (self.guided, [self.prompt, self.checklist, tokens, *how]),
             draft: (self.drafted, [self.prompt]),
             answer_it: (self.answered, [self.prompt, tokens]),
@@ -273,7 +272,7 @@ class GroundingMode(Mode):
                 gr.HTML(_GUESSED if engine.tiny else _LABELLED)
                 self.results = gr.HTML("", elem_id="grounding-outcome"), gr.HTML("", elem_id="grounding")
         self.judged = gr.State(((), ()), time_to_live=3600)
-        works: dict[Any, tuple[steps.Work, Sequence[Any]]] = {
+        works: dict[Any, tuple[visitors.Work, Sequence[Any]]] = {
             self.go: (self.guided, [document, request, tokens]),
             answer_it: (self.answered, [document, request, tokens]),
             check_it: (self.checked, [document, request, self.answer]),

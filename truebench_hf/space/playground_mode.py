@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.space import steps, visitors
+from truebench_hf.space import visitors
 from truebench_hf.space.board import words
 from truebench_hf.space.board.conversation import rich
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.look import QUIET
-from truebench_hf.space.steps import Updates
-from truebench_hf.space.visitors import VisitorError, status
+from truebench_hf.space.visitors import Updates, VisitorError, status
 
 # A page in a frame may be refused its storage.
 _KEEP = "(...texts) => { try { localStorage.setItem('%s', JSON.stringify(texts)); } catch {} }"
@@ -54,7 +53,7 @@ class Mode:
         return gr.Slider(16, most, value=min(256, most), step=16, label="Longest answer, in tokens", elem_id=name)
 
     def wire(
-        self, app: Any, example: Any, fields: Sequence[Any], works: Mapping[Any, tuple[steps.Work, Sequence[Any]]],
+        self, app: Any, example: Any, fields: Sequence[Any], works: Mapping[Any, tuple[visitors.Work, Sequence[Any]]],
         examples: Mapping[str, tuple[str, ...]], judged: Any,
     ) -> None:  # fmt: skip
         """Make buttons start work on what they read, examples fill fields, and fields show and keep what is typed."""
@@ -62,7 +61,7 @@ class Mode:
 
         outputs = [*fields, *self.results, judged]
         events = [
-            steps.start(button, work, inputs, outputs, self.line, fields=[example, *fields])
+            visitors.start(button, work, inputs, outputs, self.line, fields=[example, *fields])
             for button, (work, inputs) in works.items()
         ]
         self.stop.click(None, cancels=events)

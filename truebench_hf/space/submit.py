@@ -18,10 +18,10 @@ from truebench_hf.hub.submission import Submission, validate
 from truebench_hf.models.spec import kinds
 from truebench_hf.report.page import fragment
 from truebench_hf.report.table import pairs
-from truebench_hf.space import steps, visitors
+from truebench_hf.space import visitors
 from truebench_hf.space.look import QUIET, macro
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.steps import Updates
+from truebench_hf.space.visitors import Updates
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn
 
@@ -61,8 +61,8 @@ def build(options: SpaceOptions, tab: Any) -> None:
         yield {}, line
         yield {listed: await asyncio.to_thread(others.renewed, now=True)}, line
 
-    steps.start(check, checked, [file], [report], check_line, lane="files", at_a_time=2)
-    steps.start(queue, queued, [file], [listed], queue_line, lane="files", at_a_time=2)
+    visitors.start(check, checked, [file], [report], check_line, lane="files", at_a_time=2)
+    visitors.start(queue, queued, [file], [listed], queue_line, lane="files", at_a_time=2)
     tab.select(others.renewed, None, listed, **QUIET)
 
 

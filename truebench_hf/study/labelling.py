@@ -44,7 +44,9 @@ class LabelAskOptions(Options):
 
     folder: str = option(help=_PLACE, argument=True)
     n: int | None = option(
-        None, help="How much is asked; all of it, or for runs 200 and arbitrations 160. More of a run later holds it."
+        None,
+        least=1,
+        help="How much is asked; all of it, or for runs 200 and arbitrations 160. More of a run later holds it.",
     )
     ask: str | None = option(
         None, help="Runs: instance (all criteria of one, until the first no) or criterion. Rows of instructions: "
@@ -187,23 +189,30 @@ class Labelling:
                 f"{strange[0]}: is in a sheet, but not among what {self.place} asks; give the sheets that were made for it"
             )
         before = [row for row in labels.read_rows(file, self.answers) if self.keeps_others or row["id"] in known]
-        return labels.adjudicate(labels.joined(before, new, self.answers), labels.decided(before) | dict(decisions))
+        decided = {row["id"]: row["label"] for row in before if row["how"] == "decided"}
+        return labels.adjudicate(labels.joined(before, new, self.answers), decided | dict(decisions))
 
 
-def label_out(labelling: Labelling, options: LabelOutOptions) -> tuple[list[Path], Draw]:
-    """Write the sheets of every annotator; returns the files, and what was drawn. Raises UserError."""
+@dataclass(frozen=True)
+class Sent:
+    """The sheets that were written, and how the questions on them were drawn."""
+
+    files: Sequence[Path]
+    lines: Sequence[str]
+
+
+def label_out(labelling: Labelling, options: LabelOutOptions) -> Sent:
+    """Write the sheets of every annotator. Raises UserError."""
     draw = drawn(labelling, options)
     out = options.out or labelling.folder(options)
     files = sheets.write(draw.questions, out, options.names or labelling.annotators, options.seed)
     draw.keep()
-    return files, draw
+    return Sent(files, draw.lines)
 
 
 def drawn(labelling: Labelling, options: LabelAskOptions) -> Draw:
     """Draw what is asked now. Raises UserError on options that mean nothing for such a folder or file."""
     _check(options, labelling, {"ask", "unlabelled", "model", "author"})
-    if options.n is not None and options.n < 1:
-        raise UserError(f"--n {options.n}: must be at least 1")
     return labelling.draw(options)
 
 

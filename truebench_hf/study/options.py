@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from functools import cached_property
-from math import inf
 from typing import Any, ClassVar
 
 from truebench_hf.engine.ledger import CacheOptions
@@ -16,7 +15,7 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings, check_panel_rule, rule_in_words
 from truebench_hf.judging.rules.deciding import MODES
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import Binds, Options, at_least_one, option, pairs, roles
+from truebench_hf.options import Binds, Options, option, pairs, roles
 from truebench_hf.prompts import Prompts
 
 ENGINES = ("asyncio", "ray")
@@ -43,7 +42,7 @@ class FolderOptions(CacheOptions):
         "with a higher one."
     )  # fmt: skip
     engine: str = option(
-        "asyncio", panel="Models", rare=True, help="Where models are asked: asyncio (this process), or ray (workers on the machines of a "
+        "asyncio", panel="Models", rare=True, choices=ENGINES, help="Where models are asked: asyncio (this process), or ray (workers on the machines of a "
         "Ray cluster)."
     )  # fmt: skip
     ray_address: str | None = option(
@@ -53,8 +52,6 @@ class FolderOptions(CacheOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.engine not in ENGINES:
-            raise unknown("engine", self.engine, ENGINES)
         if self.ray_address and self.engine != "ray":
             raise UserError("--ray-address only goes with --engine ray")
         if not self.out.strip():
@@ -122,13 +119,12 @@ class RepeatOptions(Options):
     PANEL: ClassVar[str] = "Method"
 
     samples: int = option(
-        1, help="Answers to every instance, drawn at a --temperature above 0. A larger N takes those that are there and "
+        1, least=1, help="Answers to every instance, drawn at a --temperature above 0. A larger N takes those that are there and "
         "draws more."
     )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least_one(self, "samples")
         if self.samples > 1 and not self.temperature:  # type: ignore[attr-defined]
             raise UserError(
                 f"--samples {self.samples}: at temperature 0 they would all be the same; give a --temperature, e.g. 0.7"
@@ -276,14 +272,8 @@ class JudgingOptions(ReplyOptions, RuleOptions):
 class WritingOptions(Options):
     """How studies have responses written."""
 
-    max_tokens: int = option(4096, binds=True, help="Token limit of one written response.")
-    temperature: float = option(0.0, binds=True, help="Sampling temperature of who writes responses.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.temperature < inf:
-            raise UserError(f"--temperature {self.temperature}: must be at least 0")
-        at_least_one(self, "max_tokens")
+    max_tokens: int = option(4096, binds=True, least=1, help="Token limit of one written response.")
+    temperature: float = option(0.0, binds=True, least=0, help="Sampling temperature of who writes responses.")
 
     @property
     def sampling(self) -> Sampling:

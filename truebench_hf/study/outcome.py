@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import write_error
-from truebench_hf.report.page import page, page_template, run_facts
+from truebench_hf.report.page import page, run_facts
 from truebench_hf.report.sections import Conversations, Section
 from truebench_hf.report.table import SCORES, Table, what_was_run
 from truebench_hf.study.notes import marked
@@ -80,13 +80,6 @@ def scores_json(tables: Sequence[Table], notes: Sequence[str] = ()) -> dict[str,
     named = [table for table in tables if table.name]
     assert len({"notes", *(table.name for table in named)}) == len(named) + 1, "tables need names of their own"
     return {table.name: table.records() for table in named} | {"notes": list(notes)}
-
-
-def prepare() -> None:
-    """Load what scores and pages are made with: a good part of a second."""
-    import scipy.special  # noqa: F401
-
-    page_template()
 
 
 def write(folder: RunFolder, outcome: Outcome[Any]) -> None:

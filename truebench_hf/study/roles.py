@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.engine.folder import read_info
-from truebench_hf.errors import UserError
-from truebench_hf.extras import need
+from truebench_hf.errors import UserError, need
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.on_ray import Cluster, OnRay, Opening
 from truebench_hf.models.protocol import ChatModel
@@ -89,8 +88,6 @@ class Roles:
             self._cluster.leave()
 
     def _open(self, role: str, specs: Sequence[str]) -> list[ChatModel]:
-        if getattr(self.options, f"{role}_concurrency") < 1:
-            raise UserError(f"{flag(role)}-concurrency {self.concurrency(role)}: must be at least 1")
         arguments = pairs(getattr(self.options, f"{role}_arg"), f"{flag(role)}-arg")
         url = getattr(self.options, f"{role}_base_url")
         if not specs and (arguments or url):

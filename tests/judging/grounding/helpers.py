@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.judging.grounding.judge import GroundingJudge
 from truebench_hf.judging.grounding.types import Grounding, Source
 from truebench_hf.models.caller import Caller
@@ -31,7 +31,7 @@ def caller(folder: Path, reply: Callable[[ChatRequest], Answer] | Sequence[Answe
         seen.append(request)
         return reply(request) if callable(reply) else reply[min(len(seen), len(reply)) - 1]
 
-    return Caller(ScriptedModel("x", answer), Ledger(folder / "ledger.sqlite"), "judge", 4), seen
+    return Caller(ScriptedModel("x", answer), Calls(folder / "ledger.sqlite"), "judge", 4), seen
 
 
 def judged(

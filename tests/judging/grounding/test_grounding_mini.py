@@ -12,7 +12,7 @@ import pytest
 from tests.judging.grounding.helpers import SOURCE, caller, judged, row
 from tests.support.facts import mini
 from tests.support.signing import signed, tag_of
-from truebench_hf.engine.ledger import Ledger
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, UNGROUNDED, Grounding, RatingLabel, Source
 from truebench_hf.judging.sentences import sentences
@@ -143,7 +143,7 @@ def test_schemas_are_asked_with_and_left_out_where_they_are_refused(tmp_path: Pa
 
     for number, kind in enumerate((ScriptedModel, Refusing)):
         model = kind("x", reply, takes_schema=True)
-        asked = Caller(model, Ledger(tmp_path / f"{number}.sqlite"), "judge", 4)
+        asked = Caller(model, Calls(tmp_path / f"{number}.sqlite"), "judge", 4)
         found = asyncio.run(GroundingJudge(asked, template, Prompts()).verdict(SOURCE, "At 9."))
         assert found.accurate is True, found.reason
     off, seen = judged(tmp_path, template, "At 9.", lambda request: request.example)
@@ -165,7 +165,7 @@ def test_schemas_are_asked_with_and_left_out_where_they_are_refused(tmp_path: Pa
     ],
 )  # fmt: skip
 def test_the_prompts_state_the_papers_rules(name: str, words: list[str], note: str) -> None:
-    from truebench_hf.judging.sample_prompts import example
+    from truebench_hf.prompts import example
 
     text = " ".join(example(name, Prompts()).lower().split())
     assert [word for word in words if word not in text] == [], note

@@ -21,7 +21,7 @@ from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.agreement import class_agreement
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import at_least_one, option, role
+from truebench_hf.options import option, role
 from truebench_hf.report.table import Column, Part, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions
@@ -89,11 +89,7 @@ class ClassifyOptions(StudyOptions):
 
     data: str = option(help="facts_mini, open (the public set, from the Hub), a path or a Hub id, as for `facts run`.")
     model: str = role(help="Who sorts: a model spec.")
-    max_tokens: int = option(512, panel="Method", binds=True, help="Token limit of one answer.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least_one(self, "max_tokens")
+    max_tokens: int = option(512, least=1, panel="Method", binds=True, help="Token limit of one answer.")
 
 
 class Classify(Study[ClassifyOptions, FactsItem, SortedPrompt, Sequence[SortedPrompt]]):

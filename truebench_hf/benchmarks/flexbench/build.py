@@ -24,7 +24,7 @@ from truebench_hf.benchmarks.flexbench.scores import tree
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
-from truebench_hf.options import at_least_one, option, role
+from truebench_hf.options import option, role
 from truebench_hf.prompts import fence
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
@@ -89,14 +89,12 @@ class FlexBuildOptions(FolderOptions, WritingOptions, PromptOptions):
     builder: str = role(help="Model that takes the instruction apart.")
     verifier: str | None = role(None, help="Model that verifies the dimensions; if not given, the builder.")
     rounds: int = option(
-        5, binds=True, help="How often dimensions are mended before an instruction counts as incomplete."
+        5, least=1, binds=True, help="How often dimensions are mended before an instruction counts as incomplete."
     )
-    temperature: float = option(0.0, binds=True, help="Sampling temperature; it rises a little from try to try.")
-    max_tokens: int = option(8192, binds=True, help="Token limit of one answer.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least_one(self, "rounds")
+    temperature: float = option(
+        0.0, least=0, binds=True, help="Sampling temperature; it rises a little from try to try."
+    )
+    max_tokens: int = option(8192, least=1, binds=True, help="Token limit of one answer.")
 
 
 class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):

@@ -33,7 +33,7 @@ from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
-from truebench_hf.options import at_least_one, option, role
+from truebench_hf.options import option, role
 from truebench_hf.prompts import Prompts
 from truebench_hf.report.sections import Conversation, Conversations, exchanges
 from truebench_hf.report.table import Column, Table
@@ -61,15 +61,15 @@ class SimulateOptions(FolderOptions, WritingOptions, PromptOptions):
     )
     model: str = role(help="Model under test: the assistant.")
     simulator: str | None = role(None, help="Model that plays the users, and tells when a conversation is over.")
-    conversations: int = option(50, help="How many; more later take those that are there and go on.")
+    conversations: int = option(50, least=1, help="How many; more later take those that are there and go on.")
     seed: int = option(
         0, binds=True, help="Tells corpora apart: conversation j has one kind of user and one draw for all models."
     )
-    temperature: float = option(0.3, binds=True, help="Sampling temperature of the model and of the users.")
+    temperature: float = option(0.3, least=0, binds=True, help="Sampling temperature of the model and of the users.")
     turns: int = option(
-        20, binds=True, help="Rounds after which a conversation ends; 1: the instruction is the only message."
+        20, least=1, binds=True, help="Rounds after which a conversation ends; 1: the instruction is the only message."
     )
-    max_tokens: int = option(2048, binds=True, help="Token limit of one message.")
+    max_tokens: int = option(2048, least=1, binds=True, help="Token limit of one message.")
     profiles: str | None = option(
         None, panel="Data", help="JSON file of other kinds of users (see `flex study profiles`)."
     )
@@ -84,7 +84,8 @@ class SimulateOptions(FolderOptions, WritingOptions, PromptOptions):
             object.__setattr__(self, "out", str(corpus_folder(Path(self.folder), self.seed, self.model)))
             object.__setattr__(self, "folder_named", False)
         super().__post_init__()
-        at_least_one(self, "conversations", "turns")
+        if not 0 <= self.temperature <= 2:
+            raise UserError(f"--temperature {self.temperature}: lies between 0 and 2")
         if self.turns > 1 and self.simulator is None:
             raise UserError("name a --simulator, who plays the users; only --turns 1 needs none")
 

@@ -28,7 +28,7 @@ from truebench_hf.metrics.intervals import MIN_CLUSTERS, drawn_ratios, percentil
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.options import at_least_one, option, role
+from truebench_hf.options import option, role
 from truebench_hf.prompts import Prompts, fence
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
@@ -158,12 +158,10 @@ class ProfileOptions(FolderOptions, PromptOptions):
 
     dialogues: str = option(help="Conversations with people: rows with messages (user and assistant).", panel="Data")
     model: str = role(help="Model that grades the users and draws up the profiles.")
-    most: int = option(12, binds=True, help="Conversations of one grade that a profile is drawn up from, at most.")
-    max_tokens: int = option(2048, binds=True, help="Token limit of one answer.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least_one(self, "most", "max_tokens")
+    most: int = option(
+        12, least=1, binds=True, help="Conversations of one grade that a profile is drawn up from, at most."
+    )
+    max_tokens: int = option(2048, least=1, binds=True, help="Token limit of one answer.")
 
 
 class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]):

@@ -261,7 +261,7 @@ def validation_tables(
     methods = [
         _measured(agreed, "unanimous", lambda trace: unanimous(trace.fine)),
         *({**row, "method": "best single judge"} for row in alone[:1]),
-        _measured(split, "majority", lambda trace: majority([verdict.label for verdict in trace.fine]).label),
+        _measured(split, "majority", lambda trace: majority([verdict.label for verdict in trace.fine])),
         *_by_judge(split, "meta", metas),
         _measured(split, "meta-judges", lambda trace: unanimous(trace.meta)),
         *(

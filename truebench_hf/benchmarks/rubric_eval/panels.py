@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.rubric_eval.scores import BOTH, JUDGED, MEAN, PARADIGMS, Row
@@ -88,40 +89,25 @@ def panel_tables(single: DataFrame) -> list[Table]:
     summaries, members = list[Row](), list[Row]()
     for paradigm, part in single.groupby("paradigm", observed=True):
         if worth := panel_worth(part):
-            summaries.append({
-                "paradigm": paradigm, "judges": len(worth.members), "votes": worth.votes,
-                "balanced_accuracy": worth.balanced_accuracy, "best": worth.best, "gain": worth.gain.score,
-                "leave_out": worth.leave_out, "n": worth.n,
-            })  # fmt: skip
+            more = {"judges": len(worth.members), "gain": worth.gain.score, "leave_out": worth.leave_out}
+            summaries.append({"paradigm": paradigm, **vars(worth), **more})
             members += [
-                {
-                    "paradigm": paradigm, "judge": member.judge, "balanced_accuracy": member.balanced_accuracy,
-                    "correlation": member.correlation, "without": member.without.score,
-                }
-                for member in worth.members
-            ]  # fmt: skip
+                {"paradigm": paradigm, **asdict(member), "without": member.without.score} for member in worth.members
+            ]
     points: dict[str, Any] = {"unit": "points", "digits": 1, "parts": BOTH}
     columns = (
         JUDGED[1], Column("judges", "judges", "count"),
-        Column(
-            "votes", "votes", "score", "As many independent judges are worth as much, by how far errors on the same rubrics are "
-            "correlated.", "", digits=1, parts=BOTH,
-        ),
+        Column("votes", "votes", "score", "As many independent judges are worth as much, by how far errors are correlated.", "",
+               digits=1, parts=BOTH),
         Column("balanced_accuracy", "BAcc", "number", "Of the majority; a tie is half right."),
         Column("best", "best judge", minor=1),
-        Column(
-            "gain", "gain", "score", "Points over the best judge alone; the interval allows for its being picked on these rubrics.",
-            **points,
-        ),
+        Column("gain", "gain", "score", "Points over the best judge alone; the interval allows for its being picked here.", **points),
         Column("leave_out", "leave out", about="Without this judge the majority is surely better.", minor=2),
         Column("n", "rows", "count", "Labelled rubrics that all judged.", minor=3),
     )  # fmt: skip
     by_judge = (
         JUDGED[1], JUDGED[0], Column("balanced_accuracy", "BAcc alone", "number"),
-        Column(
-            "correlation", "errors correlate", "number", "Mean correlation of its errors with those of each other judge, among "
-            "rubrics with the same label.", "",
-        ),
+        Column("correlation", "errors correlate", "number", "Mean correlation of its errors with each other judge's, label by label.", ""),
         Column("without", "majority without it", "score", "Points that leaving the judge out adds.", **points),
     )  # fmt: skip
     return [

@@ -38,6 +38,17 @@ AGAIN = ("again 1", "again 2")  # the first wording, asked anew as often
 ATTACKED, NEUTRAL = "attacked", "neutral"
 # A longer response can truly meet such a rubric, so that its label is not certain any more.
 LENGTH = "quantity_limit"
+_FLIPS = "Verdicts that differ from those of the first wording, over what both decide, two wordings (answers) pooled."
+_REWORDED = (
+    *JUDGED, Column("by_wording", "flips by wording", "score", _FLIPS, parts=(*BOTH, "n", "unscored")),
+    Column("by_asking_again", "flips by asking again", "score", _FLIPS, parts=BOTH),
+    Column("moves", "moves by", "number", "Points between the balanced accuracies of the three wordings."),
+    Column("decides", "wording decides", about="Whether a wording leads out of the interval of the first one's balanced accuracy."),
+)  # fmt: skip
+_WORDINGS = (
+    *JUDGED, Column("asked", "Asked"), Column("flips", "flips", "score", parts=(*BOTH, "n")),
+    measure("balanced_accuracy", parts=BOTH, drawn=True),
+)  # fmt: skip
 _TURNED = (
     Column("by_attack", "turned", "score", "Verdicts of no that turn to yes behind the injection.", parts=BOTH),
     Column("by_neutral", "by neutral text", "score", "The same behind a neutral text of as many characters.", parts=BOTH, minor=1),
@@ -155,24 +166,11 @@ def wording_tables(frame: DataFrame, temperature: float) -> list[Table]:
             "moves": max(known) - min(known) if len(known) == len(values) else None,
             "decides": {True: "yes", False: "no", None: ""}[leads_out],
         })  # fmt: skip
-    about = (
-        "Verdicts that differ from those of the first wording, over what both decide, two wordings (answers) pooled."
-    )
-    columns = (
-        *JUDGED, Column("by_wording", "flips by wording", "score", about, parts=(*BOTH, "n", "unscored")),
-        Column("by_asking_again", "flips by asking again", "score", about, parts=BOTH),
-        Column("moves", "moves by", "number", "Points between the balanced accuracies of the three wordings."),
-        Column("decides", "wording decides", about="Whether a wording leads out of the interval of the first one's balanced accuracy."),
-    )  # fmt: skip
-    one_by_one = (
-        *JUDGED, Column("asked", "Asked"), Column("flips", "flips", "score", parts=(*BOTH, "n")),
-        measure("balanced_accuracy", parts=BOTH, drawn=True),
-    )  # fmt: skip
     cold = "" if temperature else " The judges' temperature is 0: asking again shows only what a server does by itself."
     note = f"Three wordings of each prompt, equal in meaning; fresh answers stand beside, two for two.{cold}"
     return [
-        Table("rewording", columns, rows, "Does the wording decide?", note, keys=2),
-        Table.of_frame("wordings", details, one_by_one, title="Wording by wording", keys=3, printed=False),
+        Table("rewording", _REWORDED, rows, "Does the wording decide?", note, keys=2),
+        Table.of_frame("wordings", details, _WORDINGS, title="Wording by wording", keys=3, printed=False),
     ]
 
 

@@ -51,7 +51,9 @@ class BestOfOptions(stick.SelfJudgingOptions):
     reward: tuple[str, ...] = role(
         (), help="The same as --by reward:..., for the options of reward models.", binds=Binds(grows=True, late=True)
     )
-    temperature: float = option(1.0, binds=True, help="Sampling temperature of the answers; greedy is drawn at 0.")
+    temperature: float = option(
+        1.0, least=0, binds=True, help="Sampling temperature of the answers; greedy is drawn at 0."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -175,10 +177,9 @@ class SampledAnswer:
 
     def row(self) -> dict[str, Any]:
         """What a line of `answers.jsonl` says of it, without what is empty."""
-        row: dict[str, Any] = {"text": self.text}
-        row |= {name: value for name in ("problem", "truncated") if (value := getattr(self, name))}
         scores = {name: {"score": inside.score, "reason": inside.reason} for name, inside in self.inside.items()}
-        return row | ({"scores": scores} if scores else {}) | stick.judged_cells(self.verdicts, self.outside)
+        cells = ({"scores": scores} if scores else {}) | stick.judged_cells(self, "problem", "truncated")
+        return {"text": self.text, **cells}
 
 
 @dataclass(frozen=True, slots=True)

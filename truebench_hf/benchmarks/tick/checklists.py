@@ -47,9 +47,7 @@ class InstructionOptions(DataOptions):
         (), help="OURS=THEIRS, e.g. prompt=question: another name of a column; may be repeated. Several of criteria are "
         "joined."
     )  # fmt: skip
-    criteria_separator: str = option(
-        "", help="What parts the criteria in a cell beside line breaks, e.g. ';'. Lists and JSON are left as they are."
-    )
+    criteria_separator: str = option("", help="What parts criteria in a cell beside line breaks, e.g. ';'.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

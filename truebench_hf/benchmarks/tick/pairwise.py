@@ -26,7 +26,7 @@ from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
-from truebench_hf.types import Score, Usage
+from truebench_hf.types import Usage
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -56,9 +56,7 @@ class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
         help="checklists_mini, llmbar:FOLDER (a clone of LLMBar), or labelled pairs: a path (JSONL, JSON, CSV, XLSX, Parquet, a "
         "folder of them) or a Hub id; see below."
     )  # fmt: skip
-    column: tuple[str, ...] = option(
-        (), panel="Data", help="OURS=THEIRS, e.g. response_a=first: another name of a column; may be repeated."
-    )
+    column: tuple[str, ...] = option((), panel="Data", help="OURS=THEIRS: another name of a column; may be repeated.")
     judge: tuple[str, ...] = role(
         help="Judge: a spec; may be repeated.",
         binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
@@ -99,10 +97,6 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.judging(spec, "rubric") for spec in self.options.judge if "tick" in self.options.protocols]
 
-    def bars(self) -> dict[str, int]:
-        bar_names = [f"{name} {protocol}" for name in self.names for protocol in self.options.protocols]
-        return dict.fromkeys(bar_names, len(self.chosen))
-
     def setup(self) -> None:
         self.listed: dict[str, ListedChecklist] = {}  # by instruction
         self.schemas: dict[Key, SchemaFallback] = {}  # each under a name of its own, so that it tells what it cost
@@ -116,16 +110,9 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
                     self.judges[name] = CriteriaJudge(caller, judging, self.options.prompts)
 
     async def work(self, pair: Pair) -> Decisions:
-        """What each judge makes of a pair: judges side by side, their protocols one after the other."""
-        decisions: Decisions = {}
-
-        async def by(name: str) -> None:
-            for protocol in self.options.protocols:
-                decisions[name, protocol] = await self._decided((name, protocol), pair)
-                self.step(f"{name} {protocol}")
-
-        await asyncio.gather(*map(by, self.names))
-        return decisions
+        """What each judge makes of a pair by each protocol."""
+        decided = await asyncio.gather(*(self._decided(key, pair) for key in self.schemas))
+        return dict(zip(self.schemas, decided, strict=True))
 
     async def _decided(self, key: Key, pair: Pair) -> Decided:
         """The preference between the two responses; of scores the higher one wins, and equal ones are a tie."""
@@ -206,12 +193,9 @@ def _row(key: Key, pair: Pair, decided: Decided) -> dict[str, Any]:
 
 def _agreement(rows: DataFrame) -> dict[str, Any]:
     """How far the labels of some pairs are from people's, in steps of the scale win, tie, loss."""
-    agreement = preferences.pairwise_agreement(list(rows["label"]), list(rows["prediction"]), list(rows["instruction"]))
-    counts = agreement.n, agreement.undecided
-    return {
-        "accuracy": Score(agreement.pld_0, *counts, agreement.interval), "pld_1": agreement.pld_1, "pld_2": agreement.pld_2,
-        "wpld": Score(agreement.wpld, *counts, agreement.wpld_interval),
-    }  # fmt: skip
+    agreed = preferences.pairwise_agreement(list(rows["label"]), list(rows["prediction"]), list(rows["instruction"]))
+    shares = {name: agreed[name].value for name in ("pld_1", "pld_2")}
+    return {"accuracy": agreed["pld_0"], **shares, "wpld": agreed["wpld"]}
 
 
 def _worth(rows: DataFrame, usage: Mapping[Key, Usage]) -> dict[str, Any]:

@@ -104,16 +104,9 @@ class Refined:
             return [{"id": self.instance.id, "iteration": 0, "status": "failed", "detail": self.problem}]
         rows = []
         for version in self.versions:
-            facts = {name: getattr(version, name) for name in ("detail", "plan", "critique", "truncated")}
-            row = {
-                "id": self.instance.id,
-                "iteration": version.iteration,
-                "status": version.status,
-                "text": version.text,
-            }
-            row |= {name: value for name, value in facts.items() if value}
+            row = {"id": self.instance.id} | {name: getattr(version, name) for name in ("iteration", "status", "text")}
+            row |= judged_cells(version, "detail", "plan", "critique", "truncated")
             row |= {"own_score": version.inside.score} if version.verdicts else {}
-            row |= judged_cells(version.verdicts, version.outside)
             rows.append(row | {"usage": {role: asdict(usage) for role, usage in version.spent.items()}})
         return rows
 

@@ -73,11 +73,13 @@ def outside_score(kind: str | None, outside_scores: Sequence[ResponseScore]) -> 
     return mean_share(scores) if kind != "exact" else pass_rate([s if s is None else s == 1 for s in scores])
 
 
-def judged_cells(verdicts: Sequence[Verdict], outside: ResponseScore | None) -> dict[str, Any]:
-    """What a file of versions or answers says of the model's own verdicts and of the outside score, without what is empty."""
-    rows = [{"question": v.criterion.text, "label": v.label, "reason": v.reason} for v in verdicts]
-    scored = {name: value for name, value in asdict(outside).items() if value or name == "score"} if outside else None
-    return ({"verdicts": rows} if rows else {}) | ({"outside": scored} if scored else {})
+def judged_cells(answer: Any, *names: str) -> dict[str, Any]:
+    """What a file says of a version or an answer without what is empty: these fields, the verdicts, the outside score."""
+    cells: dict[str, Any] = {name: getattr(answer, name) for name in names}
+    cells["verdicts"] = [{"question": v.criterion.text, "label": v.label, "reason": v.reason} for v in answer.verdicts]
+    outside = asdict(answer.outside) if answer.outside else {}
+    cells["outside"] = {name: value for name, value in outside.items() if value or name == "score"}
+    return {name: value for name, value in cells.items() if value}
 
 
 _EXAMPLE = "A sentence of a response that does what the instruction asks for. " * 20
@@ -89,9 +91,7 @@ class SelfJudgingOptions(checklists.InstructionOptions, checklists.ChecklistOpti
 
     PANEL: ClassVar[str] = "Method"
     model: str = role(help="Model under test: it answers, and judges its own answers.")
-    judge: str | None = role(
-        None, help="Who judges in the model's place; then it is no self-improvement.", binds=Binds(late=True)
-    )
+    judge: str | None = role(None, help="Who judges in the model's place, if anybody.", binds=Binds(late=True))
     outside: str | None = option(
         None, choices=OUTSIDE_NAMES, binds=Binds(late=True), help="A score that the model cannot see: drfr (the criteria of the data, answered by "
         "--outside-judge), rating (1 to 10 by --outside-judge, these criteria in its prompt, times 10) or exact (the final "
@@ -146,9 +146,7 @@ class SelfJudgingOptions(checklists.InstructionOptions, checklists.ChecklistOpti
 class SelfJudging(Study[Any, checklists.ChecklistItem, Any, dict[str, Table]]):
     """What studies of self-judging share: their items, and how a text is judged from inside and outside."""
 
-    unforeseen = (
-        "Checklists that are yet to be written are reckoned at five questions, and no answer as one that passes."
-    )
+    unforeseen = "Checklists yet to be written are reckoned at five questions, and no answer as one that passes."
 
     def __init__(self, options: Any, *, by_checklist: bool) -> None:
         super().__init__(options)

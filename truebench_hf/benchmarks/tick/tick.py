@@ -6,8 +6,7 @@ each response, one a call. The share of YES is the response's pass rate; between
 
 `tick` has models answer. `study checklist score` judges responses that are there, read as `truebench judge` reads them:
 from files by `--responses`, from the rows of the data (where several models' responses to one instruction may stand), or
-the last answers of conversations by `--logs`, which `tick` takes as well. `study checklist generate` writes checklists
-alone.
+the last answers of conversations by `--logs`. `study checklist generate` writes checklists alone.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import Any, ClassVar
 from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.scoring import FILES, GradedResponse, judged, results
-from truebench_hf.data.answer_files import of_model, of_row, read_answers, responses_by_model
+from truebench_hf.data.answer_files import of_row, read_answers, responses_by_model
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.logs import read_logs
 from truebench_hf.data.rows import Record, fold, words
@@ -51,10 +50,7 @@ class QuestionJudgeOptions(shared.JudgingOptions):
 
     judge: str = role(help="Judge: answers every question on every response.", binds=Binds(late=True))
     votes: int = option(
-        1,
-        least=1,
-        binds=Binds(late=True),
-        help="Votes per question (majority, maj@k); more than one needs a judge temperature.",
+        1, least=1, binds=Binds(late=True), help="Votes per question (maj@k); several need a temperature."
     )
     judge_temperature: float = option(0.0, least=0, binds=Binds(late=True), help="Sampling temperature of the judge.")
 
@@ -76,43 +72,16 @@ class QuestionJudgeOptions(shared.JudgingOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogsOptions(InstructionOptions):
-    """Conversations with their answers, in place of instructions."""
-
-    PANEL: ClassVar[str] = "Data"
-
-    logs: str | None = option(
-        None, help="Logs of conversations with their answers, as for `truebench judge`, in place of all other data: the last "
-        "answer of each is judged by a checklist for what it answers."
-    )  # fmt: skip
-    model_name: str | None = option(
-        None, help="With --logs or --responses: whose answers they are, where the file does not say."
-    )
-
-    def __post_init__(self) -> None:
-        if self.logs and (self.data or self.instruction or self.column):
-            raise UserError("--logs holds prompts and answers; leave out --data, --instruction and --column")
-        super().__post_init__()
-
-
-@dataclass(frozen=True, kw_only=True)
 class TickOptions(
-    LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.WritingOptions, shared.RepeatOptions, shared.StudyOptions,
-    shared.FailUnderOptions,
+    InstructionOptions, QuestionJudgeOptions, ChecklistOptions, shared.WritingOptions, shared.RepeatOptions,
+    shared.StudyOptions, shared.FailUnderOptions,
 ):  # fmt: skip
     """Which models answer which instructions, who writes the checklists, and who judges."""
 
     model: tuple[str, ...] = role(
-        (), help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
+        help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
         binds=Binds("model", lambda options: shared.numbered(options.model), grows=True),
     )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        if self.logs and (self.model or self.samples > 1):
-            raise UserError("--logs holds answers; leave out --model and --samples")
-        if not self.logs and not self.model:
-            raise UserError("name at least one --model, or --logs with answers that are there already")
-        super().__post_init__()
 
 
 class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
@@ -127,6 +96,7 @@ class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
 
         Options on who writes checklists say nothing where none is written: they stay as another session had them.
         """
+        self.models = list(by_model)
         if not self.options.writer or all(item.known for item in items.every):  # type: ignore[attr-defined]
             self.unasked = {"generator"}
         answered = []
@@ -140,28 +110,6 @@ class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
 
         return replace(items, every=answered, content=content, asked=lambda item: checklists.bare(item.instance))
 
-    def logged_items(self) -> Items[ChecklistItem]:
-        """The conversations of logs, each with its last answer; equal ones are samples of one."""
-        options: Any = self.options
-        logs = read_logs(
-            Path(options.logs), (), model_name=options.model_name, separator=options.criteria_separator, judged=False
-        )
-        warn(logs.summary)
-        by_model: defaultdict[str, dict[str, list[Response]]] = defaultdict(dict)
-        for instance, response in logs.answered:
-            by_model[response.model].setdefault(instance.id, []).append(response)
-        self.models = list(by_model)
-        loaded = checklists.items_from(options, list({instance.id: instance for instance, _ in logs.answered}.values()))
-        return self.answered_items(replace(loaded, left_out=(*loaded.left_out, *logs.left_out)), by_model)
-
-    async def judged_responses(self, item: ChecklistItem) -> GradedResponse:
-        """Responses that are there already, judged by the checklist of their instruction."""
-        listed, judge = await checklists.checklist_for(self, item), self.judge(self.judge_settings()[0])
-        samples = [response for responses in item.responses.values() for response in responses]
-        judgments = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in samples)))
-        by_model = {model: tuple(islice(judgments, len(of))) for model, of in item.responses.items()}
-        return GradedResponse(listed, by_model)
-
     def judge_settings(self) -> list[JudgeSettings]:
         return [self.options.settings]  # type: ignore[attr-defined]
 
@@ -173,15 +121,11 @@ class Tick(ChecklistJudging[TickOptions]):
     """Checklist, answers of every model, verdicts. Models may be added to a folder, and checklists edited in it."""
 
     def items(self) -> Items[ChecklistItem]:
-        if self.options.logs:
-            return self.logged_items()
-        self.models = shared.numbered(self.options.model)
-        return self.answered_items(checklists.load_items(self.options), {})
+        names = shared.numbered(self.options.model)
+        return self.answered_items(checklists.load_items(self.options), {name: {} for name in names})
 
     async def work(self, item: ChecklistItem) -> GradedResponse:
         """The checklist is written before any response is there; without one nothing is answered."""
-        if item.responses:
-            return await self.judged_responses(item)
         listed = await checklists.checklist_for(self, item)
         if not listed.criteria:
             return GradedResponse(listed, {})
@@ -200,7 +144,9 @@ class Tick(ChecklistJudging[TickOptions]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.StudyOptions):
+class ScoreOptions(
+    InstructionOptions, QuestionJudgeOptions, ChecklistOptions, shared.StudyOptions, shared.FailUnderOptions
+):
     """Which responses to which instructions, by which checklists, and who judges."""
 
     WRITER: ClassVar[str] = ""
@@ -210,13 +156,20 @@ class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.S
         (), panel="Data", help="File of responses to the data, as for `truebench judge`; may be repeated, e.g. one file a "
         "model. Where rows do not say whose they are the file's name does. Without one those in the rows of the data."
     )  # fmt: skip
+    logs: str | None = option(
+        None, panel="Data", help="Logs of conversations with their answers, as for `truebench judge`, in place of all other data: the "
+        "last answer of each is judged by a checklist for what it answers."
+    )  # fmt: skip
+    model_name: str | None = option(
+        None, panel="Data", help="Whose answers --logs or --responses are, where the file does not say."
+    )
 
     def __post_init__(self) -> None:
+        if self.logs and (self.data or self.instruction or self.column or self.responses):
+            raise UserError("--logs holds prompts and answers; leave out --data, --column and --responses")
         super().__post_init__()
         if self.instruction is not None:
             raise UserError("--instruction has no response; give --data with responses, --responses FILE, or --logs")
-        if self.logs and self.responses:
-            raise UserError("--logs holds prompts and answers; leave out --responses")
 
 
 class ScoreChecklists(ChecklistJudging[ScoreOptions]):
@@ -225,7 +178,7 @@ class ScoreChecklists(ChecklistJudging[ScoreOptions]):
     def items(self) -> Items[ChecklistItem]:
         options = self.options
         if options.logs:
-            return self.logged_items()
+            return self.logged_items(options.logs)
         rows = [row for record in checklists.load_records(options) for row in _by_response(record)]
         loaded = checklists.items_from(options, checklists.rows_to_instances(options, rows, repeated=True))
         files = [(path, list(read_answers(path))) for path in map(Path, options.responses)]
@@ -237,20 +190,30 @@ class ScoreChecklists(ChecklistJudging[ScoreOptions]):
                 for row in rows if _has_answer(row)
             ]  # fmt: skip
             files = [(Path(str(options.data)), answers)]
-        if name := options.model_name:  # of which nobody says whose they are, those too
-            files = [
-                (path, [replace(own, model=name) for own in of_model(answers, name, path.name)[1]])
-                for path, answers in files
-            ]
-        by_model = responses_by_model([item.instance for item in loaded.every], files)
+        by_model = responses_by_model([item.instance for item in loaded.every], files, options.model_name)
         if not by_model:
             remedy = "give them by --responses FILE, conversations that end with one by --logs"
             raise UserError(f"--data {options.data}: no row has a response (output, answer ...); {remedy}")
-        self.models = list(by_model)
         return self.answered_items(loaded, by_model)
 
+    def logged_items(self, file: str) -> Items[ChecklistItem]:
+        """The conversations of logs, each with its last answer; equal ones are samples of one."""
+        options, separator = self.options, self.options.criteria_separator
+        logs = read_logs(Path(file), (), model_name=options.model_name, separator=separator, judged=False)
+        warn(logs.summary)
+        by_model: defaultdict[str, dict[str, list[Response]]] = defaultdict(dict)
+        for instance, response in logs.answered:
+            by_model[response.model].setdefault(instance.id, []).append(response)
+        loaded = checklists.items_from(options, list({instance.id: instance for instance, _ in logs.answered}.values()))
+        return self.answered_items(replace(loaded, left_out=(*loaded.left_out, *logs.left_out)), by_model)
+
     async def work(self, item: ChecklistItem) -> GradedResponse:
-        return await self.judged_responses(item)
+        """Every response, judged by the checklist of its instruction."""
+        listed, judge = await checklists.checklist_for(self, item), self.judge(self.options.settings)
+        samples = [response for responses in item.responses.values() for response in responses]
+        judgments = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in samples)))
+        by_model = {model: tuple(islice(judgments, len(of))) for model, of in item.responses.items()}
+        return GradedResponse(listed, by_model)
 
 
 def _has_answer(record: Record) -> bool:

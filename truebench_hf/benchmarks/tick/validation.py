@@ -63,7 +63,7 @@ class ValidateOptions(StudyOptions, JudgingOptions):
         help="Answers with reasoning to each question that people answered: maj@k is of odd k up to this.",
     )  # fmt: skip
     judge_temperature: float = option(
-        0.7, least=0, binds=Binds(late=True), panel="Judging", help="Sampling temperature of judges."
+        0.7, least=0, binds=Binds(late=True), panel="Judging", help="Temperature of judges."
     )
 
     def settings(self, spec: str, mode: str, votes: int = 1) -> JudgeSettings:
@@ -149,12 +149,7 @@ class Validate(Study[ValidateOptions, ChecklistRow, Validated, dict[str, Table]]
             verdicts = await judge.verdicts(entry.case(response.text, checklist.questions))
             # A rule casts no votes: it would say the same each time.
             draws = zip(*(verdict.votes or (verdict.label,) * votes for verdict in verdicts), strict=True)
-            about: dict[str, Any] = {
-                "response_id": response.id,
-                "checklist_id": checklist.id,
-                "judge": name,
-                "mode": mode,
-            }
+            about = dict[str, Any](response_id=response.id, checklist_id=checklist.id, judge=name, mode=mode)
             answers += [Judgments.model_construct(**about, sample=n, answers=draw) for n, draw in enumerate(draws, 1)]
             rows += [
                 {"id": entry.id, **about, "question": verdict.criterion.text, "label": verdict.label,
@@ -230,11 +225,11 @@ def question_frame(entries: Sequence[ChecklistRow]) -> DataFrame:
             questions = list(zip(*answered, strict=True))  # what each annotator says to it
             for judge in judges:
                 votes = zip(*drawn[*judge, *key], strict=True) if (*judge, *key) in drawn else ()
-                golds = (majority(labels).label for labels in questions)
+                golds = (majority(labels) for labels in questions)
                 rows += [(*judge, entry.id, gold, draws) for gold, draws in zip(golds, votes, strict=False)]
             # Each annotator held against the majority of the others: what a judge can be expected to reach.
             rests = [(labels[:n] + labels[n + 1 :], label) for labels in questions for n, label in enumerate(labels)]
-            rows += [(OTHERS, "", entry.id, majority(rest).label, (own,)) for rest, own in rests if own and rest[1:]]
+            rows += [(OTHERS, "", entry.id, majority(rest), (own,)) for rest, own in rests if own and rest[1:]]
     sides = [*judges, (OTHERS, "")]
     order = {"by": [by for by, _ in sides], "mode": [mode for _, mode in sides]}
     frame = frame_of(("by", "mode", "cluster", "gold", "votes"), rows, order)
@@ -282,12 +277,8 @@ def accuracy_table(entries: Sequence[ChecklistRow]) -> list[Table]:
 
 
 _OVERLAP = {
-    "bleu": "BLEU",
-    "rouge_1": "ROUGE-1 F1",
-    "rouge_2": "ROUGE-2 F1",
-    "rouge_l": "ROUGE-L F1",
-    "count": "Count MAE",
-}
+    "bleu": "BLEU", "rouge_1": "ROUGE-1 F1", "rouge_2": "ROUGE-2 F1", "rouge_l": "ROUGE-L F1", "count": "Count MAE",
+}  # fmt: skip
 
 
 def likeness_table(entries: Sequence[ChecklistRow]) -> list[Table]:

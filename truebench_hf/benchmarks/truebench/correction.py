@@ -221,31 +221,20 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], sample: Sample | N
     """
     if not rows or sample is None:
         return {}
-    by_id, population, incomplete = {row["id"]: row for row in rows}, list[SamplingUnit](), 0
+    population, incomplete = list[SamplingUnit](), 0
     for item in judged:  # each is looked at once, and none held
         population += sampling_units([item], sample.unit)
         incomplete += not is_complete(item)
-    gold: dict[str, str | None] = {}  # of what people were asked about, None where they settled nothing
-    ties, begun = set[str](), set[str]()
-    for own in population:
-        of_unit = [by_id.get(name) for name in own.criteria]
-        if own.id not in sample.drawn or not any(of_unit):
-            continue
-        votes = [label for label in answers(of_unit).values() if label is not None]
-        gold[own.id] = majority(votes).label
-        if votes and gold[own.id] is None:
-            ties.add(own.id)
-        if any(row and (row["label"] or any(entry["label"] for entry in row["annotations"])) for row in of_unit):
-            begun.add(own.id)
-    asked = [own for own in population if own.id in gold]
+    gold, ties, begun = _settled(population, rows, sample)
+    labelled = [own for own in population if own.id in gold]
     open_ = {name for name in begun if gold[name] is None}  # unlike those nobody came to, these are no random ones
     partly = len(open_ - ties)
     why = _too_open(sample.unit, len(begun), len(ties), partly)
     estimate = _estimate(population, gold, open_, sample, why)
     decided = [own.stratum for own in population if own.stratum != "undecided"]
     rates = error_rates(
-        [gold[own.id] for own in asked], [STRATA[own.stratum] for own in asked],
-        weights=[sample.weight(own.id) for own in asked], groups=[own.instance_id for own in asked],
+        [gold[own.id] for own in labelled], [STRATA[own.stratum] for own in labelled],
+        weights=[sample.weight(own.id) for own in labelled], groups=[own.instance_id for own in labelled],
     )  # fmt: skip
     return {
         "method": sample.estimator, "unit": sample.unit, **asdict(estimate.estimate),
@@ -257,6 +246,25 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], sample: Sample | N
         "unanswered": len(sample.drawn) - len(ties) - sum(label is not None for label in gold.values()),
         "judge": asdict(rates),
     }  # fmt: skip
+
+
+def _settled(
+    population: Sequence[SamplingUnit], rows: Sequence[Row], sample: Sample
+) -> tuple[dict[str, str | None], set[str], set[str]]:
+    """Return the label of each unit that people were asked about (None where they settled nothing), the ids of those on
+    which they are tied, and of those that somebody began."""
+    by_id, gold, ties, begun = {row["id"]: row for row in rows}, dict[str, str | None](), set[str](), set[str]()
+    for own in population:
+        of_unit = [by_id.get(name) for name in own.criteria]
+        if own.id not in sample.drawn or not any(of_unit):
+            continue
+        votes = [label for label in answers(of_unit).values() if label is not None]
+        gold[own.id] = majority(votes)
+        if votes and gold[own.id] is None:
+            ties.add(own.id)
+        if any(row and (row["label"] or any(entry["label"] for entry in row["annotations"])) for row in of_unit):
+            begun.add(own.id)
+    return gold, ties, begun
 
 
 def _too_open(unit: str, begun: int, ties: int, part: int) -> str | None:

@@ -103,11 +103,13 @@ class RunLabels(Labelling):
             )
         chosen = draw(population, n or min(DEFAULT_N, len(population)), options.seed)
         sample = extended(before, judged, population, unit, chosen)
-        asked = set(chosen)
+        wanted = set(chosen)
         if options.unlabelled:
             by_id, names = {row["id"]: row for row in rows}, options.names or self.annotators
-            asked -= {own.id for own in population if _needs_no_more([by_id.get(name) for name in own.criteria], names)}
-        questions = [_question(criterion, unit) for criterion in units(judged) if criterion.key(unit) in asked]
+            wanted -= {
+                own.id for own in population if _needs_no_more([by_id.get(name) for name in own.criteria], names)
+            }
+        questions = [_question(criterion, unit) for criterion in units(judged) if criterion.key(unit) in wanted]
         if not questions:
             raise UserError(
                 f"--unlabelled: all {len(chosen)} {PLURAL[unit]} of this sample have answers; raise --n, or have an "
@@ -147,7 +149,7 @@ class RunLabels(Labelling):
 def _needs_no_more(rows: Sequence[Row | None], annotators: Sequence[str]) -> bool:
     """Return whether people settled a unit, or each of these annotators said what they think of it."""
     by_name = answers(rows)
-    return bool(majority(list(by_name.values())).label) or all(by_name.get(name) for name in annotators)
+    return bool(majority(list(by_name.values()))) or all(by_name.get(name) for name in annotators)
 
 
 def _by_unit(rows: Sequence[Row], known: Mapping[str, LabelUnit], unit: str) -> Annotations:

@@ -35,7 +35,7 @@ from truebench_hf.report.sheets import Question
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.folder import Results
 from truebench_hf.study.items import Items
-from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
+from truebench_hf.study.labelling import SHEETS, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.text.whole_files import write_whole
@@ -52,11 +52,6 @@ class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
     """Which responses are judged by which criteria, and how the criteria are to change."""
 
     validator: str = role(help="Who validates what was changed: a model spec.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.nobody:
-            raise UserError("--judge none: criteria are refined until judge and people agree; name a judge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +105,7 @@ class RefineCriteria(JudgingStudy[RefineCriteriaOptions, ModelResponses, Rounds,
         own = [version for version in self.versions if version.instance == item.instance.id]
         rounds: list[RefinementRound] = []
         for number in range(self.round + 1):
-            state = State.first(item.instance).revised(version for version in own if version.round <= number)
+            state = State.of(item.instance).revised(version for version in own if version.round <= number)
             same = next((earlier for earlier in rounds if earlier.state.instance == state.instance), None)
             rounds.append(replace(same, state=state) if same else await self._judged_round(item, state))
         return tuple(rounds)
@@ -320,15 +315,13 @@ class RefinementLabels(Labelling):
         self.round = int(self.results.info[ROUND])
         self.work = worklist.questions(worklist.read(self.results.path), self.round + 1)
 
+    def _asks_work(self, options: LabelAskOptions | LabelInOptions) -> bool:
+        return isinstance(options, LabelAskOptions) and bool(self.work) and not options.unlabelled
+
     def folder(self, options: LabelAskOptions | LabelInOptions) -> Path:
         """A folder for each round below the sheets: a revised prompt has new responses, and work lists differ."""
-        sheets = self.results.path / SHEETS
-        if isinstance(options, LabelAskOptions) and self._asks_work(options):
-            return sheets / f"revisions_{self.round + 1}"
-        return sheets / f"round_{self.round}" if self.round else sheets
-
-    def _asks_work(self, options: LabelAskOptions) -> bool:
-        return bool(self.work) and not options.unlabelled
+        responses = f"round_{self.round}" if self.round else ""
+        return self.results.path / SHEETS / (f"revisions_{self.round + 1}" if self._asks_work(options) else responses)
 
     def unnamed_sheets(self, options: LabelInOptions) -> list[Path]:
         """The sheets of all rounds; `take` knows those of earlier work lists."""
@@ -345,9 +338,6 @@ class RefinementLabels(Labelling):
                 f"{self.place}: every response has a label; leave out --unlabelled to ask about all of them"
             )
         return left
-
-    def draw(self, options: LabelAskOptions) -> Draw:
-        return Draw(self.work) if self._asks_work(options) else super().draw(options)
 
     def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """Write `labels.jsonl`, and the history with what was decided about the work list; the study reads both when it
@@ -372,7 +362,7 @@ class RefinementLabels(Labelling):
             return [], []
         rows = [Record(where, row) for where, row in jsonl.read(self.results.path / DATA)]
         numbers = [record.value(NUMBERS, tuple[tuple[int, ...], ...]) for record in rows]
-        states = {i.id: State(i, own) for i, own in zip(instances.of_rows(rows), numbers, strict=True)}
+        states = {i.id: State.of(i, own) for i, own in zip(instances.of_rows(rows), numbers, strict=True)}
         file = self.results.path / HISTORY
         before = [version for version in read_history(file) if version.round <= self.round]
         new = worklist.revisions(self.work, answers, states, before, self.round + 1)

@@ -93,35 +93,31 @@ def response_values(frames: VerdictFrames) -> DataFrame:
     import numpy as np
     import pandas as pd
 
-    verdicts, size = frames.verdicts, len(frames)
-    response = verdicts["response"].to_numpy()
+    verdicts = frames.verdicts
     met, missed = outcomes(verdicts)
     labelled = verdicts["label"].notna().to_numpy()
-    starts = np.diff(response, prepend=-1).astype(bool) | np.diff(verdicts["turn"].to_numpy(), prepend=0).astype(bool)
-    turn = np.cumsum(starts) - 1
-    of_turn = response[starts]
-    n, n_met, n_missed = (np.bincount(response[rows], minlength=size) for rows in (slice(None), met, missed))
-    decided = (n > 0) & (n_met + n_missed == n)
-    missed_in_turn, met_in_turn, labelled_in_turn, in_turn = (
-        np.bincount(turn[rows], minlength=len(of_turn)) for rows in (missed, met, labelled, slice(None))
-    )
-    settled = np.where(missed_in_turn > 0, 0.0, np.where(met_in_turn == in_turn, 1.0, np.nan))
-    turns = np.bincount(of_turn, minlength=size)
-    failed = np.bincount(of_turn[(labelled_in_turn == 0) | (missed_in_turn > 0)], minlength=size)
-    recorded = frames.responses["recorded"].astype("boolean").astype("Float64").to_numpy(dtype=float, na_value=np.nan)
     nobody = ~labelled & (verdicts["judge"] == NOBODY).to_numpy()
-    n_open, n_nobody = (np.bincount(response[rows], minlength=size) for rows in (~labelled, nobody))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return pd.DataFrame(
-            {
-                "passed": np.where(n_missed > 0, 0.0, np.where(decided, 1.0, np.nan)),
-                "official": np.where(np.isnan(recorded), ((turns > 0) & (failed == 0)).astype(float), recorded),
-                "criterion_share": np.where(decided, n_met / n, np.nan),
-                "turn_share": np.bincount(of_turn, weights=settled, minlength=size)
-                / np.where(turns > 0, turns, np.nan),
-                "left_to_nobody": (n_open > 0) & (n_open == n_nobody),
-            }
-        )
+    cells = verdicts[["response", "turn"]].assign(n=1, met=met, missed=missed, labelled=labelled, nobody=nobody)
+    turns = cells.groupby(["response", "turn"], sort=False).sum().reset_index()
+    turns = turns.assign(
+        turns=1, failed=(turns["labelled"] == 0) | (turns["missed"] > 0), passed=turns["met"] == turns["n"],
+        settled=(turns["missed"] > 0) | (turns["met"] == turns["n"]),
+    )  # fmt: skip
+    counts = turns.groupby("response").sum().reindex(range(len(frames)), fill_value=0)
+    decided = (counts["n"] > 0) & (counts["met"] + counts["missed"] == counts["n"])
+    recorded = frames.responses["recorded"].astype("boolean").astype("Float64").to_numpy(dtype=float, na_value=np.nan)
+    official = ((counts["turns"] > 0) & (counts["failed"] == 0)).to_numpy(dtype=float)
+    settled = (counts["turns"] > 0) & (counts["settled"] == counts["turns"])
+    return pd.DataFrame(
+        {
+            "passed": np.where(counts["missed"] > 0, 0.0, np.where(decided, 1.0, np.nan)),
+            "official": np.where(np.isnan(recorded), official, recorded),
+            "criterion_share": (counts["met"] / counts["n"]).where(decided),
+            "turn_share": (counts["passed"] / counts["turns"]).where(settled),
+            "left_to_nobody": (counts["n"] > counts["labelled"])
+            & (counts["n"] - counts["labelled"] == counts["nobody"]),
+        }
+    )
 
 
 def outcomes(verdicts: DataFrame) -> tuple[Any, Any]:
@@ -199,25 +195,21 @@ def _drfr(frames: VerdictFrames, instances: Any) -> Score:
 
 def _of_votes(frames: VerdictFrames) -> dict[str, Score]:
     """Return the share of criteria whose votes differ, and the mean share of votes that agree with the verdict."""
-    import numpy as np
-
-    votes, size = frames.votes, len(frames.verdicts)
-    if not len(votes):
-        return {}
-    place, vote = votes["verdict"].to_numpy(), votes["label"].cat.codes.to_numpy()
     label = frames.verdicts["label"].cat.codes.to_numpy()
-    count = np.bincount(place, minlength=size)
-    cast, agreed = (
-        np.bincount(place[rows], minlength=size) for rows in (vote >= 0, (vote >= 0) & (vote == label[place]))
-    )
-    kinds = sum((np.bincount(place[vote == code], minlength=size) > 0).astype(int) for code in (-1, 0, 1, 2))
-    compared = (count > 1) & (cast > 0)
-    n, flipped, voted = int(compared.sum()), int((compared & (kinds > 1)).sum()), int((count > 0).sum())
-    usable = (count > 0) & (cast > 0) & (label >= 0)
-    shares = (agreed[usable] / cast[usable]).tolist()
+    if not len(frames.votes):
+        return {}
+    votes = frames.votes.assign(code=frames.votes["label"].cat.codes)
+    votes["agrees"] = (votes["code"] >= 0) & (votes["code"] == label[votes["verdict"]])
+    votes["cast"] = votes["code"] >= 0
+    by_verdict = votes.groupby("verdict")
+    counts = by_verdict[["cast", "agrees"]].sum().assign(n=by_verdict.size())
+    counts["differs"] = by_verdict["code"].min() < by_verdict["code"].max()
+    compared = counts[(counts["n"] > 1) & (counts["cast"] > 0)]
+    usable = counts[(counts["cast"] > 0) & (label[counts.index] >= 0)]
+    shares, flipped, n = (usable["agrees"] / usable["cast"]).tolist(), int(compared["differs"].sum()), len(compared)
     return {
-        "flip_rate": Score(flipped / n if n else None, n, voted - n),
-        "vote_share": Score(sum(shares) / len(shares) if shares else None, len(shares), voted - len(shares)),
+        "flip_rate": Score(flipped / n if n else None, n, len(counts) - n),
+        "vote_share": Score(sum(shares) / len(shares) if shares else None, len(shares), len(counts) - len(shares)),
     }
 
 
@@ -257,21 +249,11 @@ def _notes(frames: VerdictFrames, overall: Score, official: Score, provenance: M
         )
     if provenance.get("self_judged"):
         notes.append("Self-judged: model and judge belong to one family, which favours the model.")
-    return [*notes, *_rules(frames, provenance), *weak_judges(judging_specs(provenance))]
-
-
-def _rules(frames: VerdictFrames, provenance: Mapping[str, Any]) -> list[str]:
-    """Return what to say of the criteria that rules decided of the answers that there are."""
-    how, panel = provenance.get("judging") or {}, provenance.get("panel") or {}
     answered = frames.responses["answered"].to_numpy()[frames.verdicts["response"].to_numpy()]
-    verdicts = frames.verdicts[frames.verdicts["turn"].to_numpy() <= answered]
-    ruled = verdicts["judge"] == JUDGE
-    if provenance.get("judge") == NOBODY:
-        return [decided_by_counting(int(ruled.sum()), len(verdicts))]
-    if how.get("rules", "off") != "decide":
-        return []
-    level = how.get("level", "")
-    spared = ruled if level == "rubric" else ruled.groupby([verdicts["response"], verdicts["turn"]]).all()
-    votes = 1 if level == "cascade" else how.get("votes", 1)
-    calls = int(spared.sum()) * votes * len(panel.get("judges", [""]))
-    return [decided_by_rules(int(ruled.sum()), len(verdicts), calls)]
+    of_answers = frames.verdicts[frames.verdicts["turn"].to_numpy() <= answered]
+    counted = int((of_answers["judge"] == JUDGE).sum()), len(of_answers)
+    if nobody:
+        notes.append(decided_by_counting(*counted))
+    elif (provenance.get("judging") or {}).get("rules") == "decide":
+        notes.append(decided_by_rules(*counted))
+    return [*notes, *weak_judges(judging_specs(provenance))]

@@ -27,7 +27,7 @@ from truebench_hf.benchmarks.truebench.validator import (
     kinds,
     validate_instance,
 )
-from truebench_hf.benchmarks.truebench.worklist import ACCEPT, KEEP, State, WorkRow, finding_row
+from truebench_hf.benchmarks.truebench.worklist import ACCEPT, KEEP, State, finding_row
 from truebench_hf.data.row_files import unusable
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import pass_rate
@@ -48,7 +48,6 @@ from truebench_hf.study.study import Study
 from truebench_hf.types import Criterion, Message, Verdict
 
 KIND = "criteria-validation"
-_LISTED = 300  # findings in the table of the report; the work list has all
 _PRINTED = 5  # undecided instances that the terminal lists
 
 
@@ -121,11 +120,11 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
     def score(self, done: Sequence[Validated]) -> Outcome[dict[str, Table]]:
         options = self.options
         work = [
-            finding_row(State.first(row.instance), finding, only_accept=True)
+            finding_row(State.of(row.instance), finding, only_accept=True)
             for row in done
             for finding in row.validation.findings
         ]
-        tables, place = validation_tables(done, options.looked, work), None
+        tables, place = validation_tables(done, options.looked), None
         if options.ablation:
             frame = ablation.ablation_frame(done)
             tables = [*ablation.ablation_tables(frame, options.ablation == RELEASE), *tables]
@@ -146,8 +145,8 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         )  # fmt: skip
 
 
-def validation_tables(done: Sequence[Validated], looked: Sequence[Kind], work: Sequence[WorkRow]) -> list[Table]:
-    """The tables of validated instances; `looked` are the kinds of defects that were looked for, `work` is about each."""
+def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list[Table]:
+    """The tables of validated instances; `looked` are the kinds of defects that were looked for."""
     labels_of = ("FAIL", "PASS", "undecided")
     counts = Counter[tuple[str, str]]((row.instance.category, row.validation.label or "undecided") for row in done)
     categories = [
@@ -157,19 +156,8 @@ def validation_tables(done: Sequence[Validated], looked: Sequence[Kind], work: S
     ]
     columns = (Column("category", ""), *(Column(name, name, "count") for name in labels_of))
     unread = [{"id": row.instance.id, "problem": row.validation.problem} for row in done if not row.validation.label]
-    findings = [
-        row.model_dump() | {"now": row.now[:500], "proposal": f"({row.change}) {' / '.join(row.proposal)}"[:500]}
-        for row in work[:_LISTED]
-    ]
-    finding_columns = (
-        Column("instance", "id"), Column("turn", "turn", "count"), Column("criterion", "criterion", "count"),
-        Column("kind", "defect"), Column("reason", "why", "prose"), Column("now", "now", "prose"),
-        Column("proposal", "proposal", "prose"),
-    )  # fmt: skip
-    more = f"And {len(work) - _LISTED:,} more, in {worklist.FILE}." if len(work) > _LISTED else ""
     tables = [
         _counts(done, looked), Table("categories", columns, categories, "By category"),
-        Table("", finding_columns, findings, "Findings", more, printed=False),
         Table("undecided", (Column("id", "id"), Column("problem", "why", "prose")), unread, f"Undecided: {len(unread)}",
               printed=len(unread) <= _PRINTED),
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -65,24 +65,27 @@ class CriterionVersion(Row):
         return f"{self.instance}#{f'prompt {self.turn}' if self.criterion is None else self.criterion}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class State:
-    """An instance as it stands after some rounds, and the numbers of its criteria, per turn."""
+    """An instance as it stands after some rounds; `criteria` are (turn from 1, number, criterion), turn by turn."""
 
     instance: Instance
-    numbers: tuple[tuple[int, ...], ...]
+    criteria: tuple[tuple[int, int, Criterion], ...]
 
     @classmethod
-    def first(cls, instance: Instance) -> State:
-        """Return an instance as it stands in the data."""
-        numbers = count(1)
-        return cls(instance, tuple(tuple(islice(numbers, len(turn.criteria))) for turn in instance.turns))
+    def of(cls, instance: Instance, numbers: Sequence[Sequence[int]] = ()) -> State:
+        """Return the state of an instance whose criteria have these numbers, per turn; as it stands in the data without."""
+        counter = count(1)
+        named = numbers or [[next(counter) for _ in turn.criteria] for turn in instance.turns]
+        turns = enumerate(zip(named, instance.turns, strict=True), 1)
+        pairs = [(place, *pair) for place, (own, turn) in turns for pair in zip(own, turn.criteria, strict=True)]
+        return cls(instance, tuple(pairs))
 
     @property
-    def criteria(self) -> list[tuple[int, int, Criterion]]:
-        """Turn (from 1), number and criterion, of all turns."""
-        turns = enumerate(zip(self.instance.turns, self.numbers, strict=True), 1)
-        return [(place, *pair) for place, (turn, own) in turns for pair in zip(own, turn.criteria, strict=True)]
+    def numbers(self) -> list[list[int]]:
+        """The numbers of the criteria, per turn."""
+        places = range(1, len(self.instance.turns) + 1)
+        return [[number for place, number, _ in self.criteria if place == turn] for turn in places]
 
     def text(self, turn: int, number: int | None) -> str:
         """Return the text of a criterion, or of the prompt of a turn."""
@@ -91,40 +94,34 @@ class State:
 
     def originals(self) -> list[CriterionVersion]:
         """Return the first versions of prompts and criteria, where this is how the instance stands in the data."""
-        name, turns = self.instance.id, enumerate(self.instance.turns, 1)
-        prompts = [CriterionVersion(instance=name, turn=place, text=turn.prompt) for place, turn in turns]
-        return prompts + [
-            CriterionVersion(instance=name, turn=turn, criterion=number, text=criterion.text)
-            for turn, number, criterion in self.criteria
+        places: list[tuple[int, int | None]] = [(turn, None) for turn in range(1, len(self.instance.turns) + 1)]
+        places += [(turn, number) for turn, number, _ in self.criteria]
+        return [
+            CriterionVersion(instance=self.instance.id, turn=turn, criterion=number, text=self.text(turn, number))
+            for turn, number in places
         ]
 
     def revised(self, versions: Iterable[CriterionVersion]) -> State:
-        """Return the state after these versions, in their order. A revised criterion keeps its kind, condition and points.
-
-        Raises KeyError or IndexError where they do not follow from this state.
-        """
+        """Return the state after these versions, in their order. A revised criterion keeps its kind, condition and points."""
         prompts = [turn.prompt for turn in self.instance.turns]
-        held: list[dict[int, Criterion]] = [{} for _ in prompts]
-        for turn, number, criterion in self.criteria:
-            held[turn - 1][number] = criterion
+        held = {number: (turn, criterion) for turn, number, criterion in self.criteria}
         for version in versions:
-            criteria = held[version.turn - 1]
             if version.change == "kept":
                 continue
             if version.criterion is None:
                 prompts[version.turn - 1] = version.text or ""
             elif version.text is None:
-                del criteria[version.criterion]
+                del held[version.criterion]
             else:
-                earlier = criteria[version.of] if version.of else criteria.get(version.criterion, Criterion(""))
-                criteria[version.criterion] = replace(
-                    earlier, text=version.text, rule=None
-                )  # that was of the text before
+                _, earlier = held.get(version.of or version.criterion, (0, Criterion("")))
+                # A rule was of the text before.
+                held[version.criterion] = version.turn, replace(earlier, text=version.text, rule=None)
+        criteria = sorted(((turn, n, c) for n, (turn, c) in held.items()), key=lambda entry: entry[0])
         turns = [
-            replace(turn, prompt=prompt, criteria=tuple(criteria.values()))
-            for turn, prompt, criteria in zip(self.instance.turns, prompts, held, strict=True)
+            replace(turn, prompt=prompt, criteria=tuple(c for own, _, c in criteria if own == place))
+            for place, (turn, prompt) in enumerate(zip(self.instance.turns, prompts, strict=True), 1)
         ]
-        return State(replace(self.instance, turns=tuple(turns)), tuple(map(tuple, held)))
+        return State(replace(self.instance, turns=tuple(turns)), tuple(criteria))
 
 
 class WorkRow(Row):
@@ -211,7 +208,7 @@ def _row(state: State, about: object, judged: Judged | None = None, **fields: An
 
 
 def _of_turns(state: State, kind: str) -> list[str]:
-    return [f"turn {turn}: {kind}" for turn in range(1, len(state.numbers) + 1)]
+    return [f"turn {turn}: {kind}" for turn in range(1, len(state.instance.turns) + 1)]
 
 
 def _criteria(state: State, judged: Judged | None) -> str:
@@ -219,7 +216,7 @@ def _criteria(state: State, judged: Judged | None) -> str:
     verdicts = [verdict for turn in judged.verdicts for verdict in turn] if judged else [None] * len(state.criteria)
     lines: list[str] = []
     for (turn, number, criterion), verdict in zip(state.criteria, verdicts, strict=True):
-        lines += [f"Turn {turn}"] if len(state.numbers) > 1 and f"Turn {turn}" not in lines else []
+        lines += [f"Turn {turn}"] if len(state.instance.turns) > 1 and f"Turn {turn}" not in lines else []
         marks = [str(verdict.label or "not judged")] if verdict else []
         marks += [] if criterion.weight == 1 else [f"{criterion.weight:g} points"]
         lines.append(f"{number}. {stated(criterion)}" + (f" [{', '.join(marks)}]" if marks else ""))
