@@ -22,15 +22,15 @@ from truebench_hf.judging.judge import (
     CriteriaJudge,
     JudgeSettings,
     NoJudge,
+    prompts_used,
     read_calibration,
 )
-from truebench_hf.judging.sample_prompts import check_judge_prompts
 from truebench_hf.metrics.pass_rate import conjunction, outcome
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel, Sampling
 from truebench_hf.models.spec import open_model
 from truebench_hf.options import NOBODY, InMemory, explained, from_values, option, pairs, with_settings
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, check_prompts
 from truebench_hf.types import Label, Verdict
 
 _MANY = 8  # cases from which a bar is worth showing
@@ -326,7 +326,7 @@ async def _opened(
     if options.cascade_judge is not None:
         openings.append((options.cascade_judge, pairs(options.cascade_arg, "cascade_arg"), None))
     if openings and prompts.replaced:
-        check_judge_prompts(how, prompts)
+        check_prompts(prompts_used(how), prompts, how.structured, how.reasoning)
     models = [open_model(*opening, not options.offline) for opening in openings]
     ledger, cache = Calls(Path(":memory:")), open_cache(options)
     callers = [

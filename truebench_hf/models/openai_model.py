@@ -6,6 +6,7 @@ import functools
 import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 import httpx2
@@ -13,19 +14,9 @@ import httpx2
 from truebench_hf.engine.money import Price, listed_price, note_unanswered
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy, TryAgain, breaker_of
 from truebench_hf.errors import UserError
+from truebench_hf.models import openai_reading as reading
 from truebench_hf.models.chat_template import broken_up
 from truebench_hf.models.openai_options import OpenAIOptions, server_of
-from truebench_hf.models.openai_reading import (
-    URLS,
-    Call,
-    completion,
-    decision,
-    meaning,
-    one_line,
-    paid_tokens,
-    question_name,
-    status_error,
-)
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
 from truebench_hf.models.providers import Served, provider, providers
 from truebench_hf.text import redaction
@@ -82,7 +73,7 @@ class OpenAIModel:
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Ask for one chat completion; see `ChatModel.complete`."""
-        return await self._ask(_CHAT, self.chat_body(request), completion, request.schema is not None)
+        return await self._ask(_CHAT, self.chat_body(request), reading.completion, request.schema is not None)
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Any, None]:
         """Yield the chunks of a streamed completion, as plain objects. Raises as `complete` before the first one, which is
@@ -109,7 +100,7 @@ class OpenAIModel:
             async for chunk in response:
                 yield chunk
         except Exception as error:
-            raise meaning(error, Call(self._server, _CHAT, False, True, True)) from error
+            raise reading.meaning(error, reading.Call(self._server, _CHAT, False, True, True)) from error
         finally:
             await response.close()
 
@@ -123,7 +114,7 @@ class OpenAIModel:
         probabilities: list[float | None] = []
         spent = Usage()
         for start in range(0, len(questions), _AT_ONCE[kind]):
-            named = {question_name(i): q for i, q in enumerate(questions[start : start + _AT_ONCE[kind]])}
+            named = {reading.question_name(i): q for i, q in enumerate(questions[start : start + _AT_ONCE[kind]])}
             body: dict[str, Any] = {"model": self._name}
             if kind == "systemone":
                 typed = {name: {"type": "noul", "instructions": question} for name, question in named.items()}
@@ -131,7 +122,7 @@ class OpenAIModel:
             else:
                 predicates = [{"type": "predicate", "name": name, "instructions": q} for name, q in named.items()]
                 body |= {"input": state, "questions": predicates}
-            read = functools.partial(decision, kind=kind, count=len(named))
+            read = functools.partial(reading.decision, kind=kind, count=len(named))
             answer = await self._ask(f"/{kind}", body, read)
             probabilities += answer.probabilities
             spent += answer.usage
@@ -183,10 +174,10 @@ class OpenAIModel:
             try:
                 if error := answer.get("error"):  # some gateways send failures with status 200
                     message = error.get("message") if isinstance(error, dict) else None
-                    raise TryAgain(f"{self._server.url}{path} sent an error: {one_line(message or error)}")
+                    raise TryAgain(f"{self._server.url}{path} sent an error: {reading.one_line(message or error)}")
                 result = read(answer)
             except (TryAgain, RequestFailed):
-                note_unanswered(paid_tokens(answer))
+                note_unanswered(reading.paid_tokens(answer))
                 raise
             self.served.body(answer)
             return result
@@ -204,7 +195,7 @@ class OpenAIModel:
             _ = self._headers  # made before all tries, and the client with them: what is wrong there stays wrong
         except (OSError, ValueError, httpx2.InvalidURL) as error:
             remedy = "check the base URL, and $HTTPS_PROXY, $SSL_CERT_FILE, $OPENAI_CUSTOM_HEADERS and the like"
-            why = f"no client can be made for {server.url}: {one_line(error)}"
+            why = f"no client can be made for {server.url}: {reading.one_line(error)}"
             raise UserError(f"{self.spec}: {why}; {remedy}") from error
 
         async def understood() -> T:
@@ -213,8 +204,8 @@ class OpenAIModel:
             except (TryAgain, RequestFailed):
                 raise
             except Exception as error:  # of the SDK, of either HTTP library below it, or of reading the answer
-                call = Call(server, path, schema, breaker.answered, path in self._answered)
-                raise meaning(error, call) from error
+                call = reading.Call(server, path, schema, breaker.answered, path in self._answered)
+                raise reading.meaning(error, call) from error
             self._answered.add(path)
             return result
 
@@ -225,7 +216,7 @@ class OpenAIModel:
             is_gone = isinstance(last, TryAgain) and last.kind == "gone" and not hasattr(last.__cause__, "status_code")
             if breaker.answered or not is_gone:
                 raise
-            remedy = f"start the server, or check {URLS} and $OPENAI_BASE_URL"
+            remedy = f"start the server, or check {reading.URLS} and $OPENAI_BASE_URL"
             raise UserError(f"{self.spec}: cannot be reached: {error}; {remedy}") from error
 
     async def _send(self, path: str, body: Mapping[str, Any]) -> Any:
@@ -233,30 +224,22 @@ class OpenAIModel:
         typed requests and answers. They cost more than the call, and servers leave out or null fields that the types
         promise. Of an error larger than the limit only the beginning is read; an answer that is raises TryAgain.
         """
-        import openai
-
         sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
         request = httpx2.Request(
             "POST", _url(self._server.url + self._server.with_query(path)), headers=self._headers, content=sent,
             cookies=self._http.cookies, extensions={"timeout": self._timeout.as_dict()},
         )  # fmt: skip
         content = bytearray()
-        try:
-            response = await self._http.send(request, stream=True)
+        async with aclosing(await self._http.send(request, stream=True)) as response:
             most = LARGEST_ANSWER if response.is_success else LARGEST_ERROR
-            try:
-                async for part in response.aiter_bytes():
-                    content += part
-                    if len(content) > most and response.is_success:
-                        raise TryAgain(f"the answer is larger than {most // _MIB} MiB", tries=2)
-                    if len(content) > most:
-                        break
-            finally:
-                await response.aclose()
-        except httpx2.RequestError as error:
-            raise openai.APIConnectionError(request=request) from error
+            async for part in response.aiter_bytes():
+                content += part
+                if len(content) > most and response.is_success:
+                    raise TryAgain(f"the answer is larger than {most // _MIB} MiB", tries=2)
+                if len(content) > most:
+                    break
         if not response.is_success:
-            raise status_error(response, content[:most])
+            raise reading.status_error(response, content[:most])
         return json.loads(content)
 
     @functools.cached_property

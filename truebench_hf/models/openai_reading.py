@@ -253,9 +253,10 @@ def meaning(error: Exception, call: Call) -> Exception:
             rule = next(rule for rule in _RULES if answer.status in rule.statuses and rule.applies(answer))
             message, outcome = rule.message.format(answer), rule.outcome
             return TryAgain(message, outcome, answer.wait) if isinstance(outcome, str) else outcome(message)
-        if isinstance(error, openai.APIError | httpx2.TransportError):
-            # A call without an answer: dropped connections, timeouts, streams that broke off.
-            cause = error.__cause__ or error  # the SDK itself calls nearly everything a timeout
+        if isinstance(error, openai.APIError | httpx2.RequestError):
+            # A call without an answer: dropped connections, timeouts, streams that broke off. The SDK itself calls nearly
+            # everything a timeout.
+            cause = error.__cause__ if isinstance(error, openai.APIError) and error.__cause__ else error
             problem = f"{call.server.url}: {one_line(cause) or type(cause).__name__}"
             if getattr(cause.__cause__, "errno", None) in (errno.EMFILE, errno.ENFILE):  # says nothing of the server
                 return TryAgain(f"{problem}; allow more open files (ulimit -n), or fewer calls at a time")

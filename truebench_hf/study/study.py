@@ -20,27 +20,13 @@ from truebench_hf.engine.money import Budget, Prices
 from truebench_hf.engine.pool import bounded, progress, run_async
 from truebench_hf.extras import need
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
-from truebench_hf.judging.sample_prompts import check_judge_prompts, check_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
+from truebench_hf.prompts import check_prompts
 from truebench_hf.report.table import SCORES
-from truebench_hf.study.estimate import (
-    cost_notes,
-    cost_table,
-    estimated,
-    local_time,
-)
+from truebench_hf.study import notes
+from truebench_hf.study.estimate import cost_notes, cost_table, estimated, local_time
 from truebench_hf.study.items import Items
-from truebench_hf.study.notes import (
-    from_cache,
-    lost_calls,
-    provider_notes,
-    reading_costs,
-    reading_notes,
-    reading_record,
-    reading_table,
-    served_so_far,
-)  # fmt: skip
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome, lines, write
 from truebench_hf.study.roles import NOTED, Editable, Roles, bound, growing, refuse_to_drop
@@ -196,19 +182,19 @@ class Study(Generic[O, T, D, V]):
                 try:
                     done = run_async(self._work())
                 finally:  # however it ends, what the answers told of who gave them is noted
-                    if by_model := served_so_far(self.roles, self.folder.info.get("served", {})):
+                    if by_model := notes.served_so_far(self.roles, self.folder.info.get("served", {})):
                         self.folder.note(served=by_model)
             outcome = self._with_notes(self.score(done), len(done))
-            notes = list(outcome.notes)
+            all_notes = list(outcome.notes)
             if self.boards and before > len(done):
                 is_limited = hasattr(self.options, "limit")
                 back = f"--limit {before} brings" if is_limited else "naming the data as before brings"
                 now = f"now of {len(done)}; {back} them back without a call."
-                notes.append(f"There were results of {before} items here, {now}")
+                all_notes.append(f"There were results of {before} items here, {now}")
             if samples > (now_drawn := getattr(self.options, "samples", samples)):
                 back = f"--samples {samples} brings them back."
-                notes.append(f"There were {samples} samples of every item here, now {now_drawn}; {back}")
-            return self._write_results(replace(outcome, notes=notes), held, edited)
+                all_notes.append(f"There were {samples} samples of every item here, now {now_drawn}; {back}")
+            return self._write_results(replace(outcome, notes=all_notes), held, edited)
         finally:
             self._close()
 
@@ -224,7 +210,7 @@ class Study(Generic[O, T, D, V]):
         self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))
         settings = list(self.judge_settings())
         for judging in settings:
-            check_judge_prompts(judging, self._prompts())
+            check_prompts(prompts_used(judging), self._prompts(), judging.structured, judging.reasoning)
         if isinstance(self.options, PromptOptions):
             structured = getattr(self.options, "structured", "auto")
             for values in self.trial_values():
@@ -265,19 +251,21 @@ class Study(Generic[O, T, D, V]):
         info, ledger = self.folder.info, self.folder.ledger
         lost = info.get("calls_lost", 0) + self.roles.lost
         callers = self._callers.values()
-        costs = reading_costs(callers)
-        record, spent = reading_record(costs), ledger.paid()
+        costs = notes.reading_costs(callers)
+        record, spent = notes.reading_record(costs), ledger.paid()
         if ledger.usage()["now"]:
             self.prices.look_up(self.roles.opened)
-        before = [*self._left_out(), *from_cache(*ledger.recalled()), *lost_calls(lost)]
-        behind = [*provider_notes(info["settings"], info.get("served", {})), *reading_notes(costs, callers)]
+        before = [*self._left_out(), *notes.from_cache(*ledger.recalled()), *notes.lost_calls(lost)]
+        behind = [*notes.provider_notes(info["settings"], info.get("served", {})), *notes.reading_notes(costs, callers)]
         price_notes = cost_notes(spent, self.prices, count)
         known = {**outcome.known, **({"calls_lost": lost} if lost else {}), "reading": record}
         if listed := self.prices.to_json():
             known["prices"] = listed
         if price_notes:
             known["cost"] = round(self.prices.cost(spent), 6)
-        charts = [*outcome.charts, *reading_table(record), *cost_table(spent, self.prices)] if outcome.report else []
+        charts = (
+            [*outcome.charts, *notes.reading_table(record), *cost_table(spent, self.prices)] if outcome.report else []
+        )
         outcome = replace(outcome, notes=[*before, *outcome.notes, *behind, *price_notes], charts=charts, known=known)
         least = getattr(self.options, "fail_under", None)
         board = outcome.ranking.board() if outcome.ranking and least is not None else None
@@ -308,15 +296,15 @@ class Study(Generic[O, T, D, V]):
             self._cache = open_cache(self.options, reading=True)
             self.setup()
             run_async(self._work())
-            recalled = from_cache(*self.ledger.recalled())
+            recalled = notes.from_cache(*self.ledger.recalled())
             prices = Prices(self.options.price, read_info(Path(self.options.out)).get("prices", {}))
             prices.look_up(self.roles.opened)
             paid = self.ledger.paid()
             parts = dict.fromkeys(part for caller in self._callers.values() for part in caller.parts.items())
             spent = self._estimated = {part: paid[part] for part in parts if part in paid}
             cost = cost_notes(spent, prices, len(self.chosen), "Estimated cost")
-            notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
-            return estimated(spent, len(self.chosen), notes)
+            estimate_notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
+            return estimated(spent, len(self.chosen), estimate_notes)
         finally:
             self._close()
 
