@@ -93,12 +93,7 @@ Spoil = Callable[[str], str]
     ("spoil", "said"),
     [
         (lambda text: text.replace("pass|fail", "yes|no").replace(",fail,", ",no,"), "not for pass or fail"),
-        (lambda text: text.replace(",fail,", ",so so,", 1), "'so so' is none of pass, fail"),
-        (lambda text: "nothing of the kind", "not an annotation sheet"),
-        (lambda text: text.replace("answer", "anwser", 1), "not an annotation sheet"),
         (lambda text: "id,annotator,options,answer\nx,ann,pass|fail,pass\n", "x: is in a sheet, but not among what"),
-        (lambda text: "id,annotator,options,answer\n", "hold no questions"),
-        (lambda text: text + text.splitlines()[-1].replace("fail", "pass").replace("pass|pass", "pass|fail") + "\n", "remove one"),
     ],
 )  # fmt: skip
 def test_sheets_that_cannot_be_used_are_refused_and_change_nothing(tmp_path: Path, spoil: Spoil, said: str) -> None:

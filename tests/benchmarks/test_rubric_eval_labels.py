@@ -123,17 +123,8 @@ def test_categories_of_ones_own_have_a_table_and_break_no_leaderboard(tmp_path: 
     for name, kept in (("mixed", given), ("own", given[::2])):
         pd.DataFrame([*kept, ROW | {"label": 0, "category": "judge"}]).to_csv(tmp_path / f"{name}.csv", index=False)
         out = tmp_path / name
-        done = command(
-            "metaeval",
-            "--data",
-            str(tmp_path / f"{name}.csv"),
-            "--judge",
-            judge,
-            "--paradigms",
-            "rubric",
-            "--out",
-            str(out),
-        )
+        line = f"metaeval --data {tmp_path / name}.csv --judge {judge} --paradigms rubric --out {out}"
+        done = command(*line.split())
         assert done.returncode == 0, done.stderr
         page = (out / "report.html").read_text(encoding="utf-8")
         assert "Balanced accuracy by category" in page

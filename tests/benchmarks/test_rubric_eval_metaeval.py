@@ -310,18 +310,8 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
     chosen = items(load(data))
     spec = judge(tmp_path / "<b>.json", chosen, gold, gold)
     out = tmp_path / "out"
-    done = command(
-        "metaeval",
-        "--data",
-        data,
-        "--judge",
-        spec,
-        "--paradigms",
-        "checklist,rubric",
-        "--out",
-        str(out),
-        "--with-published",
-    )
+    line = f"metaeval --data {data} --judge {spec} --paradigms checklist,rubric --out {out} --with-published"
+    done = command(*line.split())
     assert done.returncode == 0, done.stderr
     assert "100.00" in done.stdout
     assert "Balanced accuracy by category" in done.stdout

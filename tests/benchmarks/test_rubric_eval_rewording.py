@@ -138,17 +138,8 @@ def test_votes_are_drawn_anew_too(tmp_path: Path) -> None:
 def test_all_levels_at_once_by_command(tmp_path: Path) -> None:
     data(tmp_path)
     spec = judge(tmp_path, nine())
-    given = [
-        "metaeval",
-        "--data",
-        str(tmp_path / "data.jsonl"),
-        "--judge",
-        spec,
-        "--reworded",
-        "--out",
-        str(tmp_path / "out"),
-    ]
-    done = CliRunner().invoke(app, [*given, "--paradigms", "checklist,rubric,decision", "--limit", "12"])
+    line = f"metaeval --data {tmp_path / 'data.jsonl'} --judge {spec} --reworded --out {tmp_path / 'out'}"
+    done = CliRunner().invoke(app, f"{line} --paradigms checklist,rubric,decision --limit 12".split())
     assert done.exit_code == 0, done.output
     found = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))["rewording"]
     assert [one["paradigm"] for one in found] == ["checklist", "rubric", "decision"]

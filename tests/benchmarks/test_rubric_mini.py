@@ -159,8 +159,7 @@ def test_seeds_change_order_and_prepared_fillings_only() -> None:
     """Every text of any seed is one of the template's texts under one of its prepared fillings."""
     allowed: dict[str, list[tuple[list[str], list[str], set[str]]]] = {}
     for template in templates("easy"):
-        for pick in range(template.fill_count):
-            values = {name: options[pick] for name, options in template.fills.items()}
+        for values in template.fillings:
             answers = set()
             for bits in range(2 ** len(template.slots)):
                 chosen = {str(i + 1): s.yes if bits >> i & 1 else s.no for i, s in enumerate(template.slots)}

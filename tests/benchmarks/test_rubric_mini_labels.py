@@ -356,8 +356,7 @@ def test_edits_of_other_rubrics_never_move_a_label() -> None:
     """Not only along the ring that is published: in every combination of passages, each check sees its own slot."""
     for template in templates("easy"):
         k = len(template.slots)
-        for pick in range(template.fill_count):
-            values = {name: options[pick] for name, options in template.fills.items()}
+        for values in template.fillings:
             for bits in range(2**k):
                 met = [bool(bits >> i & 1) for i in range(k)]
                 passages = {

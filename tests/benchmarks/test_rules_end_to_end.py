@@ -79,7 +79,7 @@ def test_run(bench: Bench, mode: str) -> None:
     assert (": 4 words)" in bench.asked("out")) == stated
     by = [verdict.get("judge", "the judge") for line in lines for turn in line["verdicts"] for verdict in turn]
     assert by == (["the judge", "rules", "rules"] if mode == "decide" else ["the judge"] * 3)
-    said = "Decided by rules: 2 of 3 criteria; judge calls saved: 1."
+    said = "Decided by rules: 2 of 3 criteria."
     assert (said in done.stdout) == (mode == "decide")
     settings = bench.info("out")["settings"]
     assert (settings["rules"], settings["judging"]["rules"]) == (mode, mode)
@@ -95,7 +95,7 @@ def test_tick(bench: Bench, mode: str) -> None:
     labels = [[v["label"] for turn in line["verdicts"] for v in turn] for line in bench.lines("out", "verdicts.jsonl")]
     assert labels == [["yes", "no" if mode == "decide" else "yes"], ["yes"]]
     assert len(bench.asked("out").splitlines()) == (1 if mode == "decide" else 3)
-    assert ("Decided by rules: 2 of 3 criteria; judge calls saved: 2." in done.stdout) == (mode == "decide")
+    assert ("Decided by rules: 2 of 3 criteria." in done.stdout) == (mode == "decide")
     assert (": 4 words)" in bench.asked("out")) == (mode == "evidence")
 
 

@@ -81,20 +81,6 @@ def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: Any, words: s
     assert "\n" not in str(caught.value), reason
 
 
-def test_a_bad_byte_has_a_line_number_too(tmp_path: Path) -> None:
-    path = tmp_path / "data.jsonl"
-    path.write_bytes(json.dumps(GOOD).encode() + b'\n{"index": 2, "language": "\xff"}\n')
-    with pytest.raises(UserError, match="line 2: not JSON"):
-        load(str(path))
-
-
-def test_blank_lines_windows_line_ends_and_a_byte_order_mark_are_no_fault(tmp_path: Path) -> None:
-    path = tmp_path / "data.jsonl"
-    lines = [json.dumps(GOOD), "", json.dumps(broken())]
-    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode() + b"\r\n")
-    assert [instance.id for instance in load(str(path))] == ["1", "2"]
-
-
 @pytest.mark.parametrize("name", ["nowhere.jsonl", "mini2", "v0.5", "", "a/b/c/d.jsonl"])
 def test_data_that_is_not_there(name: str) -> None:
     with pytest.raises(UserError, match="no such file") as caught:

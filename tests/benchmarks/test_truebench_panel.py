@@ -117,7 +117,7 @@ def test_no_table_shows_one_judge_alone_or_a_path() -> None:
         ({"panel": "majority:1,2,3"}, "weights only go with the weighted rule"),
         ({"judge_level": "cascade"}, "belong to one judge"),
         ({"judge_arg": ["4.record=x"]}, "there is no number 4; there are 3"),
-        ({"threshold": 0.0}, "threshold= lies between"),
+        ({"threshold": 0.0}, "threshold=0.0: lies between"),
         ({"judge_temperature": float("inf")}, "judge_temperature=.inf.: must be at least 0"),
     ],
 )

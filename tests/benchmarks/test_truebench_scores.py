@@ -16,7 +16,7 @@ from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.results import from_official_row, read_run
 from truebench_hf.benchmarks.truebench.scores import as_frames, score
 from truebench_hf.data.judged import Judged
-from truebench_hf.data.records import Reader, to_row
+from truebench_hf.data.records import to_row
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.report.sections import csv_text
@@ -212,45 +212,6 @@ def test_usage_table_and_several_models() -> None:
     assert table[2][0] == "n"
     rows = list(csv.reader(io.StringIO(csv_text(table))))
     assert [len(row) for row in rows] == [10, 10, 10]
-
-
-def test_a_line_of_judgments_round_trips() -> None:
-    item = judged(9, "JA", "Safety", "x", [[Y, X], [N]])
-    again, judge = Reader().judged(to_row(item, "openai:j"), "here")
-    assert judge == "openai:j"
-    assert again.labels == item.labels
-    assert (again.instance, again.response, again.usage) == (item.instance, item.response, item.usage)
-    assert to_row(again, judge) == to_row(item, "openai:j")
-
-
-def test_a_failed_conversation_round_trips() -> None:
-    item = judged(9, "JA", "Safety", "x", [[Y], [X], [X]])
-    messages = item.response.messages[:3]  # the second turn was asked and never answered, the third never reached
-    failed = Judged(item.instance, Response("9", "m", messages, ("",), error="turn 2: down"), item.verdicts)
-    again, _ = Reader().judged(to_row(failed, "j"), "here")
-    assert again.labels == item.labels
-    assert again.response == failed.response
-    assert again.passed is None
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"verdicts": None}, "no verdicts"),
-        ({"verdicts": [[{"criterion": "c", "label": "PASS", "reason": ""}]]}, "a label that is none"),
-        ({"messages": [{"role": "user"}]}, "a message without content"),
-        ({"usage": {"model": {"tokens": 3}}}, "another usage"),
-        ({"usage": {"model": {"input_tokens": float("inf")}}}, "Infinity, which JSON readers take for a number"),
-        ({"usage": {"judge": {"calls": "many"}}}, "a count that is none"),
-        ({"language": ...}, "a missing field"),
-        ({"language": ["KO"]}, "a list for a language, which no table can be made by"),
-    ],
-)
-def test_a_malformed_line_is_named(change: dict[str, Any], reason: str) -> None:
-    line = {key: value for key, value in (to_row(ITEMS[0], "j") | change).items() if value is not ...}
-    with pytest.raises(UserError, match="here: not a line of judgments"):
-        Reader().judged(line, "here")
-    assert reason
 
 
 OFFICIAL: dict[str, Any] = {

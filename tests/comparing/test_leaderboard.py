@@ -43,22 +43,6 @@ def test_only_runs_judged_alike_are_ranked_together(folder: Path) -> None:
     assert own["scripted:Fair-7B.json"] == "no"
 
 
-def test_languages_at_the_mix_of_categories_that_all_have(tmp_path: Path) -> None:
-    """Korean has Reasoning besides, which it fails: at the common mix Korean and French are alike."""
-    languages = {f"q{n}": "KO" if n < 12 else "FR" for n in range(18)}
-    categories = {f"q{n}": "Reasoning" if n < 4 else "Editing" if n % 2 else "Safety" for n in range(18)}
-    passed = numbered([n >= 4 and n % 2 == 1 for n in range(18)])
-    found = leaderboard([finished(tmp_path, "m", passed, languages=languages, categories=categories)], published=True)
-    scores = found.entries[0].scores
-    assert scores["language:KO"].value == pytest.approx(4 / 12)
-    assert scores["mix:KO"].value == scores["mix:FR"].value == pytest.approx(0.5)
-    assert (scores["mix:KO"].n, found.mixes["A"].dropped) == (8, {"Reasoning": ("KO",)})
-    said = " ".join(shown.notes(found))
-    assert "dropped: Reasoning (only in KO)" in said
-    assert "Published results cannot be brought to a common mix" in said
-    assert not any(name.startswith("mix:") for entry in found.entries[1:] for name in entry.scores)
-
-
 def test_runs_by_the_official_rule_are_paired_by_it(tmp_path: Path) -> None:
     # The judge is down for the last two: passed by the official rule's own count, unscored by ours.
     for name, outcomes in (("one", [True] * 20 + [None] * 2), ("two", [False] * 20 + [None] * 2)):
@@ -84,7 +68,6 @@ def test_other_kinds_are_ranked_by_their_own_scores(tmp_path: Path, kind: str, m
     found = leaderboard([golden(kind, tmp_path / "run")], kind=kind)
     assert sorted(entry.name for entry in found.entries) == models
     assert not any(entry.approximate for entry in found.entries if entry.rank)
-    assert found.mixes == {}
 
 
 def test_what_is_left_out_is_said(folder: Path, tmp_path: Path) -> None:

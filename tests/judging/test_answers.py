@@ -17,13 +17,12 @@ from truebench_hf.judging.case import sections
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import Source, material
 from truebench_hf.judging.ratings import prefer, rate
-from truebench_hf.judging.sample_prompts import _samples, about_prompts, example
 from truebench_hf.judging.tri_valued import Requirement, establish
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, _samples, about_prompts, example
 from truebench_hf.types import Criterion, Message
 
 ROWS = yaml.safe_load((Path(__file__).parent / "answers.yaml").read_text(encoding="utf-8"))

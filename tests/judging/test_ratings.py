@@ -10,7 +10,8 @@ import pytest
 from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.judging.case import sections
-from truebench_hf.judging.ratings import Ratings, ask_ratings, rate
+from truebench_hf.judging.ratings import ask_ratings, rate
+from truebench_hf.judging.signed import SignedAnswer
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest
@@ -45,7 +46,7 @@ SKILLS = [{"name": key, "key": key, "levels": ["..."] * 5} for key in KEYS[:2]]
 WHOLE = '{"logical_correctness": 4, "factuality": 2, "final_score": 3}'
 
 
-def several(tmp_path: Path, *answers: str) -> tuple[Ratings, list[ChatRequest]]:
+def several(tmp_path: Path, *answers: str) -> tuple[SignedAnswer[int], list[ChatRequest]]:
     """What comes of a judge that answers so, one answer after the other; and what it was asked."""
     seen: list[ChatRequest] = []
 
@@ -71,7 +72,7 @@ def several(tmp_path: Path, *answers: str) -> tuple[Ratings, list[ChatRequest]]:
 )
 def test_several_ratings_in_one_answer(tmp_path: Path, answer: str, why: str) -> None:
     found, seen = several(tmp_path, answer)
-    assert dict(found.values) == {"logical_correctness": 4, "factuality": 2, "final_score": 3}, why
+    assert dict(found.labels) == {"logical_correctness": 4, "factuality": 2, "final_score": 3}, why
     assert len(seen) == 1, why
 
 
@@ -90,7 +91,7 @@ def test_an_answer_that_lacks_one_is_asked_again_and_the_rest_stands(
     tmp_path: Path, answer: str, left: dict[str, int], said: str, why: str
 ) -> None:
     found, seen = several(tmp_path, answer)
-    assert dict(found.values) == left, why
+    assert dict(found.labels) == left, why
     assert said in found.problem, (why, found)
     assert len(seen) == 3, why
     assert "logical_correctness, factuality, final_score" in seen[-1].messages[-1].content
@@ -99,4 +100,4 @@ def test_an_answer_that_lacks_one_is_asked_again_and_the_rest_stands(
 def test_ratings_that_differ_from_answer_to_answer_are_open(tmp_path: Path) -> None:
     lacking = ('{"logical_correctness": 4, "factuality": 2}', '{"logical_correctness": 4, "factuality": 3}')
     found, _ = several(tmp_path, *lacking)
-    assert dict(found.values) == {"logical_correctness": 4}
+    assert dict(found.labels) == {"logical_correctness": 4}

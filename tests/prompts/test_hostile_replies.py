@@ -13,7 +13,6 @@ import pytest
 from tests.models.test_control_tokens import TOKENS
 from tests.support.runs import caller
 from truebench_hf.benchmarks.flexbench import simulate, users
-from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.rubric_eval.arbitration import meta_verdict
 from truebench_hf.benchmarks.rubric_eval.perturbations import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
@@ -23,7 +22,6 @@ from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudg
 from truebench_hf.judging.grounding.types import TEMPLATES, Excerpt, Source, Unit
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.ratings import ask_ratings, prefer, rate
-from truebench_hf.judging.sample_prompts import _samples, about_prompts
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
@@ -31,7 +29,7 @@ from truebench_hf.models.chat_template import broken_up, encode_chat, yes_no_pro
 from truebench_hf.models.loading import locate
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, _samples, about_prompts
 from truebench_hf.types import Criterion, Message, Verdict
 
 CASE = Case(
@@ -93,7 +91,7 @@ def contrasted(asked: Caller, reply: str) -> Awaitable[Any]:
 
 def flex_conversation(prompt: str) -> Asking:
     def ask(asked: Caller, reply: str) -> Awaitable[Any]:
-        (shown,), tag = users.shown_talks([replace(_TALK, messages=tuple(talk(reply)))])
+        (shown,), tag = users.shown_talks([talk(reply)])
         values = {"conversation": shown, "conversations": [shown], "tag": tag, "level": 3, "structured": False}
         return asked.complete(ChatRequest((Message("user", PROMPTS.render(prompt, **values)),)))
 
@@ -104,7 +102,6 @@ def ended(asked: Caller, reply: str) -> Awaitable[Any]:
     return simulate.ended_by(asked, PROMPTS, talk(reply), 4096)
 
 
-_TALK = Talk("t", "x", ())
 _ONE = Requirement("Does it name the limit?", "A room is wanted", "Name the limit.")
 SHOWN: dict[str, Asking] = {
     **{level: judged(level) for level in ("checklist", "rubric", "decision")},

@@ -8,10 +8,9 @@ from pathlib import Path
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.grounding.official import write_official_prompts
-from truebench_hf.judging.sample_prompts import about_prompts, example
 from truebench_hf.loaders.card import table
 from truebench_hf.options import option
-from truebench_hf.prompts import names, variants
+from truebench_hf.prompts import about_prompts, example, names, variants
 from truebench_hf.report.console import show
 from truebench_hf.study.options import PromptOptions
 from truebench_hf.text.terminal import say

@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from truebench_hf.benchmarks.facts.scores import KIND as FACTS
-from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_judge
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.comparing.runs import judges, pair, read_run, self_judged
-from truebench_hf.comparing.table import TablePreference, preferences
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.judging.rules.deciding import JUDGE
@@ -77,8 +73,7 @@ class Comparison:
     """What two runs say of the instances that both hold.
 
     `differs` names what keeps the difference from being one of the models alone. `otherwise` are instances of one id
-    that do not ask the same in both; `only` those that one run alone holds; `by_content` are paired under different ids. `preferences` are
-    those of judges for the model of their family, where several judged both.
+    that do not ask the same in both; `only` those that one run alone holds; `by_content` are paired under different ids.
     """
 
     runs: tuple[Finished, Finished]
@@ -89,7 +84,6 @@ class Comparison:
     undecided: tuple[str, ...]
     otherwise: tuple[str, ...]
     only: tuple[tuple[str, ...], tuple[str, ...]]
-    preferences: tuple[TablePreference, ...] = ()
     by_content: int = 0
 
     @property
@@ -120,13 +114,10 @@ def compare_runs(run_a: Finished, run_b: Finished) -> Comparison:
     if run_a.kind != run_b.kind:
         raise UserError(f"{first} is of kind {run_a.kind}, {second} of kind {run_b.kind}; compare runs of one kind")
     pairing = pair(run_a.instances, run_b.instances)
-    pairs, preferred = pairing.rows, list[TablePreference]()
+    pairs = pairing.rows
     if not len(pairs):
         why = "ask other things under the same ids" if pairing.changed else "have no instance in common"
         raise UserError(f"{first} and {second} {why}; compare runs on the same data")
-    if run_a.kind == FACTS and run_a.model != run_b.model:  # which has several judges
-        by_judge = {run.model: scores_by_judge(read_frame(Path(run.where)), "final") for run in (run_a, run_b)}
-        preferred = preferences(by_judge)
     return Comparison(
         (run_a, run_b), tuple(differences(run_a, run_b, bool(pairing.changed))), _line(pairs),
         {
@@ -138,7 +129,6 @@ def compare_runs(run_a: Finished, run_b: Finished) -> Comparison:
         tuple(pairs.index[pairs[["a", "b"]].isna().any(axis=1)]),
         pairing.changed,
         pairing.only,
-        tuple(preferred),
         pairing.by_content,
     )  # fmt: skip
 
@@ -226,10 +216,6 @@ def notes(comparison: Comparison) -> list[str]:
         for letter, own in zip("AB", comparison.self_judged, strict=True)
         if own
     ]
-    lines += [
-        f"Self-preference of {preference.judge}: beyond other judges it gives {', '.join(preference.own)} {preference.text} more than the other."
-        for preference in comparison.preferences
-    ]
     return lines
 
 
@@ -242,7 +228,6 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "flips": [{"id": flip.ids[0], "a": flip.scores[0], "b": flip.scores[1]} | ({"id_b": flip.ids[1]} if flip.ids[0] != flip.ids[1] else {}) for flip in comparison.flips],
         "undecided": list(comparison.undecided), "otherwise": list(comparison.otherwise),
         "only_a": list(comparison.only[0]), "only_b": list(comparison.only[1]), "self_judged": list(comparison.self_judged),
-        "self_preference": [asdict(preference) for preference in comparison.preferences],
     }  # fmt: skip
 
 

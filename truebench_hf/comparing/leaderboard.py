@@ -3,53 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain, product
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.benchmarks.truebench.data import LANGUAGES
 from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import BoardEntry, BoardRun, judges, read_all, self_judged
-from truebench_hf.comparing.table import Kind, TablePreference
-from truebench_hf.data.records import JUDGMENTS, Head, of_entry, read_heads
+from truebench_hf.comparing.table import Kind
+from truebench_hf.data.records import JUDGMENTS, of_entry, read_outcomes
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.metrics.pass_rate import Mix, common_mix, standardised
 from truebench_hf.metrics.ranks import Results as Outcomes
 from truebench_hf.report.sections import Matrix, Section
 from truebench_hf.report.table import PUBLISHED, Column, Part, Row, Table
 from truebench_hf.results.folder import Results
-from truebench_hf.results.verdicts import ordered
-from truebench_hf.study.ranking import BoardColumn
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import how_many, warn
-from truebench_hf.types import Score
 
 GROUP, RANKED_BY, SELF_JUDGED = "Group", "Ranked by", "Self-judged"
 PAIRED, TOTALS = "instances in pairs", "intervals of totals (approximate)"
-MIXED = "Languages at a common category mix"
-_MIX = "mix:"  # begins the names of its columns
 
 
 @dataclass(frozen=True)
 class Leaderboard:
     """The lines in the order of the table, each with its group among its facts.
 
-    `groups` says by letter what the lines of a group have in common, `mixes` the mix of categories at which its
-    languages are compared. `left_out` are folders, with the reason. `preferences` are those of judges for their family.
+    `groups` says by letter what the lines of a group have in common. `left_out` are folders, with the reason.
     """
 
     kind: Kind
     entries: tuple[BoardEntry, ...]
     groups: Mapping[str, str]
-    mixes: Mapping[str, Mix]
     left_out: Mapping[str, str]
-    preferences: tuple[TablePreference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,10 +47,10 @@ class _ReadRun:
 
     run: BoardRun
     folder: Path
-    by_model: Mapping[str, Mapping[str, Head]]
+    by_model: Mapping[str, Outcomes]
 
-    def heads(self, entry: BoardEntry) -> Mapping[str, Head]:
-        """What is known of the instances of a line."""
+    def outcomes(self, entry: BoardEntry) -> Outcomes:
+        """What became of the instances of a line, as far as it is known."""
         return (of_entry(self.by_model, entry.name) if self.by_model else None) or {}
 
 
@@ -74,7 +63,7 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     read_runs = _read(folders, kind, left_out)
     if published and kind not in PAPERS:
         raise unknown("kind with published results", kind, PAPERS)
-    boards = [_with_mix(read_run) if kind == TRUEBENCH else read_run.run for read_run in read_runs]
+    boards = [read_run.run for read_run in read_runs]
     if kind != JUDGES:  # whose lines are the judges
         boards = [
             _marked(run, set(map(anonymous.name, judges(kind, Results.open(read_run.folder).settings))), "unknown")
@@ -89,14 +78,9 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
         )
     (merged,), entries = table.merged(boards)
     plain = table.by_score(runs.once(entries))
-    (merged,), ranked, favoured = table.ranked((merged,), plain, _outcomes(plain, read_runs))
-    order = table.by_rank(ranked)
+    order = table.by_rank(table.paired(plain, _outcomes(plain, read_runs)))
     names = map("".join, chain(ascii_uppercase, product(ascii_uppercase, repeat=2)))
     letters = dict(zip(dict.fromkeys(entry.setting for entry in order), names, strict=False))
-    mixes = {
-        letters[entry.setting]: _mix(read_run.heads(entry))
-        for read_run in read_runs for entry in read_run.run.entries if entry.setting in letters
-    }  # fmt: skip
     lines = []
     for entry in order:
         ranked_by = {} if entry.rank is None else {RANKED_BY: TOTALS if entry.approximate else PAIRED}
@@ -105,11 +89,7 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
         replace(merged, facts=(GROUP, RANKED_BY, *merged.facts)),
         tuple(lines),
         {letters[entry.setting]: _about(entry) for entry in order},
-        {letter: mix for letter, mix in mixes.items() if mix.weights or mix.dropped},
         left_out,
-        tuple(
-            {id(preference): preference for preference in favoured.values()}.values()
-        ),  # of two data sets they may be equal
     )
 
 
@@ -122,7 +102,7 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_
             if why := _why_not(folder, run, kind):
                 left_out[str(folder)] = why
             elif run and folder.resolve() not in read_runs:
-                read_runs[folder.resolve()] = _ReadRun(run, folder, _heads(folder) if kind == TRUEBENCH else {})
+                read_runs[folder.resolve()] = _ReadRun(run, folder, _passed(folder) if kind == TRUEBENCH else {})
     return list(read_runs.values())
 
 
@@ -141,10 +121,10 @@ def _why_not(folder: Path, run: BoardRun | None, kind: str) -> str:
     return "no results that a leaderboard can show; finish it by repeating its command"
 
 
-def _heads(folder: Path) -> Mapping[str, Mapping[str, Head]]:
+def _passed(folder: Path) -> Mapping[str, Outcomes]:
     """What its judgments say of each instance; without them its scores are shown all the same, ranked by intervals."""
     try:
-        return read_heads(folder / JUDGMENTS)
+        return read_outcomes(folder / JUDGMENTS)
     except (OSError, UserError) as error:
         warn(f"{folder}: ranked by its totals, since its judgments cannot be read: {error}")
         return {}
@@ -165,7 +145,7 @@ def _outcomes(entries: Iterable[BoardEntry], read_runs: Sequence[_ReadRun]) -> d
     for entry in entries:
         if (read_run := known.get(entry.key)) is None:
             continue
-        results[entry.key] = {name: head.passed for name, head in read_run.heads(entry).items()}
+        results[entry.key] = read_run.outcomes(entry)
         if not table.is_the_share(entry, results[entry.key]):
             if read_run.folder not in by_folder:
                 by_folder[read_run.folder] = _scores(str(read_run.folder))
@@ -183,32 +163,6 @@ def _scores(folder: str) -> dict[str, Outcomes]:
         return {}
 
 
-def _mix(heads: Mapping[str, Head]) -> Mix:
-    return common_mix(Counter((h.language, h.category) for h in heads.values() if h.language and h.category))
-
-
-def _with_mix(read_run: _ReadRun) -> BoardRun:
-    """The run with the scores of its languages at the mix of categories that they all have."""
-    mixed = {entry.key: _at_mix(entry, read_run.heads(entry)) for entry in read_run.run.entries}
-    names = dict.fromkeys(name for scores in mixed.values() for name in scores)
-    columns = tuple(BoardColumn(name, name.removeprefix(_MIX), MIXED) for name in names)
-    entries = tuple(replace(e, scores={**e.scores, **mixed[e.key]}) for e in read_run.run.entries)
-    return replace(read_run.run, columns=(*read_run.run.columns, *columns), entries=entries)
-
-
-def _at_mix(entry: BoardEntry, heads: Mapping[str, Head]) -> dict[str, Score]:
-    """The scores of a model's languages at the mix; {} where there is none, or the model is scored by another rule."""
-    mix, passed = _mix(heads), dict[str, dict[str, list[float | None]]]()
-    for head in heads.values():
-        if head.language and head.category:
-            passed.setdefault(head.language, {}).setdefault(head.category, []).append(head.passed)
-    if not mix.weights or len(passed) < 2:
-        return {}
-    if not table.is_the_share(entry, {name: head.passed for name, head in heads.items()}):
-        return {}
-    return {f"{_MIX}{name}": standardised(passed[name], mix.weights) for name in ordered(passed, LANGUAGES)}
-
-
 def _about(entry: BoardEntry) -> str:
     data, judge = entry.facts.get("Data", "data not told"), entry.facts.get("Judge", "judge not told")
     if entry.source == "paper":
@@ -221,9 +175,7 @@ def as_json(board: Leaderboard) -> dict[str, Any]:
     return {
         "kind": board.kind.name,
         "groups": dict(board.groups),
-        "mixes": {letter: {"weights": dict(m.weights), "dropped": dict(m.dropped)} for letter, m in board.mixes.items()},
         "left_out": dict(board.left_out),
-        "self_preference": [asdict(preference) for preference in board.preferences],
         "rows": [
             {
                 "model": entry.name, "results": entry.source, "rank": entry.rank, "last_rank": entry.last,
@@ -246,7 +198,7 @@ _RANKS = "A rank spans the places that cannot be told apart within its group."
 
 def sections(board: Leaderboard) -> list[Section]:
     """Everything a leaderboard shows, in order."""
-    return [_table(board), *([preferred(board.preferences)] if board.preferences else []), *_maps(board)]
+    return [_table(board), *_maps(board)]
 
 
 def title(board: Leaderboard) -> str:
@@ -272,7 +224,6 @@ def notes(board: Leaderboard) -> list[str]:
         entry.overall.value is not None and table.coverage(entry.overall) < table.COVERED for entry in board.entries
     ):
         lines.append("No rank where more than a tenth is left unscored: the score says more of what was left open.")
-    lines += _mixes(board)
     if any(entry.misprints for entry in board.entries):
         lines += [note for note in PAPERS[board.kind.name].notes if note.startswith(table.MISPRINT.strip())]
     lines += [f"Left out: {folder}: {why}." for folder, why in list(board.left_out.items())[:5]]
@@ -285,32 +236,6 @@ def files(board: Leaderboard) -> dict[str, str]:
     """The files beside the page, by name."""
     content = json.dumps(as_json(board), ensure_ascii=False, indent=1) + "\n"
     return {"leaderboard.csv": table.to_csv(board.kind, board.entries), "leaderboard.json": content}
-
-
-def preferred(preferences: Sequence[TablePreference]) -> Table:
-    """What judges give models of their family beyond other judges."""
-    columns = [
-        Column("judge", "Judge"),
-        *(
-            [Column("data", "data")] if len({preference.judge for preference in preferences}) < len(preferences) else []
-        ),  # of one judge on several
-        Column("own", "models of its family", "prose", minor=2),
-        Column("others", "other models", "prose", minor=2),
-        Column("peers", "other judges", "prose", minor=1),
-        Column("to_own", "to its own", "number", "Points beyond the mean of judges of other families.", "points", 1),
-        Column("to_others", "to others", "number", "The same for all other models.", "points", 1),
-        Column("preference", "preference", about="The difference, with its 95 % interval over instances."),
-    ]
-    rows = [
-        {
-            "judge": preference.judge, "data": preference.data, "own": ", ".join(preference.own), "others": ", ".join(preference.others),
-            "peers": ", ".join(preference.peers), "to_own": preference.found.own, "to_others": preference.found.others,
-            "preference": preference.text,
-        }
-        for preference in preferences
-    ]  # fmt: skip
-    note = "Who is lenient to all prefers nobody."
-    return Table("self_preference", columns, rows, "Self-preference of judges", note)
 
 
 def _table(board: Leaderboard) -> Table:
@@ -381,18 +306,3 @@ def _maps(board: Leaderboard) -> Iterator[Matrix]:
             else f"And {len(shares) - len(headers_shown)} more, in leaderboard.csv."
         )
         yield Matrix(name, "Model (group)", tuple(titles[column] for column in columns), rows, note)
-
-
-def _mixes(board: Leaderboard) -> Iterator[str]:
-    for letter, mix in board.mixes.items():
-        lost = "; ".join(f"{kind} (only in {', '.join(having)})" for kind, having in mix.dropped.items())
-        if not mix.weights:
-            yield f"Group {letter}: its languages have no category in common, and no common mix."
-        else:
-            shares = ", ".join(f"{kind} {share:.1%}" for kind, share in mix.weights.items())
-            dropped = f"; dropped: {lost}" if lost else "; nothing was dropped"
-            yield f"{MIXED}, group {letter}: {shares}{dropped}."
-    if board.mixes and any(entry.source == "paper" for entry in board.entries):
-        yield (
-            "Published results cannot be brought to a common mix: the paper prints no rates by category and language together."
-        )

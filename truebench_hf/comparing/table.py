@@ -1,23 +1,21 @@
-"""Boards as tables: the columns that results bring along and how they read; order, ranks, preferences of judges, CSV; and
-the scores of runs as one table."""
+"""Boards as tables: the columns that results bring along and how they read; order, ranks, CSV; and the scores
+of runs as one table."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import judging_specs
 from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import BoardEntry, BoardRun, below, read_board
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.metrics.ranks import Entrant, Results, SelfPreference, rank_spans, self_preference_over
-from truebench_hf.models.spec import family
-from truebench_hf.report.sections import csv_text, points, points_between
+from truebench_hf.metrics.ranks import Entrant, Results, rank_spans
+from truebench_hf.report.sections import csv_text
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.ranking import COST, BoardColumn
 from truebench_hf.types import Score
@@ -174,102 +172,6 @@ def size(entry: BoardEntry) -> float | None:
     """A model's size in billions of parameters, where known."""
     text = entry.facts.get(SIZE, "")
     return float(text) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) else None
-
-
-FACT = "Self-preference"
-
-
-@dataclass(frozen=True)
-class TablePreference:
-    """What a judge gives models of its family beyond other judges: `own` and `others` are the models it is told by,
-    `peers` the judges of other families who judged all of them; `data` is what they judged on, "" where that is all one."""
-
-    judge: str
-    own: tuple[str, ...]
-    others: tuple[str, ...]
-    peers: tuple[str, ...]
-    found: SelfPreference
-    data: str = ""
-
-    @property
-    def text(self) -> str:
-        """In points, with the interval."""
-        ends = f" ({points_between(self.found.ci95)})" if self.found.ci95 else ""
-        return f"{points(self.found.preference or 0)} points{ends}"
-
-
-def preferences(results: Mapping[str, Mapping[str, Results]]) -> list[TablePreference]:
-    """Of every judge for whom it can be told, from the results by instance of each model (row) by each judge."""
-    judges = list(dict.fromkeys(judge for row in results.values() for judge in row))
-    return [preference for judge in judges if (preference := _preference(results, judge)) is not None]
-
-
-def _preference(results: Mapping[str, Mapping[str, Results]], judge: str) -> TablePreference | None:
-    families = _families(judge)
-    models = [model for model, row in results.items() if judge in row]
-    others = {name for row in results.values() for name in row if not _families(name) & families}
-    # Those who judged most first: each of them must have judged all the models that are compared.
-    order = sorted(others, key=lambda name: (-sum(name in results[model] for model in models), name))
-    while order:
-        shared = [model for model in models if all(name in results[model] for name in order)]
-        own = tuple(model for model in shared if family(model) in families)
-        if own and len(own) < len(shared):
-            rest = tuple(model for model in shared if model not in own)
-            table = {model: {name: results[model][name] for name in (judge, *order)} for model in shared}
-            difference = self_preference_over([table], judge, own)
-            return (
-                None if difference.preference is None else TablePreference(judge, own, rest, tuple(order), difference)
-            )
-        order.pop()
-    return None
-
-
-def of_entries(entries: Iterable[BoardEntry], outcomes: Mapping[str, Results]) -> dict[str, TablePreference]:
-    """By the key of an entry the preference of its judge for its model; of others there is none.
-
-    Entries belong together by their data, of which many files have one name, and by who measured: a submission says
-    nothing of what was measured here. `outcomes` holds the results by instance, by key.
-    """
-    groups: dict[tuple[str, str, str], dict[tuple[str, str], BoardEntry]] = defaultdict(dict)
-    for entry in entries:
-        judge = entry.facts.get("Judge")
-        if judge and entry.data and entry.key in outcomes and is_the_share(entry, outcomes[entry.key]):
-            groups[entry.kind, entry.source, entry.data].setdefault((entry.name, judge), entry)
-    by_key: dict[str, TablePreference] = {}
-    for cells in groups.values():
-        results: dict[str, dict[str, Results]] = defaultdict(dict)
-        for (model, judge), entry in cells.items():
-            results[model][judge] = outcomes[entry.key]
-        for preference in preferences(results):
-            mine = [cells[model, preference.judge] for model in preference.own]
-            on = replace(preference, data=mine[0].facts.get("Data", ""))
-            by_key |= {entry.key: on for entry in mine}
-    return by_key
-
-
-def marked(entries: Sequence[BoardEntry], by_key: Mapping[str, TablePreference]) -> tuple[BoardEntry, ...]:
-    """The entries, with what their judge's preference for them comes to."""
-    return tuple(
-        replace(entry, facts={**entry.facts, FACT: by_key[entry.key].text}) if entry.key in by_key else entry
-        for entry in entries
-    )
-
-
-def ranked(
-    kinds: Sequence[Kind], entries: Sequence[BoardEntry], outcomes: Mapping[str, Results]
-) -> tuple[tuple[Kind, ...], tuple[BoardEntry, ...], dict[str, TablePreference]]:
-    """The kinds and entries, ranked in pairs and marked with the preference of judges for their own, and those preferences."""
-    favoured = of_entries(entries, outcomes)
-    marked_entries = marked(paired(entries, outcomes), favoured)
-    with_fact = {entry.kind for entry in marked_entries if FACT in entry.facts}
-    named = tuple(replace(kind, facts=(*kind.facts, FACT)) if kind.name in with_fact else kind for kind in kinds)
-    return named, marked_entries, favoured
-
-
-def _families(judge: str) -> set[str]:
-    """Of a judge, or of all judges of a panel; the level behind its name says nothing of that."""
-    bare = re.sub(r" \([^()]*\)\Z", "", judge)
-    return set(map(family, judging_specs({"judge": bare})))
 
 
 # Below this share of decided instances a score says more of what was left open than of the model: it takes no place.

@@ -20,8 +20,7 @@ from truebench_hf.data.judged import as_answered
 from truebench_hf.data.logs import Chat, chat_in, chat_of, of_server
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold, unwrapped, words
-from truebench_hf.errors import UserError, refused
-from truebench_hf.extras import need
+from truebench_hf.errors import UserError, need, refused
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Instance, Response
 
@@ -60,18 +59,18 @@ def given_responses(
 
 
 def responses_by_model(
-    instances: Sequence[Instance], files: Iterable[tuple[Path, Iterable[Answers]]]
+    instances: Sequence[Instance], files: Iterable[tuple[Path, Iterable[Answers]]], model_name: str | None = None
 ) -> dict[str, dict[str, list[Response]]]:
     """Model -> instance id -> responses, its samples, from the rows of any number of files; where a row names no model
-    its file does.
+    its file does. With `model_name` those of this model, and those of which nobody says whose they are.
 
     What is refused: as in `given_responses`.
     """
     by_model: dict[str, tuple[list[Answers], str]] = {}
     for path, answers in files:
         prefix, official, _ = path.name.partition(_OFFICIAL)
-        for answer in answers:
-            model = answer.model or (prefix if official else path.stem)
+        for answer in of_model(list(answers), model_name, path.name)[1] if model_name else answers:
+            model = model_name or answer.model or (prefix if official else path.stem)
             by_model.setdefault(model, ([], path.name))[0].append(answer)
     responses: dict[str, dict[str, list[Response]]] = {model: {} for model in by_model}
     for model, (rows, name) in by_model.items():

@@ -67,6 +67,24 @@ class JudgeSettings:
         if self.votes > 1 and self.sampling.temperature == 0.0 and self.level != "decision":
             raise UserError("several votes need a judge temperature above 0: at 0 they would all be the same")
 
+    def at_threshold(
+        self, threshold: float | None, calibration: str | None, judge: str, prompts: Prompts
+    ) -> JudgeSettings:
+        """These settings at a threshold, or at that of a calibration of the judge: both are about probabilities alone.
+
+        Raises UserError on a threshold that is none, and as `read_calibration`.
+        """
+        if not (threshold is None or 0 < threshold < 1):
+            raise UserError(f"--threshold {threshold}: lies between 0 and 1")
+        if self.level not in BY_PROBABILITY:
+            return self
+        settings = self
+        if calibration:
+            fitted = read_calibration(calibration, judge, prompts, self.rules)
+            band = fitted.band if self.level == "cascade" else self.band
+            settings = replace(self, threshold=fitted.threshold, band=band, calibrator=fitted.calibrator)
+        return settings if threshold is None else replace(settings, threshold=threshold)
+
 
 class CriteriaJudge:
     """One judge of one run. `verdicts(case)` gives one verdict per criterion, in order.

@@ -13,6 +13,7 @@ from typing import Any
 
 from truebench_hf.data.judged import Case
 from truebench_hf.judging.case import sections
+from truebench_hf.judging.signed import SignedAnswer
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.preference import joined, turned
 from truebench_hf.models.asking import SchemaFallback
@@ -34,15 +35,6 @@ class Rating:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ratings:
-    """The ratings by key that the judge settled. `reason` is what it said, `problem` why others are missing."""
-
-    values: Mapping[str, int]
-    reason: str = ""
-    problem: str = ""
-
-
 async def rate(
     schemas: SchemaFallback, case: Case, prompts: Prompts, scale: int = 5, *,
     sampling: Sampling = _USUAL, sample: int = 0,
@@ -52,18 +44,15 @@ async def rate(
     The criteria of the case, where it has any, are shown as a checklist that helps to rate (check-then-score); without
     any this is direct scoring. An answer that names no rating, or two, is asked again.
     """
-
     values = {**sections(case), "most": scale}
-    ratings = await ask_ratings(
-        schemas, prompts, "rating", values, ("rating",), scale, sampling=sampling, sample=sample
-    )
-    return Rating(ratings.values.get("rating"), ratings.problem or ratings.reason)
+    answer = await ask_ratings(schemas, prompts, "rating", values, ("rating",), scale, sampling=sampling, sample=sample)
+    return Rating(answer.labels.get("rating"), answer.problem or answer.reason)
 
 
 async def ask_ratings(
     schemas: SchemaFallback, prompts: Prompts, name: str, values: Mapping[str, Any], keys: Sequence[str], scale: int, *,
     sampling: Sampling = _USUAL, sample: int = 0,
-) -> Ratings:  # fmt: skip
+) -> SignedAnswer[int]:  # fmt: skip
     """A rating from 1 to `scale` (5 or 10) under each key of one answer to the prompt of that name.
 
     An answer that lacks one, or names two for one key, is asked again. Where no answer can be read in full, a key keeps
@@ -73,11 +62,10 @@ async def ask_ratings(
         raise ValueError(f"scale is one of {SCALES}")
     words = {str(value): value for value in range(1, scale + 1)}
     labels = {key: words for key in keys}  # noqa: C420  # nobody changes them
-    answer = await ask_by_prompt(
+    return await ask_by_prompt(
         schemas, prompts, name, values, labels, sampling=sampling, sample=sample, reason=_SENTENCE * (7 + 2 * len(keys)),
         entries={key: ({"type": "integer", "minimum": 1, "maximum": scale}, 3) for key in keys},
     )  # fmt: skip
-    return Ratings(answer.labels, answer.reason, answer.problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +84,7 @@ class Preference:
 
 async def prefer(
     schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, *,
-    sampling: Sampling = Sampling(max_tokens=8192), sample: int = 0,
+    sampling: Sampling = _USUAL, sample: int = 0,
 ) -> Preference:  # fmt: skip
     """Whether the response of a case is preferred to the `other` one, asked in both orders.
 

@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 
-@dataclass(frozen=True)
-class SetScores:
-    """Means over `n` rows, 0..1, None without any; `empty` rows have no gold label, `undecided` no prediction."""
-
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    n: int
-    empty: int
-    undecided: int
-
-
 # What is counted: the reference label is yes (or no), and the verdict is right, wrong or open.
 _CELLS = ("tp", "fn", "yes_open", "tn", "fp", "no_open")
 _YES, _NO = _CELLS[:3], _CELLS[3:]
@@ -220,25 +208,23 @@ def measure_difference(
     return linearised_difference(value, moves[0] - moves[1], codes, left_out)
 
 
-def set_scores(gold: Sequence[Collection[str]], predicted: Sequence[Collection[str] | None]) -> SetScores:
-    """How well sets of labels are found: precision, recall and F1 of each row's set, then their means (paper 004, Table 7).
+def set_scores(gold: Sequence[Collection[str]], predicted: Sequence[Collection[str] | None]) -> dict[str, Score]:
+    """`precision`, `recall` and `f1`: how well sets of labels are found, means over the sets (paper 004, Table 7).
 
-    So the F1 is no harmonic mean of the precision and recall beside it, in Table 7 neither. None is undecided and left
-    out, and so is a row whose gold set is empty, which cannot be found. A prediction of no label at all has precision,
-    recall and F1 of 0 (scikit-learn's averages over samples). Raises `UserError` for columns of unequal length.
+    So the F1 is no harmonic mean of the precision and recall beside it, in Table 7 neither. None is undecided: unscored.
+    A row whose gold set is empty, which cannot be found, counts nowhere. A prediction of no label at all has 0 in each
+    (scikit-learn's averages over samples). Raises `UserError` for columns of unequal length.
     """
     parallel(gold=gold, predicted=predicted)
     labelled = [(set(truth), guess) for truth, guess in zip(gold, predicted, strict=True) if truth]
     known = [(truth, set(guess)) for truth, guess in labelled if guess is not None]
     sizes = [(len(truth & guess), len(truth), len(guess)) for truth, guess in known]
-    return SetScores(
-        mean_of(*(both / guessed if guessed else 0.0 for both, _, guessed in sizes)),
-        mean_of(*(both / right for both, right, _ in sizes)),
-        mean_of(*(2 * both / (right + guessed) for both, right, guessed in sizes)),
-        len(known),
-        len(gold) - len(labelled),
-        len(labelled) - len(known),
-    )
+    columns = {
+        "precision": (both / guessed if guessed else 0.0 for both, _, guessed in sizes),
+        "recall": (both / right for both, right, _ in sizes),
+        "f1": (2 * both / (right + guessed) for both, right, guessed in sizes),
+    }
+    return {name: Score(mean_of(*values), len(known), len(labelled) - len(known)) for name, values in columns.items()}
 
 
 def by_group(frame: DataFrame, by: Sequence[str], estimate: Callable[[DataFrame], Mapping[str, Any]]) -> DataFrame:

@@ -94,14 +94,9 @@ class DoubleSampling:
 
 
 def double_sampling(
-    verdicts: Sequence[str],
-    gold: Sequence[Label],
-    *,
-    weights: Sequence[float] | None = None,
-    scores: Sequence[float] | None = None,
-    groups: Sequence[Hashable] | None = None,
-    order: Sequence[str] = (),
-) -> DoubleSampling:
+    verdicts: Sequence[str], gold: Sequence[Label], *, weights: Sequence[float] | None = None,
+    scores: Sequence[float] | None = None, groups: Sequence[Hashable] | None = None, order: Sequence[str] = (),
+) -> DoubleSampling:  # fmt: skip
     """The share of a run's units that truly pass, with its interval for runs like this one, not for these units alone.
 
     Parallel columns: `verdicts` names the stratum of every unit, `gold` its label (None: not labelled), `weights` how
@@ -125,15 +120,9 @@ def double_sampling(
     )
     lambda_, explained = _tuned(units, len(names)) if scores else (0.0, 0.0)
     means = np.bincount(units.stratum, units.score, len(names)) / np.maximum(1, np.bincount(units.stratum))
-    strata = []
-    for code, name in enumerate(names):
-        rows = units.labelled(code)
-        if not len(rows.truth):
-            strata.append(Stratum(name, sizes[name], 0, None, 0.0))
-            continue
-        share, scored = (float(rows.weight @ column / rows.weight.sum()) for column in (rows.truth, rows.score))
-        gain = lambda_ * float(means[code] - scored)
-        strata.append(Stratum(name, sizes[name], len(rows.truth), share, kish(rows.weight), gain))
+    strata = [
+        _stratum(units.labelled(code), name, sizes[name], lambda_, means[code]) for code, name in enumerate(names)
+    ]
     labelled = units.labelled()
     held = _sums(labelled.group, labelled.weight)
     bare = [f"none of the {s.n} with the verdict {s.name}" for s in strata if not s.labelled]
@@ -154,6 +143,14 @@ def double_sampling(
         n=n,
         labelled=len(labelled.truth),
     )
+
+
+def _stratum(rows: _Units, name: str, size: int, lambda_: float, mean_score: float) -> Stratum:
+    """The stratum of these labelled rows, whose units have this mean score."""
+    if not len(rows.truth):
+        return Stratum(name, size, 0, None, 0.0)
+    share, scored = (float(rows.weight @ column / rows.weight.sum()) for column in (rows.truth, rows.score))
+    return Stratum(name, size, len(rows.truth), share, kish(rows.weight), lambda_ * float(mean_score - scored))
 
 
 def combined(
@@ -230,12 +227,9 @@ class ErrorRates:
 
 
 def error_rates(
-    gold: Sequence[Label],
-    predicted: Sequence[Label],
-    *,
-    weights: Sequence[float] | None = None,
+    gold: Sequence[Label], predicted: Sequence[Label], *, weights: Sequence[float] | None = None,
     groups: Sequence[Hashable] | None = None,
-) -> ErrorRates:
+) -> ErrorRates:  # fmt: skip
     """Sensitivity and specificity of verdicts held against labels, one row each.
 
     `weights` are those of a sample that was stratified by verdict: without them such a sample would tell other rates.

@@ -17,7 +17,7 @@ from typing import Any
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import decide, is_known, mean_of, parallel, ratio
-from truebench_hf.metrics.intervals import clustered_share, effective_interval, wilson
+from truebench_hf.metrics.intervals import clustered_share, wilson
 from truebench_hf.types import Label, Score
 
 Labels = Sequence[Sequence[Label | None]]  # an instance: per turn the label of each criterion
@@ -191,44 +191,6 @@ def grounding(
         ineligible=sum(out),
         undecided=sum(verdict is None for row in rows for verdict in row),
     )
-
-
-@dataclass(frozen=True)
-class Mix:
-    """The weight (adding up to 1) of every kind that all groups have, and the groups that had each of the others."""
-
-    weights: Mapping[str, float]
-    dropped: Mapping[str, tuple[str, ...]]
-
-
-def common_mix(counts: Mapping[tuple[str, str], int]) -> Mix:
-    """The mix of kinds, over all groups together, of those that every group has; `counts` is by (group, kind)."""
-    held = {pair for pair, count in counts.items() if count}
-    groups = list(dict.fromkeys(group for group, _ in counts if any(group == name for name, _ in held)))
-    kinds = list(dict.fromkeys(kind for _, kind in counts))
-    having = {kind: tuple(group for group in groups if (group, kind) in held) for kind in kinds}
-    shared = {kind: sum(counts.get((g, kind), 0) for g in groups) for kind in kinds if having[kind] == tuple(groups)}
-    total = sum(shared.values())
-    weights = {kind: count / total for kind, count in shared.items()} if total else {}
-    return Mix(weights, {kind: having[kind] for kind in kinds if kind not in weights and having[kind]})
-
-
-def standardised(passed: Mapping[str, Sequence[float | None]], mix: Mapping[str, float]) -> Score:
-    """The pass rate of a group whose instances (by kind) are weighed to have this mix; None is undecided, and
-    of one with several samples the share that passes counts.
-
-    Without a decided instance of a kind in the mix there is no value. The interval is Wilson's at Kish's effective n
-    (1965): the weights make few instances of a kind count for many.
-    """
-    decided = {kind: [value for value in passed.get(kind, ()) if value is not None] for kind in mix}
-    n = sum(map(len, decided.values()))
-    unscored = sum(len(passed.get(kind, ())) for kind in mix) - n
-    if not mix or not all(decided.values()):
-        return Score(None, n, unscored)
-    share = sum(weight * sum(decided[kind]) / len(decided[kind]) for kind, weight in mix.items())
-    effective = 1 / sum(weight**2 / len(decided[kind]) for kind, weight in mix.items())
-    share = min(1.0, max(0.0, round(share, 12)))
-    return Score(share, n, unscored, effective_interval(share, effective))
 
 
 @dataclass(frozen=True, slots=True)

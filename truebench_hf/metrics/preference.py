@@ -4,33 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import mean_of, parallel, ratio
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, wilson
 from truebench_hf.metrics.pass_rate import clustered_rate, pass_rate
+from truebench_hf.types import Score
 
 # A preference label is about response A. Neighbours on this scale are one step apart, win and loss are two.
 _STEPS = {"win": 1, "tie": 0, "loss": -1}
-
-
-@dataclass(frozen=True)
-class PairwiseAgreement:
-    """Shares (0..1) of the `n` decided pairs at a label distance of 0, 1 and 2, and their weighted mean (0..2).
-
-    `undecided` pairs lack one of the labels. The shares are None without decided pairs. `pld_0` is plain accuracy;
-    lower `wpld` is better. The 95 % intervals of both take pairs of one cluster as dependent.
-    """
-
-    n: int
-    undecided: int
-    pld_0: float | None
-    pld_1: float | None
-    pld_2: float | None
-    wpld: float | None
-    interval: tuple[float, float] | None = None
-    wpld_interval: tuple[float, float] | None = None
 
 
 def preference_from_ratings(ratings: Sequence[float | None]) -> str | None:
@@ -71,22 +54,20 @@ def label_distance(gold: str, predicted: str) -> int:
 
 def pairwise_agreement(
     gold: Sequence[str | None], predicted: Sequence[str | None], clusters: Sequence[Hashable] | None = None
-) -> PairwiseAgreement:
-    """PLD shares and weighted PLD over parallel columns of preference labels; None is undecided.
+) -> dict[str, Score]:
+    """Shares of the decided pairs at a label distance of 0 to 2 (`pld_0` is plain accuracy) and their mean `wpld` (0..2).
 
-    `clusters` names the instruction of each pair; without it every pair is one of its own. There is no interval of a
-    WPLD, or where clusters have several pairs, with fewer than ten clusters. Raises `UserError` for columns of unequal
-    length and unknown labels.
+    Parallel columns of preference labels, of which None is undecided; lower `wpld` is better. `clusters` names the
+    instruction of each pair; without it every pair is one of its own. There is no interval of a WPLD, or where clusters
+    have several pairs, with fewer than ten clusters. Raises `UserError` for columns of unequal length and unknown labels.
     """
     total = parallel(gold=gold, predicted=predicted, clusters=gold if clusters is None else clusters)
     columns = zip(gold, predicted, range(total) if clusters is None else clusters, strict=True)
     rows = [(label_distance(g, p), where) for g, p, where in columns if g is not None and p is not None]
-    distances, n = [distance for distance, _ in rows], len(rows)
-    exact, near, inverted = (ratio(distances.count(distance), n) for distance in (0, 1, 2))
-    sizes, steps = Counter(where for _, where in rows), Counter[Hashable]()
+    distances, names, n = [distance for distance, _ in rows], [where for _, where in rows], len(rows)
+    sizes, steps = Counter(names), Counter[Hashable]()
     for distance, where in rows:
         steps[where] += distance
-    right = [distance == 0 for distance in distances]
     ends: tuple[float, float] | None = None
     if len(sizes) >= MIN_CLUSTERS and steps == sizes:
         # All at 1, as with nothing but ties: what was not seen may lie on either side.
@@ -94,11 +75,12 @@ def pairwise_agreement(
         ends = (low, 2 - low)
     elif halves := clustered_share([steps[where] / 2 for where in sizes], [*sizes.values()]):
         ends = 2 * halves[0], 2 * halves[1]
-    return PairwiseAgreement(
-        n, total - n, exact, near, inverted, ratio(sum(distances), n),
-        (pass_rate(right) if n == len(sizes) else clustered_rate(right, [where for _, where in rows])).ci95,
-        ends,
-    )  # fmt: skip
+    shares = {}
+    for steps_apart in (0, 1, 2):
+        at = [distance == steps_apart for distance in distances]
+        share = pass_rate(at) if n == len(sizes) else clustered_rate(at, names)
+        shares[f"pld_{steps_apart}"] = replace(share, unscored=total - n)
+    return {**shares, "wpld": Score(ratio(sum(distances), n), n, total - n, ends)}
 
 
 def turned(label: str | None) -> str | None:

@@ -1,14 +1,17 @@
 """One Jinja file per prompt, and the loader that lets a user replace any of them.
 
 `NAME.jinja` is a prompt, `NAME.VARIANT.jinja` another wording of it that can be chosen by name, and `_PART.jinja` a
-text that several prompts share by `{% include "_PART.jinja" %}` on a line of its own.
+text that several prompts share by `{% include "_PART.jinja" %}` on a line of its own. What each prompt is for, and sample
+values to look at it and to try replaced ones before a run folder is opened and anything is paid for, stand in
+`samples.yaml`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +153,47 @@ def fence(*texts: str, beside: Sequence[str] = ()) -> str:
     while suffix in joined or any(suffix in text for text in beside):
         suffix = digest(suffix)[:8]
     return suffix
+
+
+def about_prompts() -> dict[str, tuple[str, str]]:
+    """Return what each prompt does, and who uses it."""
+    return {name: (sample["does"], sample["used_by"]) for name, sample in _samples()["prompts"].items()}
+
+
+def check_prompts(
+    chosen: Iterable[str], prompts: Prompts, structured: str = "auto", reasoning: bool = True, **more: Any
+) -> None:
+    """Fill those of these prompts that are replaced, in each form they may take; `more` is what there is besides (see `example`).
+
+    Raises UserError where a replaced template asks for values that there are not.
+    """
+    forms = {"on": (True,), "off": (False,), "auto": (False, True)}[structured]
+    for name in set(chosen) & set(prompts.replaced):  # ours can be filled
+        for variant, category, form in product(_samples()["variants"], _samples()["categories"], forms):
+            values = _values(name, form, reasoning)
+            changed = {key: value for key, value in (variant | {"category": category}).items() if key in values}
+            prompts.render(name, **values | changed | more)
+
+
+def example(name: str, prompts: Prompts, *, structured: bool = False, reasoning: bool = True, **more: Any) -> str:
+    """What a prompt asks, filled with a small sample: the second turn of a conversation, judged on TRUEBench's terms.
+
+    `more` replaces values: `kinds` of `taxonomy`, for example. Raises UserError on a replaced template that fails.
+    """
+    return prompts.render(name, **_values(name, structured, reasoning) | more)
+
+
+@cache
+def _samples() -> Mapping[str, Any]:
+    import yaml
+
+    samples: dict[str, Any] = yaml.safe_load((_FOLDER / "samples.yaml").read_text(encoding="utf-8"))
+    return samples
+
+
+def _values(name: str, structured: bool, reasoning: bool) -> dict[str, Any]:
+    """What a prompt of that name is given."""
+    sample = _samples()["prompts"][name]
+    forms = {"structured": structured, "reasoning": reasoning}
+    kept = {key: forms[key] for key in sample.get("forms", forms)}
+    return {**_samples()[sample.get("of", "case")], **kept, **sample.get("values", {})}

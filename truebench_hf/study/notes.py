@@ -8,14 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.models.caller import Caller, ReadingCost
 from truebench_hf.models.providers import OPEN, Served, pinning
 from truebench_hf.report.sections import percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.ranking import Board
 from truebench_hf.text import anonymous
-from truebench_hf.types import Verdict
 
 if TYPE_CHECKING:
     from truebench_hf.study.roles import Roles
@@ -45,28 +43,9 @@ def from_cache(own: int, count: int, first: float, last: float) -> list[str]:
     return [f"Calls: {count:,} of {own + count:,} from the cache (asked {' to '.join(days)})."]
 
 
-def by_rules(
-    cases: Iterable[Sequence[Verdict]], rules: str, level: str, *, votes: int = 1, judges: int = 1
-) -> list[str]:
-    """How many criteria rules decided, and what that saved; `cases` are the verdicts asked for together.
-
-    Each of the `judges` would have been asked, as often as it votes: at rubric level about every criterion, elsewhere
-    about every case.
-    """
-    if rules != "decide":
-        return []
-    decided = criteria = calls = 0
-    for verdicts in cases:
-        ruled = sum(verdict.judge == JUDGE for verdict in verdicts)
-        decided, criteria = decided + ruled, criteria + len(verdicts)
-        calls += ruled if level == "rubric" else bool(ruled) and ruled == len(verdicts)
-    return [decided_by_rules(decided, criteria, calls * votes * judges)]
-
-
-def decided_by_rules(decided: int, criteria: int, calls: int) -> str:
-    """Say how many criteria of how many rules decided, and how many calls that saved."""
-    saved = f"; judge calls saved: {calls}" if calls else ""
-    return f"Decided by rules: {decided} of {criteria} criteria{saved}."
+def decided_by_rules(decided: int, criteria: int) -> str:
+    """Say how many criteria of how many rules decided."""
+    return f"Decided by rules: {decided} of {criteria} criteria."
 
 
 def decided_by_counting(decided: int, criteria: int) -> str:

@@ -18,11 +18,11 @@ from truebench_hf.engine.folder import LEDGER, RunFolder, count_noted, read_info
 from truebench_hf.engine.ledger import Calls, open_cache
 from truebench_hf.engine.money import Budget, Prices
 from truebench_hf.engine.pool import bounded, progress, run_async
-from truebench_hf.extras import need
+from truebench_hf.errors import need
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
-from truebench_hf.judging.sample_prompts import check_judge_prompts, check_prompts
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
+from truebench_hf.prompts import check_prompts
 from truebench_hf.report.table import SCORES
 from truebench_hf.study import notes
 from truebench_hf.study.estimate import cost_notes, cost_table, estimated, local_time
@@ -210,7 +210,7 @@ class Study(Generic[O, T, D, V]):
         self.chosen = self.all.sampled(getattr(self.options, "limit", None), getattr(self.options, "seed", 0))
         settings = list(self.judge_settings())
         for judging in settings:
-            check_judge_prompts(judging, self._prompts())
+            check_prompts(prompts_used(judging), self._prompts(), judging.structured, judging.reasoning)
         if isinstance(self.options, PromptOptions):
             structured = getattr(self.options, "structured", "auto")
             for values in self.trial_values():

@@ -165,7 +165,7 @@ def test_schemas_are_asked_with_and_left_out_where_they_are_refused(tmp_path: Pa
     ],
 )  # fmt: skip
 def test_the_prompts_state_the_papers_rules(name: str, words: list[str], note: str) -> None:
-    from truebench_hf.judging.sample_prompts import example
+    from truebench_hf.prompts import example
 
     text = " ".join(example(name, Prompts()).lower().split())
     assert [word for word in words if word not in text] == [], note

@@ -13,8 +13,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.official import METHODS, official_prompts, write_official_prompts
 from truebench_hf.judging.grounding.types import Passage, Source
-from truebench_hf.judging.sample_prompts import check_prompts
-from truebench_hf.prompts import Prompts, names
+from truebench_hf.prompts import Prompts, check_prompts, names
 
 WHOLE = "Grade it.\\n\\nQ: {{user_request}}\nE: {{context_document}}\nR: {{response}}\nThink."
 FILTER = 'Q: {{user_request}}\nTest: {{response_a}}\nBase: {{response_b}}\nSay {{"Instruction Following": "No Issues"}} {# or #} {% so %}'

@@ -13,9 +13,8 @@ from tests.judging.grounding.helpers import SOURCE, caller, judged, row, rows
 from tests.support.signing import signed
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, prompts_of, template_named
-from truebench_hf.judging.sample_prompts import about_prompts
 from truebench_hf.models.protocol import ChatRequest
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, about_prompts
 
 TWO = "It opens at 9 on weekdays. Entry is free."
 OPENS, FREE = "It opens at 9 on weekdays.", "Entry is free."

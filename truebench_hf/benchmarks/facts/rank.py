@@ -235,7 +235,7 @@ def tables(ranking: RankTable) -> list[Table]:
                 "self_preference", _PREFERENCES, rows + published_self_preference(), "Self-preference of judges", note
             )
         )
-    return [*sections, published_scores()]
+    return sections
 
 
 def title(ranking: RankTable) -> str:
@@ -263,7 +263,7 @@ def notes(ranking: RankTable) -> list[str]:
 
 def files(ranking: RankTable) -> dict[str, str]:
     """Return what is written beside the report: the records of the tables, and what they are made of."""
-    figures = {table.name: table.records() for table in tables(ranking) if table.name != "paper"} | {
+    figures = {table.name: table.records() for table in tables(ranking)} | {
         "tied": list(ranking.fused.tied), "cycles": list(ranking.fused.cycles), "judges": ranking.judging["judges"],
         "baseline": ranking.judging["baseline"], "splits": list(ranking.splits), "left_out": list(ranking.left_out),
     }  # fmt: skip
@@ -314,20 +314,3 @@ def published_self_preference() -> list[dict[str, Any]]:
          "unadjusted": Score(unadjusted / 100, 0), PUBLISHED: True},
         {"judge": "as it reports it", "final": Score(REPORTED_SELF_PREFERENCE / 100, 0), PUBLISHED: True},
     ]  # fmt: skip
-
-
-def published_scores() -> Table:
-    """Return the paper's table 6."""
-    rows = paper_rows(AFTER)
-    names = [name for name in rows[0] if f"{name}/ci95" in rows[0]]
-    columns = [Column("model", "Model"), Column("rank", "rank", "count")]
-    columns += [Column(name, name, "score", digits=1) for name in names]
-    published = []
-    for row in rows:
-        scores = {}
-        for name in names:
-            value, half = row[name], row[f"{name}/ci95"]
-            scores[name] = Score(value / 100, 0, 0, ((value - half) / 100, (value + half) / 100))
-        published.append({"model": row["Response Model"], "rank": row["Fused Rank"], PUBLISHED: True, **scores})
-    note = "On its own two splits, by its three judges; Wald intervals. For reference, not for comparison."
-    return Table("paper", columns, published, "The paper's table 6", note, printed=False)

@@ -21,16 +21,14 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     to_check,
 )
 from truebench_hf.benchmarks.flexbench.scores import tree
-from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
-from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import option, role
 from truebench_hf.prompts import fence
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import FolderOptions, PromptOptions
+from truebench_hf.study.options import FolderOptions, PromptOptions, WritingOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 
@@ -80,7 +78,7 @@ _LEAD = "An instruction taken apart into questions on the conversations that an 
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlexBuildOptions(FolderOptions, PromptOptions):
+class FlexBuildOptions(FolderOptions, WritingOptions, PromptOptions):
     """What is taken apart, and by whom."""
 
     instruction: str = option(
@@ -97,11 +95,6 @@ class FlexBuildOptions(FolderOptions, PromptOptions):
         0.0, least=0, binds=True, help="Sampling temperature; it rises a little from try to try."
     )
     max_tokens: int = option(8192, least=1, binds=True, help="Token limit of one answer.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.temperature <= 1:
-            raise UserError(f"--temperature {self.temperature}: lies between 0 and 1")
 
 
 class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
@@ -132,7 +125,6 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
         options = self.options
         self.builder = self.caller("builder")
         self.verifier = self.caller("verifier") if options.verifier else self.builder
-        self.sampling = Sampling(options.temperature, max_tokens=options.max_tokens)
 
     async def work(self, procedure: Procedure) -> Build:
         """Everything that comes of an instruction.
@@ -222,7 +214,7 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
             return derivation.problem(wrong) if wrong else reading
 
         answer = await derivation.ask_json(
-            caller or self.builder, self.options.prompts, f"flex_{stage}", values, judged, sampling=self.sampling,
+            caller or self.builder, self.options.prompts, f"flex_{stage}", values, judged, sampling=self.options.sampling,
             example=example, sample=build.rounds,  # a round that mended nothing asks anew
         )  # fmt: skip
         self.step("stages")

@@ -21,6 +21,7 @@ from truebench_hf.benchmarks.flexbench.users import (
     analyse,
     leaks,
     read_profiles,
+    shown_talks,
     users_table,
 )
 from truebench_hf.engine.folder import count_noted
@@ -33,11 +34,11 @@ from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import option, role
-from truebench_hf.prompts import Prompts, fence
+from truebench_hf.prompts import Prompts
 from truebench_hf.report.sections import Conversation, Conversations, exchanges
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
-from truebench_hf.study.options import FolderOptions, PromptOptions
+from truebench_hf.study.options import FolderOptions, PromptOptions, WritingOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 from truebench_hf.types import Message
@@ -47,7 +48,7 @@ _LEAD = "Conversations with simulated users. Simulators are known to be an easy 
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulateOptions(FolderOptions, PromptOptions):
+class SimulateOptions(FolderOptions, WritingOptions, PromptOptions):
     """Who talks with whom, how often and how long."""
 
     folder: str = option(
@@ -110,10 +111,8 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         self.before = count_noted(self.options.out)
 
     def setup(self) -> None:
-        options = self.options
         self.users: asyncio.Task[list[tuple[Profile, str]]] | None = None
         self.analysis: Analysis | None = None
-        self.sampling = Sampling(options.temperature, max_tokens=options.max_tokens)
 
     async def work(self, number: int) -> Talk:
         """A conversation that begins with the assistant's opening line, or without one with the user.
@@ -154,7 +153,9 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         talk = replace(talk, messages=(*talk.messages, Message("user", text)))
         front = (Message("system", system),) if system else ()
         try:
-            answer = await self.caller("model").complete(ChatRequest((*front, *talk.messages), self.sampling, seed))
+            answer = await self.caller("model").complete(
+                ChatRequest((*front, *talk.messages), self.options.sampling, seed)
+            )
         except RequestFailed as error:
             return replace(talk, error=f"the model gave no answer: {error}")
         return replace(talk, messages=(*talk.messages, Message("assistant", answer.text)))
@@ -183,7 +184,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         def again(problem: str) -> str:
             return f"This cannot be used: {problem}. Write the user's next message, and nothing else."
 
-        request = ChatRequest(messages, self.sampling, seed, example=_USER_EXAMPLE)
+        request = ChatRequest(messages, self.options.sampling, seed, example=_USER_EXAMPLE)
         return await ask(self.caller("simulator"), request, read, again)
 
     async def _users(self) -> list[tuple[Profile, str]]:
@@ -286,8 +287,7 @@ def _farewell() -> re.Pattern[str]:
 
 async def ended_by(simulator: Caller, prompts: Prompts, messages: Sequence[Message], max_tokens: int) -> str | Problem:
     """Who ended a conversation, as the simulator finds: user, assistant; "" where it goes on."""
-    tag = fence(*(message.content for message in messages))
-    last = "\n\n".join(f"[{message.role}_{tag}]\n{message.content}" for message in messages[-6:])
+    (last,), tag = shown_talks([messages[-6:]])
     answer = await ask_by_prompt(
         SchemaFallback(simulator, "off"), prompts, "flex_end", {"conversation": last, "tag": tag}, {"end": _ENDS},
         sampling=Sampling(max_tokens=max_tokens), entries={"end": ({"enum": [*_ENDS]}, "no")},

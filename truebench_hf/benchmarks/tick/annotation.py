@@ -234,15 +234,6 @@ class RowLabels(Labelling):
         file = Path(self.place) if Path(self.place).name else Path(self.place).resolve()  # the current folder
         return file.with_name(f"{file.stem}-{SHEETS}") if file.exists() else Path(f"{file.name}-{SHEETS}")
 
-    def _entries(self) -> list[ChecklistRow]:
-        """The rows. Raises UserError where there are none: any other folder ends here, too."""
-        try:
-            return load_entries(self.place)
-        except UserError as error:
-            if not Path(self.place).is_dir():
-                raise
-            raise UserError(f"{self.place}: is no folder of a finished run or study, and no rows: {error}") from error
-
     def labels_file(self, options: LabelInOptions) -> None:
         return None
 
@@ -255,7 +246,7 @@ class RowLabels(Labelling):
 
         The protocol is the one that the options name, or else the first that has something to ask about every row.
         """
-        entries, author = self._entries(), options.author
+        entries, author = load_entries(self.place), options.author
 
         def questions(entry: ChecklistRow, name: str) -> list[Question]:
             return list(PROTOCOLS[name](entry, author, options.seed))
@@ -279,7 +270,7 @@ class RowLabels(Labelling):
             raise UserError("--decisions: rows keep the answers of every annotator; hand the sheet in as the others")
         if bool(new.labels) != (options.out is not None):
             raise UserError("give filled-in sheets and --out, a JSONL for the rows with them, or neither of both")
-        entries = self._entries()
+        entries = load_entries(self.place)
         if options.out is None:
             return Taken(entries, None, annotator_tables(entries))
         out = Path(options.out)

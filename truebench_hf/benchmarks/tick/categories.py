@@ -33,7 +33,6 @@ from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
-from truebench_hf.types import Score
 
 LINES = "categories.jsonl"
 
@@ -131,9 +130,7 @@ def sorting_table(done: Sequence[SortedQuestion], model: str) -> list[Table]:
     if not known:
         return []
     scores = set_scores([question.gold or () for question in known], [question.named for question in known])
-    names = ("f1", "precision", "recall")
-    cells = {name: Score(getattr(scores, name), scores.n, scores.undecided) for name in names}
-    printed = paper_rows("7", model="Dataset", **{name: name.capitalize() for name in names})
+    printed = paper_rows("7", model="Dataset", **{name: name.capitalize() for name in scores})
     published = [{**row, "model": f"GPT-4o on {row['model']}"} for row in printed]
     columns = (
         Column("model", "Sorted by"), Column("f1", "F1", "score", parts=("value", "n", "unscored"), digits=1),
@@ -144,7 +141,10 @@ def sorting_table(done: Sequence[SortedQuestion], model: str) -> list[Table]:
         "In percent, against what all annotators named; each measure per question, then averaged, as the paper must have "
         "done: its F1 is no harmonic mean of the two beside it. Questions without a readable answer are unscored."
     )
-    rows, title = [{"model": model, **cells, "empty": scores.empty}], "Questions sorted (like the paper's table 7)"
+    rows, title = (
+        [{"model": model, **scores, "empty": sum(not question.gold for question in known)}],
+        "Questions sorted (like the paper's table 7)",
+    )
     return [beside_paper(Table("against_annotators", columns, rows, title, note), published)]
 
 

@@ -26,7 +26,7 @@ from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
-from truebench_hf.types import Score, Usage
+from truebench_hf.types import Usage
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -193,12 +193,9 @@ def _row(key: Key, pair: Pair, decided: Decided) -> dict[str, Any]:
 
 def _agreement(rows: DataFrame) -> dict[str, Any]:
     """How far the labels of some pairs are from people's, in steps of the scale win, tie, loss."""
-    agreement = preferences.pairwise_agreement(list(rows["label"]), list(rows["prediction"]), list(rows["instruction"]))
-    counts = agreement.n, agreement.undecided
-    return {
-        "accuracy": Score(agreement.pld_0, *counts, agreement.interval), "pld_1": agreement.pld_1, "pld_2": agreement.pld_2,
-        "wpld": Score(agreement.wpld, *counts, agreement.wpld_interval),
-    }  # fmt: skip
+    agreed = preferences.pairwise_agreement(list(rows["label"]), list(rows["prediction"]), list(rows["instruction"]))
+    shares = {name: agreed[name].value for name in ("pld_1", "pld_2")}
+    return {"accuracy": agreed["pld_0"], **shares, "wpld": agreed["wpld"]}
 
 
 def _worth(rows: DataFrame, usage: Mapping[Key, Usage]) -> dict[str, Any]:

@@ -43,10 +43,7 @@ class RefineOptions(stick.SelfJudgingOptions):
         help="The feedback: checklist (its answers; ends where all are YES), or free (prose; never ends early)."
     )  # fmt: skip
     keep: str = option(
-        "last",
-        choices=KEEP,
-        binds=Binds(late=True),
-        help="Which version counts after an iteration: last, or best by its own score.",
+        "last", choices=KEEP, binds=Binds(late=True), help="What counts: last, or best by its own score."
     )
 
     @property

@@ -13,6 +13,7 @@ from truebench_hf.data.judged import Judged, cases, judgment, sample_name
 from truebench_hf.data.records import RESPONSES, judgment_lines, response_lines
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import CriteriaJudge
+from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.agreement import by_group
 from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.pass_rate import checklist_share, instance_passes, mean_share, pass_rate, pooled
@@ -25,7 +26,7 @@ from truebench_hf.report.sections import Conversation, Conversations, conversati
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table
 from truebench_hf.results.report import Report
 from truebench_hf.results.verdicts import unit_means
-from truebench_hf.study.notes import by_rules, cut_off, rules_fact, weak_judges
+from truebench_hf.study.notes import cut_off, decided_by_rules, rules_fact, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
@@ -232,8 +233,10 @@ def results(
     notes = cut_off(sum(len(item.response.truncated) for item in all_judged))
     if own := [model for model in models if family(model) == family(judge)]:
         notes.append(f"Self-judged: {', '.join(own)} and the judge belong to one family, which favours the model.")
-    answered = (turn for item in all_judged for turn in item.verdicts[: len(item.response.answers)])
-    notes += [*by_rules(answered, how.rules, how.level, votes=how.votes), *weak_judges([judge])]
+    answered = [turn for item in all_judged for turn in item.verdicts[: len(item.response.answers)]]
+    ruled = [verdict.judge == JUDGE for turn in answered for verdict in turn]
+    notes += [decided_by_rules(sum(ruled), len(ruled))] if how.rules == "decide" else []
+    notes += weak_judges([judge])
     why = {f"{id} ({model})" if model else id: reason for id, model, reason in missing}
     report = Report(_by_name(tables), why, study.folder.usage(), provenance, tuple(notes), judged=tuple(all_judged))
     return Outcome(

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 from truebench_hf.benchmarks.tick import checklists
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, InstructionOptions
 from truebench_hf.benchmarks.tick.scoring import FILES, GradedResponse, judged, results
-from truebench_hf.data.answer_files import of_model, of_row, read_answers, responses_by_model
+from truebench_hf.data.answer_files import of_row, read_answers, responses_by_model
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.logs import read_logs
 from truebench_hf.data.rows import Record, fold, words
@@ -50,10 +50,7 @@ class QuestionJudgeOptions(shared.JudgingOptions):
 
     judge: str = role(help="Judge: answers every question on every response.", binds=Binds(late=True))
     votes: int = option(
-        1,
-        least=1,
-        binds=Binds(late=True),
-        help="Votes per question (majority, maj@k); more than one needs a judge temperature.",
+        1, least=1, binds=Binds(late=True), help="Votes per question (maj@k); several need a temperature."
     )
     judge_temperature: float = option(0.0, least=0, binds=Binds(late=True), help="Sampling temperature of the judge.")
 
@@ -193,12 +190,7 @@ class ScoreChecklists(ChecklistJudging[ScoreOptions]):
                 for row in rows if _has_answer(row)
             ]  # fmt: skip
             files = [(Path(str(options.data)), answers)]
-        if name := options.model_name:  # of which nobody says whose they are, those too
-            files = [
-                (path, [replace(own, model=name) for own in of_model(answers, name, path.name)[1]])
-                for path, answers in files
-            ]
-        by_model = responses_by_model([item.instance for item in loaded.every], files)
+        by_model = responses_by_model([item.instance for item in loaded.every], files, options.model_name)
         if not by_model:
             remedy = "give them by --responses FILE, conversations that end with one by --logs"
             raise UserError(f"--data {options.data}: no row has a response (output, answer ...); {remedy}")

@@ -149,12 +149,7 @@ class Validate(Study[ValidateOptions, ChecklistRow, Validated, dict[str, Table]]
             verdicts = await judge.verdicts(entry.case(response.text, checklist.questions))
             # A rule casts no votes: it would say the same each time.
             draws = zip(*(verdict.votes or (verdict.label,) * votes for verdict in verdicts), strict=True)
-            about: dict[str, Any] = {
-                "response_id": response.id,
-                "checklist_id": checklist.id,
-                "judge": name,
-                "mode": mode,
-            }
+            about = dict[str, Any](response_id=response.id, checklist_id=checklist.id, judge=name, mode=mode)
             answers += [Judgments.model_construct(**about, sample=n, answers=draw) for n, draw in enumerate(draws, 1)]
             rows += [
                 {"id": entry.id, **about, "question": verdict.criterion.text, "label": verdict.label,
@@ -282,12 +277,8 @@ def accuracy_table(entries: Sequence[ChecklistRow]) -> list[Table]:
 
 
 _OVERLAP = {
-    "bleu": "BLEU",
-    "rouge_1": "ROUGE-1 F1",
-    "rouge_2": "ROUGE-2 F1",
-    "rouge_l": "ROUGE-L F1",
-    "count": "Count MAE",
-}
+    "bleu": "BLEU", "rouge_1": "ROUGE-1 F1", "rouge_2": "ROUGE-2 F1", "rouge_l": "ROUGE-L F1", "count": "Count MAE",
+}  # fmt: skip
 
 
 def likeness_table(entries: Sequence[ChecklistRow]) -> list[Table]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from truebench_hf.benchmarks.truebench import data as instances
 from truebench_hf.data.logs import TURNS
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import BY_PROBABILITY, JUDGE_SAMPLING, JudgeSettings, read_calibration
+from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.options import NOBODY, Binds, flag, option, role
 from truebench_hf.study.options import (
     PANEL_HELP,
@@ -28,7 +28,10 @@ from truebench_hf.types import Instance
 
 _JUDGING = Binds("judging", lambda options: options.judging_facts, late=True)
 _SAMPLING = Binds("sampling", lambda options: asdict(options.sampling))
-_PANEL = Binds("panel", lambda options: options.panel_facts, late=True)
+_PANEL = Binds("panel", lambda o: {"judges": o.judge, "rule": o.panel_rule} if o.panel else {}, late=True)
+_CASCADE = Binds(
+    "cascade_judge", lambda o: (o.cascade_judge or o.judge[0]) if o.settings.level == "cascade" else None, late=True
+)
 # The options that say which instances there are; answers in a folder have theirs.
 OF_DATA = ("data", "column", "criteria_separator", "criteria", "language", "category", "limit", "seed")
 
@@ -99,7 +102,7 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
     judge_level: str | None = option(
         None, binds=_JUDGING,
         help="checklist (one call a turn), rubric (one a criterion), decision (probabilities) or cascade "
-        "(decision, the doubtful rest by reasoning); decision for smollm2, checklist for all others."
+        "(decision, then reasoning where that is unsure); decision for smollm2, checklist for all others."
     )  # fmt: skip
     reasoning: bool = option(True, binds=_JUDGING, help="Whether the judge gives reasons before its verdicts.")
     protocol: str = option(
@@ -114,8 +117,8 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         None, rare=True, binds=_JUDGING, help="calibration.json of this judge from `truebench study calibrate`."
     )
     cascade_judge: str | None = role(
-        None, rare=True, help="Who gets a cascade's doubtful rest; the judge itself if not given.",
-        binds=Binds("cascade_judge", lambda options: options.cascade_name, late=True),
+        None, rare=True, help="Cascade: judge that decides where the first one is unsure; the judge itself if not given.",
+        binds=_CASCADE,
     )  # fmt: skip
     votes: int = option(
         1, binds=_JUDGING, least=1, help="Votes per criterion (majority); more than one needs a judge temperature."
@@ -159,42 +162,22 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         """The judge as tables name it: a panel by all its judges and its rule, so that none shows one of them alone."""
         if self.panel is None:
             return self.judge[0]
-        return f"{' + '.join(self.judge)} ({self.panel_facts['rule']})"
-
-    @property
-    def panel_facts(self) -> dict[str, Any]:
-        """The panel as a folder notes it; {} without one."""
-        if self.panel is None:
-            return {}
-        return {"judges": self.judge, "rule": self.panel_rule}
+        return f"{' + '.join(self.judge)} ({self.panel_rule})"
 
     @property
     def judging_facts(self) -> dict[str, Any]:
         """How verdicts come about, as a folder notes it."""
         return {"rules": self.rules} if self.nobody else asdict(self.settings)
 
-    @property
-    def cascade_name(self) -> str | None:
-        """Who gets a cascade's doubtful rest; None where there is no cascade."""
-        return (self.cascade_judge or self.judge[0]) if self.settings.level == "cascade" else None
-
     @cached_property
     def settings(self) -> JudgeSettings:
         """How the judge decides. Raises UserError on values that make no sense."""
-        if not (self.threshold is None or 0 < self.threshold < 1):
-            raise UserError(f"--threshold {self.threshold}: lies between 0 and 1")
         level = "checklist" if self.protocol == "official" else level_of(self.judge_level, self.judge[0], "checklist")
         settings = JudgeSettings(
             level=level, reasoning=self.reasoning, structured=self.structured, votes=self.votes, rules=self.rules,
             sampling=replace(JUDGE_SAMPLING, temperature=self.judge_temperature),
         )  # fmt: skip
-        if level not in BY_PROBABILITY:
-            return settings
-        if self.calibration:
-            fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
-            band = fitted.band if level == "cascade" else settings.band
-            settings = replace(settings, threshold=fitted.threshold, band=band, calibrator=fitted.calibrator)
-        return settings if self.threshold is None else replace(settings, threshold=self.threshold)
+        return settings.at_threshold(self.threshold, self.calibration, self.judge[0], self.prompts)
 
     def check_samples(self, samples: int) -> None:
         """Raise UserError where there are more answers to an instance than the official tables know."""

@@ -86,8 +86,8 @@ async def rated(
     inserts = {**sections(shown), "turns": len(instance.turns), "skills": skills}
     wanted = (*keys.values(), FINAL) if keys else ("rating",)
     ratings = await ask_ratings(schemas, prompts, method.prompt, inserts, wanted, method.most, sampling=JUDGE_SAMPLING)
-    parts = {part: ratings.values.get(key) for part, key in keys.items()}
-    score, reason = ratings.values.get(wanted[-1]), ratings.problem or ratings.reason
+    parts = {part: ratings.labels.get(key) for part, key in keys.items()}
+    score, reason = ratings.labels.get(wanted[-1]), ratings.problem or ratings.reason
     if name != "flask":
         return Rated(score, reason, parts)
     if open_skills := [part for part, value in parts.items() if value is None]:

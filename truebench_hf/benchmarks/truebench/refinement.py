@@ -35,7 +35,7 @@ from truebench_hf.report.sheets import Question
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.folder import Results
 from truebench_hf.study.items import Items
-from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
+from truebench_hf.study.labelling import SHEETS, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
 from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.text.whole_files import write_whole
@@ -52,11 +52,6 @@ class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
     """Which responses are judged by which criteria, and how the criteria are to change."""
 
     validator: str = role(help="Who validates what was changed: a model spec.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.nobody:
-            raise UserError("--judge none: criteria are refined until judge and people agree; name a judge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,15 +315,13 @@ class RefinementLabels(Labelling):
         self.round = int(self.results.info[ROUND])
         self.work = worklist.questions(worklist.read(self.results.path), self.round + 1)
 
+    def _asks_work(self, options: LabelAskOptions | LabelInOptions) -> bool:
+        return isinstance(options, LabelAskOptions) and bool(self.work) and not options.unlabelled
+
     def folder(self, options: LabelAskOptions | LabelInOptions) -> Path:
         """A folder for each round below the sheets: a revised prompt has new responses, and work lists differ."""
-        sheets = self.results.path / SHEETS
-        if isinstance(options, LabelAskOptions) and self._asks_work(options):
-            return sheets / f"revisions_{self.round + 1}"
-        return sheets / f"round_{self.round}" if self.round else sheets
-
-    def _asks_work(self, options: LabelAskOptions) -> bool:
-        return bool(self.work) and not options.unlabelled
+        responses = f"round_{self.round}" if self.round else ""
+        return self.results.path / SHEETS / (f"revisions_{self.round + 1}" if self._asks_work(options) else responses)
 
     def unnamed_sheets(self, options: LabelInOptions) -> list[Path]:
         """The sheets of all rounds; `take` knows those of earlier work lists."""
@@ -345,9 +338,6 @@ class RefinementLabels(Labelling):
                 f"{self.place}: every response has a label; leave out --unlabelled to ask about all of them"
             )
         return left
-
-    def draw(self, options: LabelAskOptions) -> Draw:
-        return Draw(self.work) if self._asks_work(options) else super().draw(options)
 
     def take(self, new: Annotations, decisions: Mapping[str, str], options: LabelInOptions) -> Taken:
         """Write `labels.jsonl`, and the history with what was decided about the work list; the study reads both when it

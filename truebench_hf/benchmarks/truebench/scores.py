@@ -249,21 +249,11 @@ def _notes(frames: VerdictFrames, overall: Score, official: Score, provenance: M
         )
     if provenance.get("self_judged"):
         notes.append("Self-judged: model and judge belong to one family, which favours the model.")
-    return [*notes, *_rules(frames, provenance), *weak_judges(judging_specs(provenance))]
-
-
-def _rules(frames: VerdictFrames, provenance: Mapping[str, Any]) -> list[str]:
-    """Return what to say of the criteria that rules decided of the answers that there are."""
-    how, panel = provenance.get("judging") or {}, provenance.get("panel") or {}
     answered = frames.responses["answered"].to_numpy()[frames.verdicts["response"].to_numpy()]
-    verdicts = frames.verdicts[frames.verdicts["turn"].to_numpy() <= answered]
-    ruled = verdicts["judge"] == JUDGE
-    if provenance.get("judge") == NOBODY:
-        return [decided_by_counting(int(ruled.sum()), len(verdicts))]
-    if how.get("rules", "off") != "decide":
-        return []
-    level = how.get("level", "")
-    spared = ruled if level == "rubric" else ruled.groupby([verdicts["response"], verdicts["turn"]]).all()
-    votes = 1 if level == "cascade" else how.get("votes", 1)
-    calls = int(spared.sum()) * votes * len(panel.get("judges", [""]))
-    return [decided_by_rules(int(ruled.sum()), len(verdicts), calls)]
+    of_answers = frames.verdicts[frames.verdicts["turn"].to_numpy() <= answered]
+    counted = int((of_answers["judge"] == JUDGE).sum()), len(of_answers)
+    if nobody:
+        notes.append(decided_by_counting(*counted))
+    elif (provenance.get("judging") or {}).get("rules") == "decide":
+        notes.append(decided_by_rules(*counted))
+    return [*notes, *weak_judges(judging_specs(provenance))]

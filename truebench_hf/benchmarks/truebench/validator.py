@@ -71,13 +71,10 @@ class Validation:
     analysis: str = ""
     problem: str = ""
 
-    def of(self, kind: Kind) -> tuple[Finding, ...]:
-        """The findings of one kind."""
-        return tuple(finding for finding in self.findings if finding.kind == kind)
-
     def found(self, kind: Kind) -> bool | None:
         """Whether there is a defect of this kind; None where nobody looked, or nothing could be read."""
-        return bool(self.of(kind)) if kind in self.looked and self.label else None
+        known = kind in self.looked and self.label
+        return any(finding.kind == kind for finding in self.findings) if known else None
 
 
 def kinds(aspects: Sequence[str]) -> tuple[Kind, ...]:

@@ -208,13 +208,8 @@ def profbench(form: SetForm, record: Record) -> list[Item]:
     for model in (field.removesuffix(_RESPONSE) for field in record.row if field.endswith(_RESPONSE)):
         if (report := record.maybe(f"{model}{_RESPONSE}")) is not None:
             labels = [rubric.label(f"{model}{_LABEL}") for rubric in rubrics]
-            judged: dict[str, Any] = {
-                "labels": labels,
-                "response": report,
-                "response_id": f"{name}-{model}",
-                "model": model,
-            }
-            items.append(item_of(form, record, criteria, **judged))
+            about: dict[str, Any] = {"labels": labels, "response_id": f"{name}-{model}", "model": model}
+            items.append(item_of(form, record, criteria, response=report, **about))
     return items or [item_of(form, record, criteria)]
 
 

@@ -16,8 +16,9 @@ class PreferenceAgreement(Module, evaluate.Metric):  # type: ignore[misc]
     def _score(self, predictions, references):  # type: ignore[no-untyped-def]
         judged, gold = ([decided(row, preference) for row in column] for column in (predictions, references))
         agreement = pairwise_agreement(gold, judged)
-        (low, high), (least, most) = agreement.interval or (None, None), agreement.wpld_interval or (None, None)
-        values = {name: getattr(agreement, name) for name in ("n", "undecided", "pld_0", "pld_1", "pld_2", "wpld")}
+        (low, high), (least, most) = (agreement[name].ci95 or (None, None) for name in ("pld_0", "wpld"))
+        values = {"n": agreement["wpld"].n, "undecided": agreement["wpld"].unscored}
+        values |= {name: score.value for name, score in agreement.items()}
         rows = (
             {
                 "prediction": prediction,

@@ -65,16 +65,15 @@ class GroundingJudge:
             attempted = False if self.template == "simpleqa" else None
             return self._grounding(attempted is None, "the answer is empty", attempted=attempted)
         match self.template:
-            case "response":
-                stated = await self._word("grounding_response", ACCURATE, source, answer)
-                return self._grounding(stated.labels.get(_VERDICT), stated.problem or stated.reason)
-            case "simpleqa":
-                stated = await self._word("grounding_simpleqa", _ATTEMPTED, source, answer)
-                word = stated.labels.get(_VERDICT)
-                if word is None:
+            case "response" | "simpleqa":
+                words = _ATTEMPTED if self.template == "simpleqa" else ACCURATE
+                stated = await self._word(f"grounding_{self.template}", words, source, answer)
+                label = stated.labels.get(_VERDICT)
+                if label is None:
                     return self._grounding(None, stated.problem)
+                attempted = label != "not_attempted" if self.template == "simpleqa" else None
                 # What is not attempted is inaccurate.
-                return self._grounding(word == "accurate", stated.reason, attempted=word != "not_attempted")
+                return self._grounding(label in (True, "accurate"), stated.reason, attempted=attempted)
             case "span":
                 return self._of_units(await self._by_span(source, answer))
             case "implicit_span":

@@ -36,7 +36,8 @@ def language(rule: Language, answer: Answer) -> tuple[str, bool | None]:
     for piece in _pieces(prose):
         letters[_detected(piece, _ENOUGH)] += _size(piece)
     total, mine, unread = sum(letters.values()), sum(letters[code] for code in wanted), letters[""]
-    shares = [f"{_name(code)} {number / total:.0%}" for code, number in letters.most_common(4) if 100 * number >= total]
+    common = [(code, number) for code, number in letters.most_common(4) if 100 * number >= total]
+    shares = [f"{language_name(code)} {number / total:.0%}" for code, number in common]
     facts = f"{', '.join(shares)} of the letters" if unread < total else "too few letters to tell the language"
     lines = [line for line in prose.split("\n") if regex.search(r"\p{L}", line)]
     edges = [regex.split(_BETWEEN, line)[end] for end, line in ((0, lines[0]), (-1, lines[-1]))] if lines else []
@@ -57,9 +58,13 @@ def language_code(text: str) -> str:
     return _detected(text, _ENOUGH)
 
 
+@cache
 def language_name(code: str) -> str:
     """Return the English name of a language by its ISO 639-1 code, in capitals or not."""
-    return _name(code.lower())
+    from lingua import Language as Known
+
+    names = (known.name.title() for known in Known.all() if known.iso_code_639_1.name.lower() == code.lower())
+    return next(names, code or "too short to tell")
 
 
 def _pieces(prose: str) -> list[str]:
@@ -122,11 +127,3 @@ def _detector() -> Any:
     from lingua import LanguageDetectorBuilder
 
     return LanguageDetectorBuilder.from_all_languages().with_low_accuracy_mode().build()
-
-
-@cache
-def _name(code: str) -> str:
-    from lingua import Language as Known
-
-    names = (known.name.title() for known in Known.all() if known.iso_code_639_1.name.lower() == code)
-    return next(names, code or "too short to tell")

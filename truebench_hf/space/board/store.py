@@ -73,8 +73,7 @@ class BoardStore:
             self._plain, self._kinds = plain, kinds
             self._show_plain()
             if not self.snapshot.ties_known:
-                named, ranked, _ = table.ranked(kinds, plain, self._outcomes())
-                self._show(ranked, named, ties_known=True)
+                self._show(table.paired(plain, self._outcomes()), kinds, ties_known=True)
 
     def start(self, seconds: float) -> threading.Thread:
         """Refresh every so many seconds in a thread that ends with the process."""

@@ -23,7 +23,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -72,8 +72,7 @@ def ring(order: list[int], start: int) -> list[tuple[list[bool], dict[int, int]]
 def _of_template(template: RubricTemplate, rng: random.Random) -> list[Row]:
     """All rows of a template: 2k answers with k rubrics each. `rng` picks the fillings, the order of the checklist, the
     order of the edits and the starting labels."""
-    pick = rng.randrange(template.fill_count)
-    values = {name: options[pick] for name, options in template.fills.items()}
+    values = template.fillings[rng.randrange(len(template.fillings))]
     checklist = rng.sample(range(len(template.slots)), len(template.slots))
     order = rng.sample(range(len(template.slots)), len(template.slots))
     slots = [template.slots[i] for i in checklist]
@@ -160,8 +159,8 @@ class TemplateSlot:
 class RubricTemplate:
     """An instruction with an answer whose gap `[[n]]` belongs to the n-th slot (counted from 1).
 
-    `messages` are (role, text) pairs, the last one the user's. `fills` maps further gap names to alternatives, all of
-    one length: the same position is taken from each, so that facts that belong together stay together.
+    `messages` are (role, text) pairs, the last one the user's. `fillings` are alternatives for all further gaps at once: facts
+    that belong together stay together.
     """
 
     id: str
@@ -170,12 +169,7 @@ class RubricTemplate:
     messages: tuple[tuple[str, str], ...]
     answer: str
     slots: tuple[TemplateSlot, ...]
-    fills: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def fill_count(self) -> int:
-        """Number of alternative fillings, 1 when nothing is to be filled."""
-        return min((len(options) for options in self.fills.values()), default=1)
+    fillings: tuple[Mapping[str, str], ...] = ({},)
 
 
 def conversation(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -206,9 +200,10 @@ def templates(split: str) -> tuple[RubricTemplate, ...]:
 
 def _easy(key: str, category: str, entry: dict[str, Any]) -> RubricTemplate:
     slots = tuple(TemplateSlot(**rubric) for rubric in entry["rubrics"])
-    fills = {name: tuple(options) for name, options in entry.get("fills", {}).items()}
+    gaps = entry.get("fills", {})
+    fillings = tuple(dict(zip(gaps, values, strict=True)) for values in zip(*gaps.values(), strict=False)) or ({},)
     language = key.split("-")[1].upper()
-    return RubricTemplate(key, category, language, conversation(entry), entry["answer"], slots, fills)
+    return RubricTemplate(key, category, language, conversation(entry), entry["answer"], slots, fillings)
 
 
 def _hard(key: str, category: str, entry: dict[str, Any]) -> RubricTemplate:
