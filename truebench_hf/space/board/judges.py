@@ -9,8 +9,7 @@ from functools import cache
 from urllib.parse import urlencode
 
 from truebench_hf.benchmarks.facts import rank as facts_paper
-from truebench_hf.benchmarks.rubric_eval.panels import BALANCED, CALLS, MAIN, TOKENS, paradigm_words, titled
-from truebench_hf.benchmarks.rubric_eval.scores import PARADIGMS
+from truebench_hf.benchmarks.rubric_eval.scores import BALANCED, CALLS, MAIN, PARADIGMS, TOKENS, paradigm_words, titled
 from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.data.rubrics import DIMENSIONS, RUBRIC_TYPES
