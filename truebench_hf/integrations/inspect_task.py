@@ -154,7 +154,7 @@ def values(judged: Judged) -> dict[str, float]:
         "soft_criterion": rates.checklist_share(chain.from_iterable(judged.outcomes)),
         "soft_turn": rates.turn_share(judged.outcomes),
         "drfr": decided.count("yes") / len(decided) if decided else None,
-        "weighted": rates.weighted_share(*map(chain.from_iterable, (judged.labels, judged.weights))),
+        "weighted": rates.weighted_share(chain.from_iterable(judged.labels), chain.from_iterable(judged.weights)),
     }
     return {name: _number(score) for name, score in scores.items()}
 
