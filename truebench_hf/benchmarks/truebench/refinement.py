@@ -362,7 +362,7 @@ class RefinementLabels(Labelling):
             return [], []
         rows = [Record(where, row) for where, row in jsonl.read(self.results.path / DATA)]
         numbers = [record.value(NUMBERS, tuple[tuple[int, ...], ...]) for record in rows]
-        states = {i.id: State.of(i, own) for i, own in zip(instances.of_rows(rows), numbers, strict=True)}
+        states = {i.id: State(i, own) for i, own in zip(instances.of_rows(rows), numbers, strict=True)}
         file = self.results.path / HISTORY
         before = [version for version in read_history(file) if version.round <= self.round]
         new = worklist.revisions(self.work, answers, states, before, self.round + 1)

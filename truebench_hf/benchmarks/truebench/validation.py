@@ -186,7 +186,7 @@ def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list
     meanings = {
         "FAIL": "needs change", "PASS": "can stay as it is", "undecided": "nothing could be read; neither PASS nor FAIL",
     }  # fmt: skip
-    counts = Counter((row.instance.category, row.validation.label or "undecided") for row in done)
+    counts = Counter[tuple[str, str]]((row.instance.category, row.validation.label or "undecided") for row in done)
     categories = list(dict.fromkeys(category for category, _ in counts))
     lines: list[dict[str, Any]] = [
         {"what": label, "instances": sum(counts[category, label] for category in categories), "meaning": meaning}
