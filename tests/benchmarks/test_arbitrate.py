@@ -403,8 +403,6 @@ def test_a_context_of_the_data_reaches_every_judge(tmp_path: Path, prefix: str) 
         ({"judge_level": "rubric"}, "is not for this command; checklist or decision"),
         ({"threshold": 1.0}, "between 0 and 1"),
         ({"max_tokens": 0}, "must be at least 1"),
-        ({"candidate": ("hf:a",)}, "name them with --reference"),
-        ({"candidate": ("hf:a",), "reference": "rubric_mini"}, "is a base judge already"),
     ],
 )
 def test_options_that_make_no_sense(change: dict[str, Any], message: str) -> None:
