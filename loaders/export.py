@@ -20,7 +20,7 @@ from truebench_hf.data.row_files import LeftOut, together
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.builders import Builder, Data, SourceBuilder
 from truebench_hf.loaders.card import CardFacts, counted, eval_yaml, render
-from truebench_hf.loaders.prepare import Reading, build, corpus
+from truebench_hf.loaders.prepare import build, corpus
 from truebench_hf.version import __version__
 
 MANIFEST = "build.json"
@@ -58,7 +58,9 @@ def export(
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as scratch:
         (part := Path(scratch) / "built").mkdir()
-        data, builders = build(what.name, Reading(source, split, columns or {}, strict), part)
+        data, builders = build(
+            what.name, part, {"source": source, "split": split, "columns": columns, "strict": strict}
+        )
         # Several builders may have read one file.
         outs = {file: rows for b in builders if isinstance(b, SourceBuilder) for file, rows in b.outs.items()}
         left_out = together(builders[0].left_out.file, outs.values())

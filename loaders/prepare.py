@@ -10,7 +10,6 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,34 +32,18 @@ _BUILDERS: dict[str, type[Builder]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How to read a source: where it is, the split it is where it does not say so, and our names for its columns.
-
-    `strict`: the first row that cannot be used is an error.
-    """
-
-    source: str | Path | None = None
-    split: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    strict: bool = False
-
-
 def corpus(name: str) -> type[Builder]:
     """Return the builder of this name in the catalogue, in any case. Raises UserError with the nearest names."""
     return _BUILDERS[entry(name).name]
 
 
-def load(
-    name: str, config: str | None = None, split: Any = None, reading: Reading | None = None, streaming: bool = False
-) -> Any:
+def load(name: str, config: str | None = None, split: Any = None, streaming: bool = False, **source: Any) -> Any:
     """A `datasets.Dataset`, or without `split` a `DatasetDict`; with `streaming` those that iterate. See
-    `truebench_hf.load`."""
-    reading = reading or Reading()
+    `truebench_hf.load`. `source` says where rows come from and how they are read, as in `SourceConfig`."""
     if "split" in corpus(name).TAKES and split:
-        reading = replace(reading, split=re.split(r"\W", str(split))[0])
+        source["split"] = re.split(r"\W", str(split))[0]
     with tempfile.TemporaryDirectory(prefix="truebench-") as cache, errors():
-        builder = _builder(name, config, reading, cache)
+        builder = _builder(name, config, source, cache)
         if streaming:
             if "[" in str(split):
                 remedy = "give the split, and .take(10) of what comes back"
@@ -80,7 +63,7 @@ def load(
             raise UserError(f"split {str(split)!r}: {error}; write it as test[:10] or test[:10%]") from error
 
 
-def build(name: str, reading: Reading, folder: Path) -> tuple[Data, list[Builder]]:
+def build(name: str, folder: Path, source: Mapping[str, Any]) -> tuple[Data, list[Builder]]:
     """Every configuration of a data set as Parquet in a folder: those of the builder, and the parts of the first.
 
     Beside them the builders that made them. Parts come in the order of their columns, then by name; each keeps the order
@@ -89,7 +72,7 @@ def build(name: str, reading: Reading, folder: Path) -> tuple[Data, list[Builder
     kind, data, builders = corpus(name), dict[str, dict[str, Stored]](), []
     for config in kind.PREPARED:
         with tempfile.TemporaryDirectory(prefix="truebench-", dir=folder) as cache, errors():
-            builder = _builder(name, config, reading, cache, writer_batch_size=BATCH)
+            builder = _builder(name, config, source, cache, writer_batch_size=BATCH)
             builder.download_and_prepare(f"{cache}/made", file_format="parquet", max_shard_size=1 << 60)
             builders.append(builder)
             splits = builder.info.splits
@@ -113,8 +96,8 @@ def build(name: str, reading: Reading, folder: Path) -> tuple[Data, list[Builder
     return data, builders
 
 
-def _builder(name: str, config: str | None, reading: Reading, cache: str, **more: Any) -> Builder:
-    options = {key: value for key, value in asdict(reading).items() if value}
+def _builder(name: str, config: str | None, source: Mapping[str, Any], cache: str, **more: Any) -> Builder:
+    options = {key: value for key, value in source.items() if value}
     return corpus(name)(cache, config_name=config, **options, **more)
 
 

@@ -33,7 +33,7 @@ FLOORS = {
     3: "engine models",
     2: "data prompts",
     1: "metrics options text",
-    0: "arguments errors extras hashing types version",
+    0: "errors hashing types version",
 }
 FLOOR_OF = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()} | {"": 8}
 HEAVY = {"torch", "transformers", "vllm", "ray", "gradio", "datasets", "evaluate", "plotly", "polars"}

@@ -1,11 +1,18 @@
-"""The two kinds of error: what a user can fix is a `UserError`; anything else is a bug and keeps its traceback."""
+"""The two kinds of error: what a user can fix is a `UserError`; anything else is a bug and keeps its traceback.
+
+Python callers are told of arguments where the command line tells of flags; who lacks an extra, how to install it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
 import errno
-from collections.abc import Iterable, Iterator
+import importlib.util
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 
 class UserError(Exception):
@@ -47,3 +54,49 @@ def write_error(where: str, error: object) -> UserError:
 def is_write_error(error: OSError) -> bool:
     """Whether it tells of a full or read-only disk, or of a file that is denied (not, say, a port that is)."""
     return error.errno in _DISK_FULL or (isinstance(error, PermissionError) and error.filename is not None)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+# A command in backticks is one to type. What stands behind a flag is its value where a clause ends behind it.
+_FLAG = re.compile(r"(`[^`]*`)|(?<![\w-])--(no-)?([a-z]+(?:-[a-z]+)*)(?: (\S+?)(?=[:,;]?(?:\s*$)|[:,;]\s| or ))?")
+
+
+def in_python(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, whose UserErrors speak of its arguments, not of flags."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except UserError as error:
+            error.args = (as_arguments(str(error)), *error.args[1:])
+            raise
+
+    return call
+
+
+def as_arguments(text: str) -> str:
+    """A message with arguments in place of flags: `column='a=b': ...` for `--column a=b: ...`."""
+    return _FLAG.sub(_argument, text)
+
+
+def _argument(match: re.Match[str]) -> str:
+    command, no, name, value = match.groups()
+    if command:
+        return str(command)
+    if no:
+        return f"{name.replace('-', '_')}=False{'' if value is None else f' {value}'}"
+    argument = "" if value is None else value if re.fullmatch(r"-?[\d.]+", value) else repr(value)
+    return f"{name.replace('-', '_')}={argument}"
+
+
+def need(extra: str, *modules: str, what: str = "this") -> None:
+    """Raise UserError, with the line that installs the extra, where one of its modules is not here."""
+    for module in modules:
+        try:
+            spec = importlib.util.find_spec(module)
+        except ModuleNotFoundError:  # what it would be a part of is not here either
+            spec = None
+        if spec is None or spec.origin is None:  # without origin it is just some folder of that name
+            raise UserError(f"{what} needs {module}: pip install 'truebench-hf[{extra}]'")

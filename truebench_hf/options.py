@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar, TypeVar
 
-from truebench_hf.arguments import in_python
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError, in_python, unknown
 
 T = TypeVar("T")
 NOBODY = "none"  # in place of a spec, where a role may be left to nobody

@@ -10,8 +10,7 @@ import pytest
 
 import truebench_hf
 from tests.support.runs import command_here
-from truebench_hf.arguments import as_arguments
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, as_arguments
 
 ROWS = [{"id": "1", "prompt": "Greet.", "criteria": ["greets"]}]
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {

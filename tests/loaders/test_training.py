@@ -13,7 +13,7 @@ import truebench_hf
 from tests.loaders.test_sources import RECORDS, USER, written
 from tests.support.runs import command_here
 from tests.support.tables import named
-from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubric_rows
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.data.judged import stated
 from truebench_hf.errors import UserError
@@ -162,7 +162,7 @@ def test_no_test_is_trained_on(tmp_path: Path) -> None:
         ("run", "--source run: is the folder of a run, with judgments, scores_category; give the data that it was made with"),
         ("run/judgments.jsonl", "run/judgments.jsonl, line 1: holds the verdicts of a judge, and answers; for prompts give"),
         ("empty", "--source empty: holds no .jsonl, .ndjson, .json, .csv, .tsv, .parquet, .xlsx files; give a file, or such a folder"),
-        ("other", "other/rows.jsonl, line 1: has no prompt; give 'prompt', 'messages' or 'turns', or name the column"),
+        ("other", "other/rows.jsonl, line 1: has no prompt; give 'prompt', 'messages' or 'turns', or --column prompt=COLUMN"),
     ],
 )  # fmt: skip
 def test_a_folder_that_holds_no_rows_is_told_in_a_line(

@@ -8,8 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from truebench_hf.arguments import in_python
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, in_python
 from truebench_hf.hub import folders, publish, results
 from truebench_hf.hub.options import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 from truebench_hf.options import Options, as_call, option, pairs
@@ -91,11 +90,9 @@ def load(
     or a release) is where rows come from that are not built in; `columns` maps the columns of `truebench` and `rubric_eval` to the file's. Rows that cannot be used are left out,
     and a warning in the log counts them; `strict` raises UserError on the first, as does a name that is not there.
     """
-    from truebench_hf.loaders.prepare import Reading
     from truebench_hf.loaders.prepare import load as load_rows
 
-    reading = Reading(source, columns=columns or {}, strict=strict)
-    return load_rows(name, config, split, reading, streaming)
+    return load_rows(name, config, split, streaming, source=source, columns=columns, strict=strict)
 
 
 def metric(name: str) -> str:

@@ -11,19 +11,16 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from truebench_hf.api.reading import Criteria, Prompt, read_case, read_cases
-from truebench_hf.arguments import in_python
 from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import CacheOptions, Calls, open_cache
 from truebench_hf.engine.pool import Background, bounded, progress
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, in_python
 from truebench_hf.judging.judge import (
-    BY_PROBABILITY,
     CaseJudge,
     CriteriaJudge,
     JudgeSettings,
     NoJudge,
     prompts_used,
-    read_calibration,
 )
 from truebench_hf.metrics.pass_rate import conjunction, outcome
 from truebench_hf.models.caller import Caller
@@ -116,7 +113,7 @@ class KeptJudgeOptions(CacheOptions):
         None, help="decision and cascade: the P(yes) from which a criterion is met; by default that of `calibration`, else 0.5."
     )  # fmt: skip
     calibration: str | None = option(
-        None, help="File of `truebench study calibrate`; a cascade hands on what lies within its band, else between 0.2 and 0.8."
+        None, help="File of `truebench study calibrate`: the judge's calibrator and threshold."
     )  # fmt: skip
     votes: int = option(
         1, least=1, help="How many votes make a verdict, by majority; several need a `temperature` above 0."
@@ -135,26 +132,14 @@ class KeptJudgeOptions(CacheOptions):
     concurrency: int = option(16, least=1, help="Requests at a time.")
     offline: bool = option(False, help="Ask nobody: rules and the cache decide alone, and the rest is left open.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not (self.threshold is None or 0 < self.threshold < 1):
-            raise UserError(f"threshold={self.threshold}: lies between 0 and 1")
-
     def settings(self, spec: str, texts: Prompts) -> JudgeSettings:
         """How the judge of this spec judges, with these prompts."""
-        level, rules = self.level or ("decision" if spec == "smollm2" else "checklist"), self.rules
-        threshold, fitted = self.threshold, None
-        if level not in BY_PROBABILITY:
-            threshold = None  # which has no effect there
-        elif self.calibration:
-            fitted = read_calibration(self.calibration, spec, texts, rules)
-            threshold = fitted.threshold if threshold is None else threshold
-        return JudgeSettings(
-            level=level, threshold=threshold or 0.5, calibrator=fitted.calibrator if fitted else None,
-            band=fitted.band if fitted and level == "cascade" else None, rules=rules, votes=self.votes,
+        settings = JudgeSettings(
+            level=self.level or ("decision" if spec == "smollm2" else "checklist"), rules=self.rules, votes=self.votes,
             reasoning=self.reasoning, structured=self.structured,
             sampling=Sampling(self.temperature, max_tokens=self.max_tokens),
         )  # fmt: skip
+        return settings.at_threshold(self.threshold, self.calibration, spec, texts)
 
 
 class Judge:

@@ -55,8 +55,11 @@ def main(run: Callable[[], None] | None = None) -> None:
     signals = Signals()
     try:
         if run is None:
-            from truebench_hf.cli.app import run
-        run()
+            from truebench_hf.cli.app import run as command
+
+            command()
+        else:
+            run()
     finally:
         if signals.number is not None:  # whatever has come of it
             _exit(signals.number)

@@ -48,7 +48,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
 _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "demo": ("cli.results", "demo"),
     "compare": ("cli.results", "compare"),
-    "check": ("cli.check", "check"),
+    "check": ("cli.results", "check"),
     "leaderboard": ("cli.results", "leaderboard"),
     "table": ("cli.results", "table"),
     "label out": ("cli.label", "out", "LabelOutOptions"),

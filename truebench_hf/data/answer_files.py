@@ -20,8 +20,7 @@ from truebench_hf.data.judged import as_answered
 from truebench_hf.data.logs import Chat, chat_in, chat_of, of_server
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold, unwrapped, words
-from truebench_hf.errors import UserError, refused
-from truebench_hf.extras import need
+from truebench_hf.errors import UserError, need, refused
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Instance, Response
 

@@ -21,8 +21,7 @@ from zipfile import BadZipFile
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.rows import Record
-from truebench_hf.errors import UserError
-from truebench_hf.extras import need
+from truebench_hf.errors import UserError, need
 from truebench_hf.text.terminal import warn
 
 Entry = Record | UserError

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from truebench_hf.arguments import in_python
 from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, JudgeOptions
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.data import instances
 from truebench_hf.data.judged import Judged, as_answered
 from truebench_hf.data.rows import Record
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError, in_python, unknown
 from truebench_hf.metrics.binary import tri_valued
 from truebench_hf.options import from_values
 from truebench_hf.results.report import Report

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.errors import UserError
-from truebench_hf.extras import need
+from truebench_hf.errors import UserError, need
 
 _LONGEST = 200_000  # characters of one column: enough for a few thousand labels
 

@@ -16,7 +16,7 @@ from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from truebench_hf.data.judged import Judged
-from truebench_hf.extras import need
+from truebench_hf.errors import need
 from truebench_hf.integrations.every_eval_ever import plain
 from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, groups_of, references_of, verdict_rows
 from truebench_hf.metrics.pass_rate import checklist_share

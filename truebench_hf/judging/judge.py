@@ -67,6 +67,23 @@ class JudgeSettings:
         if self.votes > 1 and self.sampling.temperature == 0.0 and self.level != "decision":
             raise UserError("several votes need a judge temperature above 0: at 0 they would all be the same")
 
+    def at_threshold(
+        self, threshold: float | None, calibration: str | None, judge: str, prompts: Prompts
+    ) -> JudgeSettings:
+        """These settings at a threshold, or at that of a calibration of the judge: both are about probabilities alone.
+
+        Raises UserError on a threshold that is none, and as `read_calibration`.
+        """
+        if not (threshold is None or 0 < threshold < 1):
+            raise UserError(f"--threshold {threshold}: lies between 0 and 1")
+        if self.level not in BY_PROBABILITY:
+            return self
+        settings = self
+        if calibration:
+            fitted = read_calibration(calibration, judge, prompts, self.rules)
+            settings = replace(self, threshold=fitted.threshold, calibrator=fitted.calibrator)
+        return settings if threshold is None else replace(settings, threshold=threshold)
+
 
 class CriteriaJudge:
     """One judge of one run. `verdicts(case)` gives one verdict per criterion, in order.
@@ -214,14 +231,12 @@ def prompts_used(settings: JudgeSettings) -> tuple[str, ...]:
 class Calibrated:
     """What `truebench study calibrate` leaves for other runs: a judge's calibrator, and the threshold behind it.
 
-    `band` is the one that pays for a cascade with the reasoning judge it was priced with, if any does. `rules` says what
-    the judge was told of measurements, and what it was not asked.
+    `rules` says what the judge was told of measurements, and what it was not asked.
     """
 
     judge: str
     calibrator: Calibrator
     threshold: float
-    band: tuple[float, float] | None = None
     rules: str = "off"
 
 
@@ -242,10 +257,8 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
     file = Path(path) / "calibration.json" if Path(path).is_dir() else Path(path)
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        band = tuple(map(float, content["band"])) if content["band"] else None
         calibrated = Calibrated(
-            content["judge"], Calibrator.of_fields(content["calibrator"]), float(content["threshold"]), band,  # type: ignore[arg-type]
-            content["rules"],
+            content["judge"], Calibrator.of_fields(content["calibrator"]), float(content["threshold"]), content["rules"],
         )  # fmt: skip
         fitted = {name: content[name] for name in ("judge", "content", "rules", "prompts")}
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:

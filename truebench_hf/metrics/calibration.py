@@ -12,8 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from truebench_hf.errors import UserError, unknown
-from truebench_hf.extras import need
+from truebench_hf.errors import UserError, need, unknown
 from truebench_hf.metrics.binary import Label, decide, parallel, ratio
 
 

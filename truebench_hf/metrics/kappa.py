@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any, Literal
 
-from truebench_hf.errors import UserError
-from truebench_hf.extras import need
+from truebench_hf.errors import UserError, need
 from truebench_hf.metrics.binary import is_known, parallel
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, draws, percentiles
 from truebench_hf.types import Score

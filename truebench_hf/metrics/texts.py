@@ -27,7 +27,7 @@ from functools import cache
 from statistics import fmean, stdev
 from typing import Any
 
-from truebench_hf.extras import need
+from truebench_hf.errors import need
 from truebench_hf.metrics.binary import mean_of
 
 # Thai and Lao, Burmese, Khmer; kana and Han with their extensions, and halfwidth kana. Marks stay with their sign.

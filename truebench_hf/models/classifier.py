@@ -24,8 +24,7 @@ from typing import Any
 from pydantic import NonNegativeInt, PositiveInt
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.errors import UserError
-from truebench_hf.extras import need
+from truebench_hf.errors import UserError, need
 from truebench_hf.models.chat_template import encode_chat, window_of
 from truebench_hf.models.loading import Checkpoint
 from truebench_hf.models.local import MACHINE, Dtype

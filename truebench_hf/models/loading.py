@@ -18,8 +18,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from truebench_hf.errors import UserError
-from truebench_hf.extras import need
+from truebench_hf.errors import UserError, need
 from truebench_hf.hashing import digest
 from truebench_hf.models.protocol import Identity
 

@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from truebench_hf.errors import UserError, unknown
-from truebench_hf.extras import need
+from truebench_hf.errors import UserError, need, unknown
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.providers import OPEN, pinning, provider_spec_for, providers
 from truebench_hf.options import InMemory

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.errors import UserError
-from truebench_hf.extras import need
+from truebench_hf.errors import UserError, need
 from truebench_hf.space import look, playground, submit, tabs, visitors
 from truebench_hf.space.board import boards
 from truebench_hf.space.board.asked import Asked, text

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.engine.folder import read_info
-from truebench_hf.errors import UserError
-from truebench_hf.extras import need
+from truebench_hf.errors import UserError, need
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.on_ray import Cluster, OnRay, Opening
 from truebench_hf.models.protocol import ChatModel

@@ -18,7 +18,7 @@ from truebench_hf.engine.folder import LEDGER, RunFolder, count_noted, read_info
 from truebench_hf.engine.ledger import Calls, open_cache
 from truebench_hf.engine.money import Budget, Prices
 from truebench_hf.engine.pool import bounded, progress, run_async
-from truebench_hf.extras import need
+from truebench_hf.errors import need
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel

@@ -19,7 +19,7 @@ from truebench_hf.benchmarks.rubric_eval.scores import FIRST, LINE, PARADIGMS, M
 from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import ServerUnavailable
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings, combine, read_calibration
+from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings, combine
 from truebench_hf.models.protocol import NoDecisions
 from truebench_hf.options import Binds, option, role
 from truebench_hf.prompts import Prompts
@@ -149,19 +149,16 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
 
     def settings(self, paradigm: str) -> JudgeSettings:
         """How a judge decides under a paradigm."""
-        (level, reasoning), fitted = PARADIGMS[paradigm], None
-        if level == "decision" and self.calibration is not None:
-            fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
-        return JudgeSettings(
+        level, reasoning = PARADIGMS[paradigm]
+        settings = JudgeSettings(
             level=level,
             reasoning=reasoning,
             structured=self.structured,
-            threshold=(fitted.threshold if fitted else 0.5) if self.threshold is None else self.threshold,
-            calibrator=fitted.calibrator if fitted else None,
             votes=1 if level == "decision" else self.votes,  # a probability does not change from vote to vote
             rules=self.rules,
             sampling=replace(JUDGE_SAMPLING, temperature=self.judge_temperature),
         )
+        return settings.at_threshold(self.threshold, self.calibration, self.judge[0], self.prompts)
 
 
 Key = tuple[str, str]  # a judge or panel, and a paradigm

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from truebench_hf.benchmarks.truebench import data as instances
 from truebench_hf.data.logs import TURNS
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import BY_PROBABILITY, JUDGE_SAMPLING, JudgeSettings, read_calibration
+from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.options import NOBODY, Binds, flag, option, role
 from truebench_hf.study.options import (
     PANEL_HELP,
@@ -172,20 +172,12 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
     @cached_property
     def settings(self) -> JudgeSettings:
         """How the judge decides. Raises UserError on values that make no sense."""
-        if not (self.threshold is None or 0 < self.threshold < 1):
-            raise UserError(f"--threshold {self.threshold}: lies between 0 and 1")
         level = "checklist" if self.protocol == "official" else level_of(self.judge_level, self.judge[0], "checklist")
         settings = JudgeSettings(
             level=level, reasoning=self.reasoning, structured=self.structured, votes=self.votes, rules=self.rules,
             sampling=replace(JUDGE_SAMPLING, temperature=self.judge_temperature),
         )  # fmt: skip
-        if level not in BY_PROBABILITY:
-            return settings
-        if self.calibration:
-            fitted = read_calibration(self.calibration, self.judge[0], self.prompts, self.rules)
-            band = fitted.band if level == "cascade" else settings.band
-            settings = replace(settings, threshold=fitted.threshold, band=band, calibrator=fitted.calibrator)
-        return settings if self.threshold is None else replace(settings, threshold=self.threshold)
+        return settings.at_threshold(self.threshold, self.calibration, self.judge[0], self.prompts)
 
     def check_samples(self, samples: int) -> None:
         """Raise UserError where there are more answers to an instance than the official tables know."""
