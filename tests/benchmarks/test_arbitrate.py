@@ -16,8 +16,8 @@ from tests.support.runs import script
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, answer, arbitrate, prepare, question
+from truebench_hf.benchmarks.rubric_eval.data import COLUMNS
 from truebench_hf.benchmarks.rubric_eval.funnel import Trace, disputed, unanimous
-from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import Item
 from truebench_hf.data.sources.forms import SetForm, item_of
