@@ -63,6 +63,11 @@ class CriterionVersion(Row):
         """What all versions of one criterion, or prompt, share."""
         return f"{self.instance}#{f'prompt {self.turn}' if self.criterion is None else self.criterion}"
 
+    @property
+    def line(self) -> dict[str, Any]:
+        """The line of the history."""
+        return {"id": self.id, **self.model_dump()}
+
 
 @dataclass(frozen=True)
 class State:
