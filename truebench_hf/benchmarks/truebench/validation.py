@@ -16,7 +16,7 @@ from typing import Any
 
 from truebench_hf.benchmarks.truebench import ablation, worklist
 from truebench_hf.benchmarks.truebench.ablation import RELEASE, SUBSETS, Edit, Edited, Validated
-from truebench_hf.benchmarks.truebench.options import InstanceOptions
+from truebench_hf.benchmarks.truebench.data import InstanceOptions
 from truebench_hf.benchmarks.truebench.validator import (
     ASPECTS,
     MEANING,
