@@ -13,8 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from truebench_hf.benchmarks.truebench import rating, worklist
-from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
-from truebench_hf.benchmarks.truebench.options import InstanceOptions, JudgeOptions
+from truebench_hf.benchmarks.truebench.data import (
+    InstanceOptions,
+    JudgeOptions,
+    ModelResponses,
+    SeveralOptions,
+    answered,
+)
 from truebench_hf.benchmarks.truebench.study import JudgingStudy, answer
 from truebench_hf.benchmarks.truebench.validator import Validation, validate_instance
 from truebench_hf.benchmarks.truebench.worklist import CriterionVersion, State, WorkRow

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.truebench import worklist
-from truebench_hf.benchmarks.truebench.options import InstanceOptions
+from truebench_hf.benchmarks.truebench.data import InstanceOptions
 from truebench_hf.benchmarks.truebench.validator import (
     ASPECTS,
     MEANING,
