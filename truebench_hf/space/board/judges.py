@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from truebench_hf.benchmarks.rubric_eval.panels import BALANCED, CALLS, MAIN, TOKENS, paradigm_words, titled
-from truebench_hf.benchmarks.rubric_eval.scores import PARADIGMS
+from truebench_hf.benchmarks.rubric_eval.scores import BALANCED, CALLS, MAIN, PARADIGMS, TOKENS, paradigm_words, titled
 from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.data.rubrics import DIMENSIONS, RUBRIC_TYPES
