@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truebench_hf.benchmarks.rubric_eval import mini
+from truebench_hf.benchmarks.rubric_eval import data as rubric_data
 from truebench_hf.data.sources import READERS, read
 from truebench_hf.errors import UserError
 from truebench_hf.types import Criterion, Message
@@ -323,7 +323,7 @@ def test_wildbench_from_parquet(tmp_path: Path) -> None:
 
 
 def test_rubric_mini_comes_back_as_whole_responses(tmp_path: Path) -> None:
-    rows = mini.rows()
+    rows = rubric_data.mini_rows()
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     found = read("rubric_eval", path)
@@ -557,7 +557,7 @@ def test_ids_count_all_rows(tmp_path: Path) -> None:
 
 
 def test_rows_of_a_response_that_do_not_fit_it_are_left_out(tmp_path: Path) -> None:
-    whole = mini.rows()
+    whole = rubric_data.mini_rows()
     rows = [row for row in whole if row["response_id"] == whole[0]["response_id"]]
     another = {"checklist": ["another"], "rubric": "another", "rubric_index": 0}
     wrong = [rows[0] | another, rows[0] | {"rubric_index": 99}, rows[0] | {"response": None, "label": "yes"}]

@@ -14,11 +14,11 @@ import pytest
 from truebench_hf.engine.money import PaidTokens, Price, note_unanswered, unanswered
 from truebench_hf.engine.retry import CircuitBreaker, RequestFailed, RetryPolicy, ServerUnavailable, TryAgain
 from truebench_hf.errors import UserError
-from truebench_hf.models.on_ray import Cluster, Holder, OnRay, Opening
+from truebench_hf.models.on_ray import Cluster, Holder, OnRay
 from truebench_hf.models.protocol import ChatModel, ChatRequest, DecisionRequest, Identity, SchemaRefused
 from truebench_hf.models.providers import Served
 from truebench_hf.models.scripted import Answer, ScriptedModel
-from truebench_hf.models.spec import open_model
+from truebench_hf.models.spec import Opening, open_model
 from truebench_hf.text import redaction
 from truebench_hf.types import Message
 
@@ -48,7 +48,7 @@ class Here(OnRay):
         self.holder._model = model
         self._slots = asyncio.Semaphore(100)
 
-    async def _start(self) -> None:
+    def _start(self) -> None:
         pass
 
     async def _reply(self, request: Any) -> Any:

@@ -113,7 +113,7 @@ class KeptJudgeOptions(CacheOptions):
         None, help="decision and cascade: the P(yes) from which a criterion is met; by default that of `calibration`, else 0.5."
     )  # fmt: skip
     calibration: str | None = option(
-        None, help="File of `truebench study calibrate`; a cascade hands on what lies within its band, else between 0.2 and 0.8."
+        None, help="File of `truebench study calibrate`: the judge's calibrator and threshold."
     )  # fmt: skip
     votes: int = option(
         1, least=1, help="How many votes make a verdict, by majority; several need a `temperature` above 0."

@@ -11,7 +11,7 @@ as well. None of the five papers has this.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -223,48 +223,19 @@ def _of_means(pairs: Tally, confidence: float) -> tuple[Any, Any]:
 FEWEST = 3  # judges: of two there is no majority
 
 
-@dataclass(frozen=True, slots=True)
-class PanelMember:
-    """One judge of a panel: its balanced accuracy, the mean correlation of its errors with those of each other judge
-    (None where it or all others never err), and what leaving it out adds to the balanced accuracy of the majority."""
-
-    judge: str
-    balanced_accuracy: float
-    correlation: float | None
-    without: PairedDifference
-
-
-@dataclass(frozen=True)
-class PanelWorth:
-    """What a panel is worth: `votes`, the effective number of independent votes (1 to the number of judges), and its
-    majority's balanced accuracy, held against `best`, the member with the highest one (`gain`).
-
-    `n` labelled rubrics were judged by all; `votes` rest on those that all decided. In the majority an undecided judge
-    casts no vote, a tie is decided by a coin (half right), and a rubric without any vote is wrong.
-    """
-
-    votes: Score
-    balanced_accuracy: float
-    best: str
-    gain: PairedDifference
-    members: tuple[PanelMember, ...]
-    n: int
-
-    @property
-    def leave_out(self) -> str | None:
-        """The judge without whom the majority is surely better, of several the one that costs most; None without any."""
-        worse = [member for member in self.members if member.without.ahead > 0]
-        return max(worse, key=lambda member: member.without.difference or 0.0).judge if worse else None
-
-
-def panel_worth(frame: DataFrame, *, seed: int = 0) -> PanelWorth | None:
-    """Return what the judges of a frame are worth together; None below three judges, and unless both labels occur.
+def panel_worth(frame: DataFrame, *, seed: int = 0) -> tuple[dict[str, Any], list[dict[str, Any]]] | None:
+    """Return what the judges of a frame are worth together, and each; None below three, and unless both labels occur.
 
     `frame` has `judge`, `item`, `gold`, `label` ("yes" or "no"; "unknown" and a missing label cast no vote) and
-    `cluster`. Items count that all judges have and that have a gold label. `gain` is the difference to the best member
-    with the interval of a member that was picked on the same rows: its lower end is the lowest of the differences to
-    each member, its upper end the lowest at a level divided by the members. Intervals take clusters as independent;
-    there are none below ten. Raises UserError where a judge has an item twice.
+    `cluster`. Items count that all `judges` have and that have a gold label, `n` of them. `votes` is the effective number
+    of independent votes (1 to the number of judges), over what all decided. The `balanced_accuracy` of the majority is
+    held against `best`, the judge with the highest one; a tie is decided by a coin (half right), and a rubric without any
+    vote is wrong. `gain` is the difference with the interval of a judge that was picked on the same rows: its lower end
+    is the lowest of the differences to each judge, its upper end the lowest at a level divided by the judges. `leave_out`
+    is the judge without whom the majority is surely better, the one that costs most. Of each judge: its
+    `balanced_accuracy`, the mean `correlation` of its errors with those of each other (None where it or all others never
+    err), and what the majority gains `without` it. Intervals take clusters as independent; there are none below ten.
+    Raises UserError where a judge has an item twice.
     """
     judges = list(dict.fromkeys(frame["judge"]))
     if len(judges) < FEWEST:
@@ -274,7 +245,6 @@ def panel_worth(frame: DataFrame, *, seed: int = 0) -> PanelWorth | None:
         return None
     scores = {judge: (right[:, place] > 0).astype(float) for place, judge in enumerate(judges)}
     everyone = _majority(right)
-    value = _balanced(everyone, truth)
     alone = {judge: _balanced(column, truth) for judge, column in scores.items()}
     best = max(judges, key=lambda judge: round(alone[judge], 12))
     single, joint = (
@@ -283,17 +253,23 @@ def panel_worth(frame: DataFrame, *, seed: int = 0) -> PanelWorth | None:
     gain = min(single, key=lambda gap: gap.difference or 0.0)
     if gain.interval is not None:  # that holds whichever member is truly the best
         low, high = (min(gap.interval[end] for gap in gaps if gap.interval) for end, gaps in ((0, single), (1, joint)))
-        gain = PairedDifference(gain.difference, (low, high), gain.n, gain.left_out, ahead=(low > 0) - (high < 0))
-    sums = _error_sums(right, truth, clusters)
-    members = []
+        gain = replace(gain, interval=(low, high))
+    sums, members, worse = _error_sums(right, truth, clusters), [], dict[str, float]()
     for place, judge in enumerate(judges):
         pairs = np.zeros((len(judges), len(judges)), dtype=bool)
         pairs[place] = np.arange(len(judges)) != place
         correlation = float(_mean_correlation(sums.sum(axis=0)[None], pairs)[0])
         without = _gap(_majority(np.delete(right, place, axis=1)), everyone, truth, clusters)
-        members.append(PanelMember(judge, alone[judge], None if np.isnan(correlation) else correlation, without))
-    votes = _effective_votes(sums, len(judges), len(truth) - int(sums[..., 0].sum()), seed)
-    return PanelWorth(votes, value, best, gain, tuple(members), len(truth))
+        worse |= {judge: without.difference or 0.0} if without.ahead > 0 else {}
+        members.append({
+            "judge": judge, "balanced_accuracy": alone[judge],
+            "correlation": None if np.isnan(correlation) else correlation, "without": without.score,
+        })  # fmt: skip
+    return {
+        "judges": len(judges), "votes": _effective_votes(sums, len(judges), len(truth) - int(sums[..., 0].sum()), seed),
+        "balanced_accuracy": _balanced(everyone, truth), "best": best, "gain": gain.score,
+        "leave_out": max(worse, key=lambda judge: worse[judge]) if worse else None, "n": len(truth),
+    }, members  # fmt: skip
 
 
 def _gap(first: Any, second: Any, truth: Any, clusters: Any, times: int = 1) -> PairedDifference:

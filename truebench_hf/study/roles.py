@@ -13,9 +13,9 @@ from typing import Any
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError, need
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.models.on_ray import Cluster, OnRay, Opening
+from truebench_hf.models.on_ray import Cluster, OnRay
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.models.spec import open_model, takes_url
+from truebench_hf.models.spec import Opening, open_model, takes_url
 from truebench_hf.options import Binds, InMemory, flag, pairs, roles
 from truebench_hf.study.estimate import EstimatedModel
 from truebench_hf.study.options import FolderOptions, numbered

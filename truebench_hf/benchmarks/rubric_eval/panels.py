@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.rubric_eval.scores import BOTH, JUDGED, MEAN, PARADIGMS, Row
@@ -89,11 +88,8 @@ def panel_tables(single: DataFrame) -> list[Table]:
     summaries, members = list[Row](), list[Row]()
     for paradigm, part in single.groupby("paradigm", observed=True):
         if worth := panel_worth(part):
-            more = {"judges": len(worth.members), "gain": worth.gain.score, "leave_out": worth.leave_out}
-            summaries.append({"paradigm": paradigm, **vars(worth), **more})
-            members += [
-                {"paradigm": paradigm, **asdict(member), "without": member.without.score} for member in worth.members
-            ]
+            summaries.append({"paradigm": paradigm, **worth[0]})
+            members += [{"paradigm": paradigm, **row} for row in worth[1]]
     points: dict[str, Any] = {"unit": "points", "digits": 1, "parts": BOTH}
     columns = (
         JUDGED[1], Column("judges", "judges", "count"),
