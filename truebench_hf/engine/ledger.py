@@ -35,6 +35,10 @@ _PAID = (
     "(SELECT role, model, input_tokens, output_tokens, cached_tokens, unknown_calls FROM calls WHERE recalled IS NULL "
     "UNION ALL SELECT *, 0 FROM unanswered) GROUP BY role, model ORDER BY role"
 )
+_SERVED = (
+    "SELECT model, told.key, told.value, COUNT(*) FROM calls, "
+    "json_each(CASE WHEN json_valid(result) THEN result ELSE '{}' END, '$.served') AS told GROUP BY 1, 2, 3 ORDER BY 4 DESC"
+)
 PAGE = 4096  # bytes of a page of the file
 _LOG_PAGES = 4096  # pages of the log from which on it is folded into the file, which every call under way waits for
 _OURS = 0x54424C34  # application_id: by it SQLite files tell whose they are
@@ -154,6 +158,15 @@ class Calls:
     def paid(self) -> dict[tuple[str, str], PaidTokens]:
         """By role and model what was asked for by this folder itself, in all sessions, whether an answer came or not."""
         return {(role, model): PaidTokens(*counts) for role, model, *counts in self._ask(_PAID)}
+
+    def served(self) -> dict[str, dict[str, dict[str, int]]]:
+        """By model and kind (provider, model, system_fingerprint, revision) how many answers told what of who gave them."""
+        told: dict[str, dict[str, dict[str, int]]] = {}
+        for model, kind, value, count in self._ask(_SERVED):
+            values = told.setdefault(model, {}).setdefault(kind, {})
+            if len(values) < 20:  # servers may say anything
+                values[value] = count
+        return told
 
     def recalled(self) -> tuple[int, int, float, float]:
         """How many answers were asked for by this folder itself, how many came from the cache, and when the first and the

@@ -179,11 +179,9 @@ class Study(Generic[O, T, D, V]):
                 self.tell(line)
             self.setup()
             with progress(self.bars()) as self.step:
-                try:
-                    done = run_async(self._work())
-                finally:  # however it ends, what the answers told of who gave them is noted
-                    if by_model := notes.served_so_far(self.roles, self.folder.info.get("served", {})):
-                        self.folder.note(served=by_model)
+                done = run_async(self._work())
+            if served := notes.served_by(self.roles, self.ledger.served()):
+                self.folder.note(served=served)
             outcome = self._with_notes(self.score(done), len(done))
             all_notes = list(outcome.notes)
             if self.boards and before > len(done):
