@@ -220,6 +220,8 @@ def test_real_logs_beside_simulated_ones_show_what_the_simulation_lacks(folder: 
     assert [turns_row[side].value for side in ("simulated", "real", "lacking")] == [2.0, 3.0, 1.0]
     assert rows["turns with a question %"]["real"].value == pytest.approx(100 / 3)
     assert rows["topics covered %"]["simulated"].value == 0.0
+    assert {row["word"] for row in tables["topics"].rows} == {"want", "refund", "broken", "suitcase", "pays"}
+    assert all(row["gap"].ci95[0] > 0 for row in tables["topics"].rows)
     board = json.loads((folder / "scores" / "run.json").read_text())["board"]
     assert [row["name"] for row in board["rows"]] == ["b", "model a"], "people's conversations are no model's rank"
     assert json.loads((folder / "scores" / "verdicts.jsonl").read_text().splitlines()[-1])["real"] is True

@@ -17,7 +17,7 @@ from tests.support.people import read, sample
 from tests.support.runs import command_here, row, script, write_jsonl
 from tests.support.stages import run
 from truebench_hf.benchmarks.truebench.correction import correction, human_labels, read_labels, read_sample, units
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.benchmarks.truebench.results import read_frames, read_run
 from truebench_hf.cli import results
 from truebench_hf.data.records import stamp

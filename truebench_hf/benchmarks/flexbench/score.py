@@ -21,7 +21,7 @@ from truebench_hf.benchmarks.flexbench.conversations import (
 )
 from truebench_hf.benchmarks.flexbench.procedure import as_yaml, load, to_check
 from truebench_hf.benchmarks.flexbench.scores import FlexModelScores, score_models
-from truebench_hf.benchmarks.flexbench.users import gap_table
+from truebench_hf.benchmarks.flexbench.users import gap_tables
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
@@ -191,7 +191,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         undecided = sum(result.undecided for result in scores)
         options, procedure = self.options, self.procedure
         sides = [[result.talk for result in done if result.talk.real == real] for real in (False, True)]
-        gap = [gap_table(*sides)] if all(sides) else []  # what the simulation lacks of real conversations
+        gap = gap_tables(*sides) if all(sides) else []  # what the simulation lacks of real conversations
         real = {talk.model for talk in sides[1]}  # such stand on no leaderboard
         notes = to_check([procedure])
         notes += [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []

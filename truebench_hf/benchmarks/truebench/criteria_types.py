@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import rating
-from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
-from truebench_hf.benchmarks.truebench.options import InstanceOptions
+from truebench_hf.benchmarks.truebench.data import InstanceOptions, ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.rating import CHECKLIST, METHODS, People, Rated, rated, read_ratings
 from truebench_hf.benchmarks.truebench.study import Answered, answer
 from truebench_hf.data import jsonl

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.options import InstanceOptions
+from truebench_hf.benchmarks.truebench.data import InstanceOptions
 from truebench_hf.data import instances
 from truebench_hf.data.row_files import unusable
 from truebench_hf.data.rules import stored_text

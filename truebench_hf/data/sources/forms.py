@@ -24,7 +24,8 @@ _KIND = re.compile(r"(.+?)\s*\[(Hard Rule|Principle)\]\s*", re.IGNORECASE | re.D
 class CriteriaForm(Row, extra="forbid"):
     """Where criteria stand: in a `column` (a path into objects), each with its text, kinds and points in fields.
 
-    Without a `text` they are texts, or objects as `truebench_hf.data.instances` reads them; `lines` are of one text.
+    Without a column the row is the one criterion. Without a `text` they are texts, or objects as
+    `truebench_hf.data.instances` reads them; `lines` are of one text.
     """
 
     column: str = ""
@@ -54,7 +55,6 @@ class SetForm(Row, extra="forbid"):
     messages: str = ""
     reference: str = ""
     example: str = ""
-    facts: tuple[str, ...] = ()
     criteria: CriteriaForm = CriteriaForm()
     pair: Mapping[str, str] = {}
     preferred: str = ""
@@ -95,7 +95,7 @@ def item_of(
     it ships as a good one; a reference is one that it holds responses against (CFBench's criteria say "matches the
     reference answer"), so that judges are shown it; elsewhere it would only sway them. The kinds of criteria are the
     source's; those of a type of ours are known, the others are hints. A category that no form tells is what the
-    conversation shows. `facts` go by the source's own field names.
+    conversation shows. `facts` go by the source's own field names; that of its kind is one.
     """
     criteria = tuple(criteria_of(form.criteria, record) if criteria is None else criteria)
     *before, instruction = messages or messages_of(form, record)
@@ -112,7 +112,7 @@ def item_of(
     return Item(
         response_id, name, category, language or form.language, form.title,
         "" if response is None else model or form.title, case, tuple(rubrics), response is not None, example or reference,
-        {fact: record.maybe(fact) for fact in form.facts} | dict(facts or {}),
+        ({form.kind: record.maybe(form.kind)} if form.kind else {}) | dict(facts or {}),
     )  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def criteria_of(form: CriteriaForm, record: Record) -> list[Criterion]:
     if not form.text:
         return list(map(Criterion, record.texts(name)))
     criteria = []
-    for part in record.parts(name):
+    for part in record.parts(name) if name else [record]:
         points = one_of(part, form.points, form.values) if form.points else 1.0
         criteria.append(Criterion(part.text(form.text), joined(part.words(form.kinds)), weight=points))
     return criteria
