@@ -41,7 +41,7 @@ _LISTED, _PRINTED = 500, 12  # criteria on the page, and at most how many there 
 class RulesOptions(InstanceOptions, ReplyOptions):
     """Whose criteria are read, and by whom."""
 
-    SHOWS: ClassVar[str] = "data_rules_kinds"
+    SHOWS: ClassVar[str] = "_rule_kinds"
     model: str | None = role(
         None, binds=Binds(grows=True, late=True),
         help="Model that reads the criteria which no phrase knows; each rule it names is held against the text.",
