@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from urllib.parse import urlencode
 
-from truebench_hf.benchmarks.facts import rank as facts_paper
 from truebench_hf.benchmarks.rubric_eval.panels import BALANCED, CALLS, MAIN, TOKENS, paradigm_words, titled
 from truebench_hf.benchmarks.rubric_eval.scores import PARADIGMS
 from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.data.rubrics import DIMENSIONS, RUBRIC_TYPES
 from truebench_hf.hashing import digest
+from truebench_hf.report.table import paper_rows
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.asked import AskedJudges
 from truebench_hf.space.board.boards import HEADINGS, What
@@ -229,7 +229,7 @@ def facts() -> tuple[Chart, ...]:
     drawn = []
     for number, (title, note) in tables.items():
         by_judge: dict[str, list[FigureRow]] = {}
-        for row in facts_paper.paper_rows(number):
+        for row in paper_rows("facts", f"facts_table{number}"):
             figures = (Cell(f"{row[name]:.1f}", row[name]) for name in ("Acc.", "FPR", "FNR"))
             score = _bar(Score(row["Macro-F1"] / 100, 0), "")
             line = FigureRow(row["Prompt Template"], (score, *figures), row["Chosen"])
