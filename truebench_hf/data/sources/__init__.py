@@ -51,8 +51,13 @@ def read(name: str, path: str | Path, *, strict: bool = False, warns: bool = Tru
     if name in _BY_RESPONSE:
         items = by_response(rows.name, rows.entries(), strict, _BY_RESPONSE[name])
     else:
-        key = attrgetter("id" if name == "llmbar" else "instruction_id")
-        sieve = Sieve(rows.name, rows.entries(), partial(PARSERS[name], sets()[name]), key=key, strict=strict)
+        sieve = Sieve(
+            rows.name,
+            rows.entries(),
+            partial(PARSERS[name], sets()[name]),
+            key=attrgetter("instruction_id"),
+            strict=strict,
+        )
         items = Usable(list(sieve), sieve.left_out)
     if warns and items.left_out:
         _LOG.warning("%s", items.left_out)
@@ -102,7 +107,7 @@ def _rows(path: str, split: str) -> Rows:
 
 
 def _pairs(path: str) -> Rows:
-    """The pairs of one dataset.json of LLMBar, or of every dataset.json below a folder; each knows its subset and place."""
+    """The pairs of one dataset.json of LLMBar, or of every dataset.json below a folder; each with its subset and an id."""
     place = Path(path).expanduser()
     files = sorted(place.rglob("dataset.json")) if place.is_dir() else [place]
     if not files or not files[0].exists():
@@ -112,7 +117,8 @@ def _pairs(path: str) -> Rows:
         for file in files:
             for entry in RowFile.at(file).entries():
                 if isinstance(entry, Record):
-                    about = {"subset": file.parent.name, "place": entry.number}
+                    subset = file.parent.name
+                    about = {"subset": subset, "id": f"{subset.lower()}-{entry.number:03d}"}
                     entry = replace(entry, row={**entry.row, **about})
                 yield entry
 
@@ -267,16 +273,6 @@ def infobench(form: SetForm, record: Record) -> list[Item]:
     return [item_of(form, record, typed, facts={"subset": record.maybe("subset")})]
 
 
-def llmbar(form: SetForm, record: Record) -> list[Item]:
-    """Two items per pair, one for each output, under the same single rubric, since the set has none of its own.
-
-    The fact `preferred` says whether annotators chose this output; a preferred output need not meet the rubric.
-    """
-    subset = record.text("subset")
-    pair = f"{form.prefix}-{subset.lower()}-{record.row['place']:03d}"
-    return forms.paired(form, record, forms.criteria_of(form.criteria, record), pair, pair=pair)
-
-
 def profbench(form: SetForm, record: Record) -> list[Item]:
     """A labelled item for each report that the task ships, or one without a response. Weights are words."""
     rubrics, criteria = record.parts("rubrics"), forms.criteria_of(form.criteria, record)
@@ -382,7 +378,7 @@ def wildbench(form: SetForm, record: Record) -> list[Item]:
 PARSERS: dict[str, Callable[[SetForm, Record], Iterable[Item]]] = {
     "advancedif": advancedif, "biggen": biggen, "cfbench": cfbench, "complexbench": complexbench,
     "complexbench_en": complexbench, "healthbench": healthbench, "if_rewardbench": if_rewardbench, "ifbench": ifbench,
-    "infobench": infobench, "judgebench": forms.plain, "llmbar": llmbar, "multichallenge": forms.plain, "openrubrics": forms.plain,
+    "infobench": infobench, "judgebench": forms.plain, "llmbar": forms.plain, "multichallenge": forms.plain, "openrubrics": forms.plain,
     "profbench": profbench, "rar": rar, "rar_without_pitfalls": rar, "rubricbench": forms.plain,
     "rubrichub": rubrichub, "structflowbench": structflowbench, "sysbench": sysbench, "wildbench": wildbench,
 }  # fmt: skip
