@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from tests.support.runs import script, write_jsonl
 from tests.support.tables import row_of
+from truebench_hf.benchmarks.rubric_eval.comparisons import AGAIN, OTHERS
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
-from truebench_hf.benchmarks.rubric_eval.perturbations import AGAIN, OTHERS
 from truebench_hf.benchmarks.rubric_eval.scores import MetaEvaluation
 from truebench_hf.cli.app import app
 from truebench_hf.data.judged import Case

@@ -15,7 +15,7 @@ from tests.support.runs import caller
 from truebench_hf.benchmarks.flexbench import simulate, users
 from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.rubric_eval.arbitration import meta_verdict
-from truebench_hf.benchmarks.rubric_eval.perturbations import attacks
+from truebench_hf.benchmarks.rubric_eval.comparisons import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
 from truebench_hf.data.judged import Case
 from truebench_hf.judging.case import sections

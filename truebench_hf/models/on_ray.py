@@ -12,7 +12,7 @@ import subprocess
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,6 @@ from truebench_hf.engine.money import PaidTokens, note_unanswered, unanswered
 from truebench_hf.engine.retry import RequestFailed, Slot
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, SchemaRefused
-from truebench_hf.models.providers import Served
 from truebench_hf.models.spec import Opening
 from truebench_hf.text import redaction
 from truebench_hf.text.terminal import silent_stderr, warn
@@ -29,8 +28,7 @@ from truebench_hf.text.terminal import silent_stderr, warn
 # Seconds for an answer of a cluster (left alone, Ray ends this process), and without any of a worker before it is told.
 _ANSWERS, _SILENT = 15.0, 120.0
 _TRIES = 3  # a request that is lost so often may be what kills the workers
-# An answer, or what is to be raised; who gave answers (by kind); what was billed in vain.
-Reply = tuple[Completion | Decision | Exception, Mapping[str, Counter[str]], list[PaidTokens]]
+Reply = tuple[Completion | Decision | Exception, list[PaidTokens]]  # with what was billed in vain
 
 
 class Cluster:
@@ -129,9 +127,7 @@ class Holder:
             answer = type(error)(redaction.error(str(error)))
         except Exception:
             answer = RuntimeError(redaction.error(traceback.format_exc()))
-        served = getattr(self._model, "served", Served())
-        counts, served.counts = served.counts, {}
-        return answer, counts, lost
+        return answer, lost
 
 
 class OnRay:
@@ -147,7 +143,7 @@ class OnRay:
         self.spec, self.identity, self.takes_schema = model.spec, model.identity, model.takes_schema
         self.listed_price = getattr(model, "listed_price", lambda: None)
         self.cache_scope: str | None = getattr(model, "cache_scope", None)
-        self.concurrency, self.lost, self.served = 1, 0, Served()
+        self.concurrency, self.lost = 1, 0
         self._model, self._opening, self._cluster = model, opening, cluster
         self._is_local = bool(model.batch)
         self._start_one: Callable[[], Any]
@@ -208,12 +204,9 @@ class OnRay:
             if not self._load:
                 self._start()
             async with self._slots:
-                answer, served, lost = await self._reply(request)
+                answer, lost = await self._reply(request)
         finally:
             self._under_way -= 1
-        for fact, counts in served.items():
-            for value, count in counts.items():
-                self.served.add(fact, value, count)
         for tokens in lost:
             note_unanswered(tokens)
         if isinstance(answer, Exception):
