@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.rubric_eval import data as rubric_data
-from truebench_hf.data.sources import READERS, read
+from truebench_hf.data.sources import read
+from truebench_hf.data.sources.forms import sets
 from truebench_hf.errors import UserError
 from truebench_hf.types import Criterion, Message
 
@@ -593,7 +594,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@pytest.mark.parametrize("name", [name for name in READERS if name in RECORDS])
+@pytest.mark.parametrize("name", [name for name in sets() if name in RECORDS])
 def test_any_value_in_any_field_is_read_or_refused(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp(name)
 

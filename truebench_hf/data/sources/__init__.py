@@ -31,6 +31,7 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.votes import majority
 from truebench_hf.types import Criterion, Instance, Label, Message, Turn
 
+Columns = Callable[[Record], Mapping[str, Any]]  # a row in the columns of rubric_eval
 _LOG = logging.getLogger(__name__)
 _CATEGORY = re.compile(r"\s*(Essential|Important|Optional|Pitfall) Criteria:\s*(?=\S)")
 _THEME, _RESPONSE, _LABEL = "theme:", "_response", "_fulfilment"
@@ -45,19 +46,14 @@ def read(name: str, path: str | Path, *, strict: bool = False, warns: bool = Tru
     UserError on an unknown name, an absent file, a file of which more than half cannot be used, and with `strict` on
     the first such row, with its number and the field.
     """
-    if name not in READERS:
-        raise unknown("source of rubrics", name, READERS)
+    if name not in sets():
+        raise unknown("source of rubrics", name, sets())
     rows = _pairs(str(path)) if name == "llmbar" else _rows(str(path), split)
     if name in _BY_RESPONSE:
         items = by_response(rows.name, rows.entries(), strict, _BY_RESPONSE[name])
     else:
-        sieve = Sieve(
-            rows.name,
-            rows.entries(),
-            partial(PARSERS[name], sets()[name]),
-            key=attrgetter("instruction_id"),
-            strict=strict,
-        )
+        parse = partial(_PARSERS.get(name, forms.plain), sets()[name])
+        sieve = Sieve(rows.name, rows.entries(), parse, key=attrgetter("instruction_id"), strict=strict)
         items = Usable(list(sieve), sieve.left_out)
     if warns and items.left_out:
         _LOG.warning("%s", items.left_out)
@@ -88,8 +84,8 @@ def of_items(name: str, items: Iterable[Item]) -> list[Instance]:
 
 
 def by_response(
-    name: str, entries: Iterable[Entry], strict: bool = False, row: Callable[[Record], Mapping[str, Any]] = attrgetter("row")
-) -> Usable[Item]:  # fmt: skip
+    name: str, entries: Iterable[Entry], strict: bool = False, row: Columns = attrgetter("row")
+) -> Usable[Item]:
     """Rows of rubric_eval, as `row` makes them of the file's; those without label may lack the response, too."""
     responses = Responses(UnansweredRow)
 
@@ -375,15 +371,11 @@ def wildbench(form: SetForm, record: Record) -> list[Item]:
     return [item_of(form, record, language=language)]
 
 
-PARSERS: dict[str, Callable[[SetForm, Record], Iterable[Item]]] = {
+# All other sets are told by their columns alone.
+_PARSERS: dict[str, Callable[[SetForm, Record], Iterable[Item]]] = {
     "advancedif": advancedif, "biggen": biggen, "cfbench": cfbench, "complexbench": complexbench,
     "complexbench_en": complexbench, "healthbench": healthbench, "if_rewardbench": if_rewardbench, "ifbench": ifbench,
-    "infobench": infobench, "judgebench": forms.plain, "llmbar": forms.plain, "multichallenge": forms.plain, "openrubrics": forms.plain,
-    "profbench": profbench, "rar": rar, "rar_without_pitfalls": rar, "rubricbench": forms.plain,
-    "rubrichub": rubrichub, "structflowbench": structflowbench, "sysbench": sysbench, "wildbench": wildbench,
+    "infobench": infobench, "profbench": profbench, "rar": rar, "rar_without_pitfalls": rar, "rubrichub": rubrichub,
+    "structflowbench": structflowbench, "sysbench": sysbench, "wildbench": wildbench,
 }  # fmt: skip
-_BY_RESPONSE: dict[str, Callable[[Record], Mapping[str, Any]]] = {
-    "healthbench_meta": healthbench_meta,
-    "rubric_eval": attrgetter("row"),
-}
-READERS = (*PARSERS, *_BY_RESPONSE)
+_BY_RESPONSE: dict[str, Columns] = {"healthbench_meta": healthbench_meta, "rubric_eval": attrgetter("row")}
