@@ -84,20 +84,6 @@ class Settled:
         return rows
 
 
-@dataclass(frozen=True)
-class AnnotatorAgreement:
-    """`raw` (0..1) is the share of `pairs` of answers to the same question that are alike; None without a pair."""
-
-    items: int
-    annotators: tuple[str, ...]
-    missing: Mapping[str, int]
-    raw: float | None
-    pairs: int
-    cohen: Mapping[tuple[str, str], Score]
-    fleiss: Score
-    alpha: Score
-
-
 def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = None) -> Settled:
     """Return one label per question: the adjudicator's decision, else the answer most annotators gave; a tie stays open.
 
@@ -122,31 +108,24 @@ def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = N
     return Settled(annotations, labels, how)
 
 
-def agreement(annotations: Annotations) -> AnnotatorAgreement:
-    """Return raw agreement, Cohen's kappa per pair of annotators, Fleiss' kappa and Krippendorff's alpha."""
-    names = annotations.annotators
-    table = [[answers.get(name) for name in names] for answers in annotations.labels.values()]
-    pairs = [pair for row in table for pair in combinations([label for label in row if label is not None], 2)]
-    columns = {name: [row[place] for row in table] for place, name in enumerate(names)}
-    entries = [(name, label) for answers in annotations.labels.values() for name, label in answers.items()]
-    return AnnotatorAgreement(
-        items=len(table),
-        annotators=names,
-        missing={name: entries.count((name, None)) for name in names},
-        raw=ratio(sum(first == second for first, second in pairs), len(pairs)),
-        pairs=len(pairs),
-        cohen={pair: cohen_kappa(columns[pair[0]], columns[pair[1]]) for pair in combinations(names, 2)},
-        fleiss=fleiss_kappa(table),
-        alpha=krippendorff_alpha(table),
-    )
+def annotator_kappas(annotations: Annotations) -> dict[tuple[str, str], Score]:
+    """Return Cohen's kappa of every pair of annotators."""
+    answers = annotations.labels.values()
+    columns = {name: [by_name.get(name) for by_name in answers] for name in annotations.annotators}
+    return {pair: cohen_kappa(columns[pair[0]], columns[pair[1]]) for pair in combinations(columns, 2)}
 
 
-def agreement_table(among: AnnotatorAgreement, unit: str = "questions") -> Table:
+def agreement_table(annotations: Annotations, unit: str = "questions") -> Table:
     """Return how far annotators agree with each other, about units of this name."""
-    fleiss = among.fleiss.value
+    names, answers = annotations.annotators, annotations.labels.values()
+    ratings = [[by_name.get(name) for name in names] for by_name in answers]
+    pairs = [pair for row in ratings for pair in combinations([label for label in row if label is not None], 2)]
+    fleiss = fleiss_kappa(ratings).value
     row = {
-        "annotators": ", ".join(among.annotators), "n": among.items, "missing": sum(among.missing.values()), "raw": among.raw,
-        "fleiss_kappa": fleiss, "band": None if fleiss is None else verbal_band(fleiss), "krippendorff_alpha": among.alpha.value,
+        "annotators": ", ".join(names), "n": len(ratings),
+        "missing": sum(label is None for by_name in answers for label in by_name.values()),
+        "raw": ratio(sum(first == second for first, second in pairs), len(pairs)), "fleiss_kappa": fleiss,
+        "band": None if fleiss is None else verbal_band(fleiss), "krippendorff_alpha": krippendorff_alpha(ratings).value,
     }  # fmt: skip
     columns = (
         Column("annotators", "Annotators"), Column("n", unit, "count"), Column("missing", "unanswered", "count"),

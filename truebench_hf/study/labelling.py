@@ -24,7 +24,7 @@ from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.options import Options, option
 from truebench_hf.report import labels, sheets
-from truebench_hf.report.labels import Annotations, AnnotatorAgreement, Settled
+from truebench_hf.report.labels import Annotations, Settled
 from truebench_hf.report.sections import Section
 from truebench_hf.report.sheets import Question, SheetAnswer
 from truebench_hf.study.items import sample
@@ -128,11 +128,9 @@ class Draw:
 
 @dataclass(frozen=True)
 class Taken:
-    """What became of labels: the `value` for Python, how far annotators agree with each other, sections, notes, and the
-    files that were written."""
+    """What became of labels: the `value` for Python, what is shown of it, and the files that were written."""
 
     value: Any
-    agreement: AnnotatorAgreement | None = None
     sections: Sequence[Section] = ()
     lead: str = ""
     notes: Sequence[str] = ()

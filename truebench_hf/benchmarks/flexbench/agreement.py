@@ -224,9 +224,9 @@ class FlexLabels(Labelling):
         settled = self.settle(new, decisions, file, known)
         labels.write_rows(file, settled.rows)
         experts: dict[Key, Any] = {known[name]: label for name, label in settled.labels.items()}
-        judge, among = agree(procedure, experts, labels_of(judged)), labels.agreement(settled.annotations)
-        sections: list[Section] = [labels.agreement_table(among), *agreement_tables({"judge": judge})]
-        return Taken(judge, among, sections, notes=open_notes(settled), files=[file])
+        judge = agree(procedure, experts, labels_of(judged))
+        tables = [labels.agreement_table(settled.annotations), *agreement_tables({"judge": judge})]
+        return Taken(judge, tables, notes=open_notes(settled), files=[file])
 
 
 def questions(procedure: Procedure, judged: JudgedConversation) -> list[Question]:

@@ -318,15 +318,14 @@ class ArbitrationLabels(Labelling):
         rows = {str(row["id"]): row for row in _labelled(self.place)}
         file = self.labels_file(options)
         settled = self.settle(new, decisions, file, rows)
-        among = labels.agreement(settled.annotations)
-        tables = [compare(list(rows.values()), settled.labels), labels.agreement_table(among, "labels")]
+        tables = [compare(list(rows.values()), settled.labels), labels.agreement_table(settled.annotations, "labels")]
         until = ["Until an adjudicator settles what is open (--decisions), accuracy and kappa are upper estimates."]
         notes = [*open_notes(settled), *(until if settled.open else [])]
         labels.write_rows(file, (label | {"response": rows[label["id"]]["response"]} for label in settled.rows))
         scores = json.dumps(scores_json(tables, notes), ensure_ascii=False, indent=1)
         write_whole(file.with_name(SCORES), [f"{scores}\n"])
         files = [file, file.with_name(SCORES)]
-        return Taken({table.name: table for table in tables}, among, tables, notes=notes, files=files)
+        return Taken({table.name: table for table in tables}, tables, notes=notes, files=files)
 
 
 def compare(rows: Sequence[Mapping[str, Any]], people: Mapping[str, str | None]) -> Table:

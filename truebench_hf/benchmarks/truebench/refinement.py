@@ -356,10 +356,8 @@ class RefinementLabels(Labelling):
         settled = self.settle(responses, decisions, file, {question.id for question in self._responses()})
         labels.write_rows(file, settled.rows)
         notes = [*open_notes(settled), *(notes or [f"{_AGAIN}: its work list asks why people and judge differ."])]
-        among = labels.agreement(settled.annotations)
-        return Taken(
-            settled.rows, among, [labels.agreement_table(among, "responses")], notes=notes, files=[file, *files]
-        )
+        table = labels.agreement_table(settled.annotations, "responses")
+        return Taken(settled.rows, [table], notes=notes, files=[file, *files])
 
     def _take_work(self, answers: Annotations) -> tuple[list[str], list[str | Path]]:
         """Put what was decided into the history, in place of earlier answers to this work list; returns notes and files."""

@@ -258,6 +258,5 @@ class ValidationLabels(Labelling):
         )  # fmt: skip
         cells = [{"kind": f"{kind}, {MEANING[kind]}", "accepted": share} for kind, share in shares.items()]  # type: ignore[index]
         table = Table("accepted", columns, cells, "Changes that people accept")
-        among = labels.agreement(settled.annotations)
-        sections = [labels.agreement_table(among, "changes"), table]
-        return Taken(shares, among, sections, notes=open_notes(settled), files=[file])
+        sections = [labels.agreement_table(settled.annotations, "changes"), table]
+        return Taken(shares, sections, notes=open_notes(settled), files=[file])
