@@ -528,9 +528,7 @@ def test_a_half_filled_sheet_of_a_second_annotator_wipes_nothing(tmp_path: Path)
     assert [after[name]["label"] for name in changed] == [None], "A and B differ on one, which is open now"
     assert after[changed[0]]["how"] == "tie"
     assert sum(len(entry["annotations"]) for entry in after.values()) == 400, "197 blanks of B are kept as asked"
-    assert (among["annotators"], among["raw"]) == ("A, B", 0.5), (
-        "one no settles the second instance for B"
-    )
+    assert (among["annotators"], among["raw"]) == ("A, B", 0.5), "one no settles the second instance for B"
     assert (report.bias_corrected["ties"], report.bias_corrected["labels"]) == (1, 99)
 
 

@@ -12,9 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truebench_hf.errors import UserError
-from truebench_hf.report.labels import adjudicate, agreement_table, annotator_kappas, joined, read_rows, write_rows
+from truebench_hf.report.labels import (
+    Question,
+    SheetAnswer,
+    adjudicate,
+    agreement_table,
+    annotator_kappas,
+    form,
+    joined,
+    read,
+    read_answers,
+    read_rows,
+    write,
+    write_answers,
+    write_rows,
+)
 from truebench_hf.report.sections import guard, unguard
-from truebench_hf.report.sheets import Question, SheetAnswer, form, read, read_answers, write, write_answers
 
 ROWS = [
     Question(
@@ -220,7 +233,8 @@ def test_adjudication(tmp_path: Path) -> None:
 
 def decisions_of(folder: Path) -> dict[str, str]:
     sheets = [answered(folder, "chief", {"t": "yes", "m": "yes"}), answered(folder, "dean", {"t": "no", "m": ""})]
-    return read(sheets).decisions()
+    annotations = read(sheets)
+    return {item: label for name in annotations.annotators for item, label in annotations.of(name).items()}
 
 
 def test_labels_of_a_file_are_joined_by_newer_answers(tmp_path: Path) -> None:

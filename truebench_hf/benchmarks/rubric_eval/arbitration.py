@@ -36,8 +36,7 @@ from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.spec import family
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report import labels
-from truebench_hf.report.labels import Annotations
-from truebench_hf.report.sheets import Question, material
+from truebench_hf.report.labels import Annotations, Question, material
 from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.study.items import Items, sample
 from truebench_hf.study.labelling import Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes

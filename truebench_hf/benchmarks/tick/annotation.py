@@ -23,8 +23,7 @@ from truebench_hf.judging.checklists import Checklist, read_checklist
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.kappa import krippendorff_alpha
 from truebench_hf.metrics.preference import preference_from_ratings
-from truebench_hf.report.labels import Annotations, write_rows
-from truebench_hf.report.sheets import Question, material
+from truebench_hf.report.labels import Annotations, Question, material, write_rows
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import sample
 from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken

@@ -29,9 +29,8 @@ from truebench_hf.metrics.pass_rate import mean_share, pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report import labels
-from truebench_hf.report.labels import Annotations
+from truebench_hf.report.labels import Annotations, Question
 from truebench_hf.report.sections import Matrix
-from truebench_hf.report.sheets import Question
 from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows, plain
 from truebench_hf.results.folder import Results
 from truebench_hf.study.items import Items

@@ -35,8 +35,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest
 from truebench_hf.metrics.double_sampling import allocate
 from truebench_hf.metrics.votes import majority
-from truebench_hf.report.labels import FILE, Annotations, agreement_table
-from truebench_hf.report.sheets import Question, material
+from truebench_hf.report.labels import FILE, Annotations, Question, agreement_table, material
 from truebench_hf.results.folder import Results
 from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, written_anew
 from truebench_hf.study.outcome import REPORT

@@ -27,8 +27,7 @@ from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge
 from truebench_hf.judging.ratings import ask_ratings
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.prompts import Prompts
-from truebench_hf.report.labels import Annotations
-from truebench_hf.report.sheets import Question, material
+from truebench_hf.report.labels import Annotations, Question, material
 from truebench_hf.report.table import paper_rows
 from truebench_hf.types import Instance, Response
 

@@ -35,8 +35,7 @@ from truebench_hf.metrics.kappa import verbal_band
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import role
 from truebench_hf.report import labels
-from truebench_hf.report.labels import Annotations
-from truebench_hf.report.sheets import Question
+from truebench_hf.report.labels import Annotations, Question
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.folder import Results
 from truebench_hf.study.items import Items

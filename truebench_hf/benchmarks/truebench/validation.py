@@ -35,9 +35,8 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import option, role
 from truebench_hf.report import labels
-from truebench_hf.report.labels import Annotations
+from truebench_hf.report.labels import Annotations, Question
 from truebench_hf.report.sections import Conversation, Conversations, Exchange
-from truebench_hf.report.sheets import Question
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.labelling import LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
