@@ -143,17 +143,18 @@ def clustered_difference(
     than ten clusters. Simulated with clusters of 1 to 8 alike or unlike rows it covers 95 % and more from ten clusters
     on; without the correlation it fell to 91 %. Raises `UserError` for columns of unequal length.
     """
+    import pandas as pd
+
     total = parallel(first=first, second=second, clusters=clusters)
-    rows = [(a, b, c) for a, b, c in zip(first, second, clusters, strict=True) if a is not None and b is not None]
-    if not rows:
-        return PairedDifference(None, None, 0, total)
-    codes = {cluster: code for code, cluster in enumerate(dict.fromkeys(row[2] for row in rows))}
-    of, won, lost = np.zeros((3, len(codes)))
-    for left, right, cluster in rows:
-        of[codes[cluster]] += 1
-        won[codes[cluster]] += left > right
-        lost[codes[cluster]] += right > left
-    n, left_out = len(rows), total - len(rows)
+    columns = np.array([first, second], dtype=float)
+    known = ~np.isnan(columns).any(axis=0)
+    n = int(known.sum())
+    left_out = total - n
+    if not n:
+        return PairedDifference(None, None, 0, left_out)
+    codes = pd.factorize(pd.Series(list(clusters), dtype=object)[known])[0]
+    gaps = columns[0, known] - columns[1, known]
+    of, won, lost = (np.bincount(codes, weights) for weights in (np.ones(n), gaps > 0, gaps < 0))
     gain, loss = float(won.sum()) / n, float(lost.sum()) / n
     won_ends, lost_ends = clustered_share(won, of), clustered_share(lost, of)
     if won_ends is None or lost_ends is None:
