@@ -228,7 +228,7 @@ def _turned(part: DataFrame) -> Row:
     )
     return {
         "by_attack": by_attack, "by_neutral": by_neutral,
-        "more": clustered_difference(attacked, neutral, clusters).score,
+        "more": clustered_difference(attacked, neutral, clusters),
         "open_attacked": attacked.count(None), "open_neutral": neutral.count(None),
     }  # fmt: skip
 
