@@ -348,7 +348,7 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
         ({"data": "absent.jsonl"}, "no such file"),
         ({"judge_arg": ("2.record=x",)}, "there is no number 2; there is 1"),
         ({"votes": 3}, "temperature above 0"),
-        ({"threshold": 0.0}, "lies between 0 and 1"),
+        ({"threshold": 0.0, "paradigms": "decision"}, "lies between 0 and 1"),
         ({"judge_temperature": -1.0}, "must be at least 0"),
         ({"judge_temperature": float("nan")}, "must be at least 0"),
     ],

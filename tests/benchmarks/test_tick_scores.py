@@ -71,7 +71,7 @@ def test_intervals_are_those_of_the_metrics() -> None:
     assert a["pass_rate"].ci95 is not None
     (pair,) = found["pairs"]
     expected = paired_difference(*shares)
-    assert pair["difference"] == Score(expected.difference, 12, 0, expected.interval)
+    assert pair["difference"] == expected
     assert pair["win"].n == pair["tie"].n == pair["loss"].n == 12
 
 

@@ -143,7 +143,7 @@ def differences_table(first: DataFrame) -> Table:
     """Every two judges under each paradigm."""
     pairs = differences(first, ["paradigm"], measures=("balanced_accuracy",)).to_dict("records")
     rows = [
-        pair | {"difference": pair["balanced_accuracy"].score, "ahead": _AHEAD[pair["balanced_accuracy"].ahead]}
+        pair | {"difference": pair["balanced_accuracy"], "ahead": _AHEAD[pair["balanced_accuracy"].ahead]}
         for pair in pairs
     ]
     about = "Balanced accuracy of the first less that of the second on the same rows, in points; undecided is wrong."
@@ -322,7 +322,7 @@ def _turned(part: DataFrame) -> Row:
     )
     return {
         "by_attack": by_attack, "by_neutral": by_neutral,
-        "more": clustered_difference(attacked, neutral, clusters).score,
+        "more": clustered_difference(attacked, neutral, clusters),
         "open_attacked": attacked.count(None), "open_neutral": neutral.count(None),
     }  # fmt: skip
 
