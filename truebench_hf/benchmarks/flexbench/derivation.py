@@ -205,11 +205,9 @@ def _checked(
         return ["cites no segment"], []
     cited = "\n".join(texts[name] for name in dimension.segments)
     invented = _lacking(dimension, f"{cited}\n{instruction}", parts)
-    faults = [f"{part} that its segments do not hold" for part in invented]
     elsewhere = [part for part in _lacking(dimension, cited, parts) if part not in invented]
-    return faults, [
-        f"{part} that stands in the instruction, but not in the segments that it cites" for part in elsewhere
-    ]
+    why = "that stands in the instruction, but not in the segments that it cites"
+    return [f"{part} that its segments do not hold" for part in invented], [f"{part} {why}" for part in elsewhere]
 
 
 def _lacking(dimension: Dimension, cited: str, parts: Mapping[str, re.Pattern[str]]) -> list[str]:
