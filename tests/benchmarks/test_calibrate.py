@@ -13,7 +13,7 @@ import pytest
 from tests.support.runs import row, script, write_jsonl
 from tests.support.stages import run
 from truebench_hf.benchmarks.rubric_eval.calibration import CalibrateOptions, Fit, calibrate
-from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions, RunOptions
 from truebench_hf.errors import UserError
 
 # Ten instructions with two rubrics each: of those the judge gives 0.9, eight are met, of those with 0.7 only two.

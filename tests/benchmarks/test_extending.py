@@ -14,8 +14,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
 from tests.support.stages import generate, judge, run
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows
-from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions, load
 from truebench_hf.comparing.runs import read_board
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.runs import Done, command_here, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file

@@ -21,7 +21,7 @@ from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import TypeAdapter
 
-from truebench_hf.benchmarks.truebench.options import OF_DATA, GenerateOptions
+from truebench_hf.benchmarks.truebench.data import OF_DATA, GenerateOptions
 from truebench_hf.benchmarks.truebench.study import benchmark, selection
 from truebench_hf.data.judged import Judged, as_answered, cases, judgment, sent
 from truebench_hf.errors import UserError, unknown

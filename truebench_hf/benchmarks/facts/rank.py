@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import hypot
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from truebench_hf.benchmarks.facts.scores import (
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical
 from truebench_hf.metrics.binary import mean_of
+from truebench_hf.metrics.pass_rate import joint_mean
 from truebench_hf.metrics.ranks import Entrant, FusedRank, fused_rank, rank_spans, self_preference, self_preference_over
 from truebench_hf.models.spec import family
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table, paper_rows
@@ -75,7 +75,7 @@ def rank(folders: Sequence[str]) -> RankTable:
     places: list[dict[str, Any]] = []
     entrants = {}
     for model, rows in over_judges:
-        final, unadjusted = _mean(rows["final"].tolist()), _mean(rows["unadjusted"].tolist())
+        final, unadjusted = (joint_mean(rows[name].tolist()) for name in ("final", "unadjusted"))
         now, before = fused["final"].ranks[model], fused["unadjusted"].ranks[model]
         moved = "-" if now is None or before is None else f"{before - now:+d}" if before != now else "0"
         places.append({
@@ -92,20 +92,6 @@ def rank(folders: Sequence[str]) -> RankTable:
     judges = judging["judges"] if len(judging["judges"]) > 1 else ()
     preferences = [row for judge in judges if (row := _preference(parts, models, splits, judge))]
     return RankTable(places, scores, preferences, fused["final"], judging, splits, left_out)
-
-
-def _mean(scores: Sequence[Score]) -> Score:
-    """The mean of a model's scores over its splits, as the paper's average; splits are independent samples.
-
-    The interval is put together from those of the splits (Zou and Donner 2008).
-    """
-    value = mean_of(*(score.value for score in scores))
-    n, unscored = sum(score.n for score in scores), sum(score.unscored for score in scores)
-    if value is None or any(score.ci95 is None for score in scores):
-        return Score(value, n, unscored)
-    parts = [(score.value or 0.0, *(score.ci95 or (0.0, 0.0))) for score in scores]
-    below, above = (hypot(*(part[0] - part[side] for part in parts)) / len(parts) for side in (1, 2))
-    return Score(value, n, unscored, (value - below, value + above))
 
 
 def _preference(

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.correction import CORRECTED, SAMPLE, label_place, read_labels, results
-from truebench_hf.benchmarks.truebench.options import (
+from truebench_hf.benchmarks.truebench.data import (
     OF_DATA,
     GenerateOptions,
     InstanceOptions,
