@@ -208,16 +208,11 @@ def tables(ranking: RankTable) -> list[Table]:
                        title="Scores by split and judge", keys=3, printed=False),
     ]  # fmt: skip
     if rows := list(ranking.preferences):
-        if len(rows) > 1:
-            rows.append(
-                {"judge": MEAN, **{name: Score(mean_of(*(row[name].value for row in rows)), 0) for name in MEASURES}}
-            )
+        means = {name: Score(mean_of(*(row[name].value for row in rows)), 0) for name in MEASURES}
+        rows += [{"judge": MEAN, **means}] if len(rows) > 1 else []
+        rows += published_self_preference()
         note = "The paper does not say how its figure was formed."
-        sections.append(
-            Table(
-                "self_preference", _PREFERENCES, rows + published_self_preference(), "Self-preference of judges", note
-            )
-        )
+        sections.append(Table("self_preference", _PREFERENCES, rows, "Self-preference of judges", note))
     return sections
 
 

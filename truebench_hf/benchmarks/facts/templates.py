@@ -105,7 +105,7 @@ def chosen_templates(specs: Mapping[str, str], templates: Sequence[str]) -> dict
     for argument in templates:
         number, dot, template = argument.partition(".")
         if not (dot and number.isdigit()):  # 1.json: the first judge by json
-            if is_file(argument):
+            if Path(argument).suffix.lower() == ".json" or Path(argument).is_file():
                 choices |= read_choices(argument, specs)
                 continue
             writing = [name for name, spec in specs.items() if not classifies(spec)]
@@ -118,14 +118,6 @@ def chosen_templates(specs: Mapping[str, str], templates: Sequence[str]) -> dict
         else:
             choices[judge] = replace(choices[judge], template=template_named(template))
     return choices
-
-
-def is_file(text: str) -> bool:
-    """Return True if an argument names a file, and no model or template."""
-    known = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
-    if text == "smollm2" or ":" in text.split("/")[0]:
-        return False
-    return Path(text).suffix.lower() in known or Path(text).exists()
 
 
 @dataclass(frozen=True)
