@@ -19,13 +19,13 @@ from truebench_hf.benchmarks.rubric_eval.scores import BOTH, FIRST, JUDGED, WHO,
 from truebench_hf.data.judged import Case, names_fault, stated
 from truebench_hf.data.rubrics import Item, Rubric
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.judge import JudgeSettings, prompts_used
 from truebench_hf.metrics.agreement import agreement, by_group, differences
 from truebench_hf.metrics.binary import decide
 from truebench_hf.metrics.comparison import clustered_difference, panel_worth
 from truebench_hf.metrics.pass_rate import clustered_rate, mean_share, pass_rate
 from truebench_hf.metrics.votes import flips
+from truebench_hf.prompts import sections as case_sections
 from truebench_hf.prompts import variants
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.verdicts import unit_means
