@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.runs import row
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
-from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows
 from truebench_hf.benchmarks.truebench.correction import read_labels, results, units
 from truebench_hf.benchmarks.truebench.data import data_hash, load
 from truebench_hf.benchmarks.truebench.results import read_responses, read_run

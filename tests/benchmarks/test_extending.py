@@ -13,7 +13,7 @@ from tests.benchmarks.test_rubric_eval_resuming import _arbitrate, _calibrate, _
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
 from tests.support.stages import generate, judge, run
-from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions, load
 from truebench_hf.comparing.runs import read_board
 from truebench_hf.engine.folder import RunFolder

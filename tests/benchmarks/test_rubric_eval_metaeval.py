@@ -310,11 +310,10 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
     chosen = items(load(data))
     spec = judge(tmp_path / "<b>.json", chosen, gold, gold)
     out = tmp_path / "out"
-    line = f"metaeval --data {data} --judge {spec} --paradigms checklist,rubric --out {out} --with-published"
+    line = f"metaeval --data {data} --judge {spec} --paradigms checklist,rubric --out {out}"
     done = command(*line.split())
     assert done.returncode == 0, done.stderr
     assert "100.00" in done.stdout
-    assert "Balanced accuracy by category" in done.stdout
     lines = [json.loads(line) for line in (out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 2 * 10
     assert {line["paradigm"] for line in lines} == {"checklist", "rubric"}
@@ -323,7 +322,6 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
     assert kept["judges"][0]["balanced_accuracy"]["value"] == 1.0
     assert {row["group"] for row in kept["agreement"] if row["by"] == "instruction_category"} == set(CATEGORIES)
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert "paper: GPT-4.1 (Table 2)" in page
     assert "<b>.json" not in page
     assert "&lt;b&gt;.json" in page
     for table, there in (
@@ -332,7 +330,6 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
         ("by rubric type", False),
     ):
         assert (table in page) is there, "no row has a type"
-    assert page.count('class="tb-paper"') == 22 + 8 + 16 + 22, "Tables 2, 3 and 9, and macro F1 of Table 2"
     assert "labelled yes 5" in page
     assert "http:" not in page.replace("http://www.w3.org", "")
     assert "https:" not in page

@@ -135,22 +135,6 @@ def test_a_judge_joins_with_an_option_of_its_own(tmp_path: Path, servers: tuple[
         _metaeval(tmp_path / "out", f"base_url={other.url}", "2.reasoning_effort=high", judge=both)
 
 
-def test_a_candidate_joins_with_an_option_of_its_own(
-    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
-) -> None:
-    one, other = servers
-    reference = few(tmp_path)
-    _arbitrate(tmp_path / "out", f"base_url={one.url}", reference=reference)
-    joining = {"reference": reference, "candidate": ("openai:e",)}
-    own = (f"base_url={other.url}", "timeout=99", "reasoning_effort=low")
-    found = _arbitrate(tmp_path / "out", f"base_url={other.url}", candidate_arg=own, **joining)
-    assert isinstance(found, dict)
-    assert "openai:e" in [row["method"] for row in found["judges"].rows]
-    spent = json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["total"]
-    calls = {role: usage["calls"] for role, usage in spent.items() if role.endswith("openai:e")}
-    assert {other.stats()["total"]} == set(calls.values()), "nobody else is asked"
-
-
 @pytest.mark.parametrize("name", ["calibration", "taxonomy"])
 def test_a_session_is_finished_when_its_files_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, servers: tuple[OpenAIServer, OpenAIServer], name: str

@@ -16,27 +16,28 @@ import pytest
 from tests.support.oracle import Oracle
 from tests.support.runs import ROOT, caller, command_here, row, script, write_jsonl
 from truebench_hf.api.labels import take_labels
-from truebench_hf.benchmarks.truebench.ablation import (
+from truebench_hf.benchmarks.truebench.data import load
+from truebench_hf.benchmarks.truebench.validation import (
     ALWAYS,
     SUBSETS,
-    Edit,
-    Validated,
+    ValidateCriteria,
+    ValidateCriteriaOptions,
     ablation_frame,
     ablation_tables,
     edit_rates,
-    edited_rows,
     ranking,
-    read_edits,
     subset_scores,
 )
-from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.benchmarks.truebench.validation import ValidateCriteria, ValidateCriteriaOptions
 from truebench_hf.benchmarks.truebench.validator import (
     ASPECTS,
+    Edit,
     Finding,
     Label,
+    Validated,
     Validation,
+    edited_rows,
     kinds,
+    read_edits,
     validate_instance,
 )
 from truebench_hf.errors import UserError
@@ -356,7 +357,6 @@ def test_edits_that_cannot_be_done_are_named(tmp_path: Path, edit: dict[str, Any
     [
         ({"stage": "answers"}, "stage"),
         ({"stage": "prompt", "ablation": "v0.6.1"}, "leave out --stage prompt"),
-        ({"max_tokens": 0}, "--max-tokens 0"),
         ({"ablation": "v0.6.1"}, "has none of the rows of --ablation v0.6.1"),
         ({"ablation": "gone.jsonl"}, "gone.jsonl: cannot be read.*give v0.6.1"),
     ],

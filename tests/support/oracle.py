@@ -7,8 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.ablation import Edited
-from truebench_hf.benchmarks.truebench.validator import instance_values, numbered
+from truebench_hf.benchmarks.truebench.validator import Edited, instance_values, numbered
 
 LISTS = {"errors": "E1", "excessive": "E2", "missing": "E3", "composite": ""}
 

@@ -153,7 +153,6 @@ def filled(text: str, marks: Iterable[tuple[int | None, Mark]]) -> tuple[Mark, .
 RESTS = "(It rests on this:"
 FAULT = "(This names a fault; it is met where the response has it.)"
 Messages = tuple[Message, ...]
-NOTES = (RESTS, FAULT)  # what `stated` adds to the text of a criterion
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from truebench_hf.api.reading import Criteria, read_case
 from truebench_hf.errors import UserError
 from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, put, put_lines, verdict_rows
 from truebench_hf.integrations.rewards import reward_of
-from truebench_hf.judging.case import one_line
+from truebench_hf.prompts import one_line
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Message
 

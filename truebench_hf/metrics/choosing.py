@@ -12,10 +12,9 @@ import random
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from math import hypot
 
 from truebench_hf.metrics.agreement import label_agreement, measure_difference
-from truebench_hf.metrics.binary import Label, mean_of, parallel
+from truebench_hf.metrics.binary import Label, parallel
 from truebench_hf.metrics.calibration import best_threshold, out_of_fold
 from truebench_hf.metrics.comparison import PairedDifference
 from truebench_hf.metrics.kappa import cohen_kappa
@@ -70,9 +69,6 @@ def _ranked(gold: Sequence[Label], candidates: Mapping[str, Sequence[Label]]) ->
     return sorted(values, key=lambda name: -round(values[name], 12))
 
 
-Interval = tuple[float, float]
-
-
 @dataclass(frozen=True, slots=True)
 class Direction:
     """Kappa on one half by the `threshold` (scores from there on pass) that was best on the other one.
@@ -86,32 +82,6 @@ class Direction:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Halved:
-    """Both directions: measured on the first half, and on the second; the mean of the two kappas with its interval.
-
-    The halves have no group in common, so that the interval joins those of both (MOVER, Zou and Donner 2008); None where
-    one has none.
-    """
-
-    first: Direction
-    second: Direction
-
-    @property
-    def mean(self) -> float | None:
-        """The mean of both kappas."""
-        return mean_of(self.first.kappa.value, self.second.kappa.value)
-
-    @property
-    def interval(self) -> Interval | None:
-        """The interval of the mean."""
-        (a, b), mean = (self.first.kappa, self.second.kappa), self.mean
-        if mean is None or a.value is None or b.value is None or a.ci95 is None or b.ci95 is None:
-            return None
-        down, up = (hypot(a.value - a.ci95[side], b.value - b.ci95[side]) / 2 for side in (0, 1))
-        return mean - down, mean + up
-
-
 def first_half(groups: Collection[Hashable], seed: int = 0) -> frozenset[Hashable]:
     """Half of the groups (instances), drawn by `seed`; of an odd number the larger half. Their order does not matter."""
     unique = sorted(set(groups), key=lambda group: (str(group), repr(group)))
@@ -121,8 +91,8 @@ def first_half(groups: Collection[Hashable], seed: int = 0) -> frozenset[Hashabl
 def halved_kappa(
     scores: Sequence[float | None], labels: Sequence[Label], groups: Sequence[Hashable], first: Collection[Hashable],
     *, seed: int = 0,
-) -> Halved:  # fmt: skip
-    """Cohen's kappa of scores against labels, by thresholds chosen on the half of the groups it is not measured on.
+) -> tuple[Direction, Direction]:  # fmt: skip
+    """Cohen's kappa of scores against labels on either half of the groups, by the threshold that the other half chose.
 
     `first` are the groups of the first half. None in a column is undecided: left out and counted. Raises `UserError` for
     columns of unequal length.
@@ -140,7 +110,7 @@ def halved_kappa(
         why = "the half it is measured on holds nothing to compare, or one label only"
         return Direction(*chosen, kappa, why if kappa.value is None else "")
 
-    return Halved(direction(*halves), direction(*halves[::-1]))
+    return direction(*halves), direction(*halves[::-1])
 
 
 def by_threshold(scores: Sequence[float | None], threshold: float) -> list[Label]:

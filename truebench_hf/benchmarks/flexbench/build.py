@@ -20,7 +20,7 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     instructions,
     to_check,
 )
-from truebench_hf.benchmarks.flexbench.scores import tree
+from truebench_hf.benchmarks.flexbench.scores import DIAGRAM, mermaid, tree
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
@@ -101,7 +101,7 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
     """Every instruction through all stages, as far as it comes."""
 
     kind, unit, prompts, boards = "flexbuild", "instructions", PROMPTS, False
-    files = (STAGES, FILE, DRAFT, SEVERAL)
+    files = (STAGES, FILE, DRAFT, SEVERAL, DIAGRAM)
     editable = {FILE: "", DRAFT: ""}  # noqa: RUF012
     unforeseen = "How often dimensions have to be mended is not known: each round is two calls more."
 
@@ -238,6 +238,8 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
             if build.procedure.segments:
                 failed = "".join(f"# failed at {stage}: {' '.join(why.split())}\n" for stage, why in build.failures)
                 written[place + (FILE if build.complete else DRAFT)] = failed + as_yaml(build.procedure)
+            if build.procedure.dimensions:
+                written[place + DIAGRAM] = mermaid(build.procedure)
         incomplete = [build for build in done if not build.complete]
         notes = list(self.left_out)
         notes += [

@@ -25,7 +25,7 @@ from truebench_hf.metrics.agreement import agreement, by_group
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.choosing import by_threshold, first_half, halved_kappa
 from truebench_hf.metrics.kappa import verbal_band
-from truebench_hf.metrics.pass_rate import mean_share, pass_rate
+from truebench_hf.metrics.pass_rate import joint_mean, mean_share, pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report import labels
@@ -207,9 +207,9 @@ def _kappas(frame: DataFrame, seed: int) -> tuple[list[dict[str, Any]], list[str
             halves = agreement(judged, ["half"], measures=("kappa",)).to_dict("records")
             kappa, cells = counts["kappa"], {row["half"]: row["kappa"] for row in halves}
         else:
-            halved, cells = halved_kappa(values, gold, clusters, half, seed=seed), {}
-            kappa = Score(halved.mean, counts["n"], counts["undecided"], halved.interval)
-            for side, direction in (("first", halved.first), ("second", halved.second)):
+            directions, cells = halved_kappa(values, gold, clusters, half, seed=seed), {}
+            kappa = replace(joint_mean([d.kappa for d in directions]), n=counts["n"], unscored=counts["undecided"])
+            for side, direction in zip(("first", "second"), directions, strict=True):
                 cells[side] = replace(direction.kappa, unscored=0)
                 cells |= {f"{side}_threshold": direction.threshold, f"{side}_chosen_at": direction.chosen_at}
                 reasons += [f"{name}, {side} half: {direction.reason}"] if direction.reason else []

@@ -8,11 +8,9 @@ differ people change criteria or prompts; what changed is judged anew and valida
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from truebench_hf.benchmarks.truebench import rating, worklist
 from truebench_hf.benchmarks.truebench.data import (
@@ -131,16 +129,25 @@ class RefineCriteria(JudgingStudy[RefineCriteriaOptions, ModelResponses, Rounds,
         known = {response_name(judged) for rounds in done for round in rounds for judged in round.judged}
         passed = {name: label for name, label in self.people.items() if name in known}
         listed = open_rows(done, passed, self.versions) if self.people else []
-        tables = refinement_tables(done, passed, self.versions, listed)
+        columns = (
+            Column("instance", "instance"), Column("model", "model"), Column("what", "what"),
+            Column("choices", "choices", "prose"),
+        )  # fmt: skip
+        work = [row.model_dump() | {"choices": " | ".join(row.choices)} for row in listed]
+        title, few = f"Open on the work list: {len(listed)}", len(listed) <= _PRINTED
+        tables = [
+            rounds_table(done, passed, self.versions),
+            *([Table("open", columns, work, title, printed=few, on_page=few)] if work else []),
+        ]
         last = [judged for rounds in done for judged in rounds[-1].judged]
         unjudged = [j for j in last if j.passed is None and j.response.error != _OTHER_PROMPT]
         order = {rounds[0].state.instance.id: place for place, rounds in enumerate(done)}
         versions = [version for rounds in done for version in rounds[0].state.originals()] + self.versions
         versions.sort(key=lambda version: (order[version.instance], version.turn, version.criterion or 0))
         return Outcome(
-            {table.name: table for table in tables if table.name}, title="TRUEBench: criteria refined", tables=tables,
+            {table.name: table for table in tables}, title="TRUEBench: criteria refined", tables=tables,
             items={
-                HISTORY: [history_line(version) for version in versions],
+                HISTORY: [version.line for version in versions],
                 DATA: [
                     instances.as_row(rounds[-1].state.instance) | {NUMBERS: rounds[-1].state.numbers} for rounds in done
                 ],
@@ -174,15 +181,16 @@ class RefineCriteria(JudgingStudy[RefineCriteriaOptions, ModelResponses, Rounds,
                 f"Responses without a label (annotators are tied, gave no answer, or were not asked), left out: {blank}. "
                 f"`truebench label out {out} --unlabelled` asks about them."
             )
-        if not any(label is not None for label in passed.values()):
-            return [*notes, "No response is labelled yet: there is nothing to hold the judge against."]
-        if not listed:
-            return [*notes, f"Nothing is open. The data as it stands: truebench run --data {out}/{DATA}."]
-        return [
-            *notes,
-            f"Open rows of the work list: {len(listed)}. `truebench label out {out}` (or `label open`) asks what is to be "
-            f"done, and once `truebench label in {out}` has read the answers this command goes on.",
-        ]
+        if all(label is None for label in passed.values()):
+            notes.append("No response is labelled yet: there is nothing to hold the judge against.")
+        elif listed:
+            notes.append(
+                f"Open rows of the work list: {len(listed)}. `truebench label out {out}` (or `label open`) asks what is to be "
+                f"done, and once `truebench label in {out}` has read the answers this command goes on."
+            )
+        else:
+            notes.append(f"Nothing is open. The data as it stands: truebench run --data {out}/{DATA}.")
+        return notes
 
 
 def read_history(file: Path) -> list[CriterionVersion]:
@@ -193,11 +201,6 @@ def read_history(file: Path) -> list[CriterionVersion]:
     )
 
 
-def history_line(version: CriterionVersion) -> dict[str, Any]:
-    """Return the line of a version."""
-    return {"id": version.id, **version.model_dump()}
-
-
 def response_name(judged: Judged) -> str:
     """The id of a response, by which people's labels know it; "" where it is not complete, and nobody was asked."""
     return rating.response_id(judged.instance, judged.response)
@@ -206,41 +209,14 @@ def response_name(judged: Judged) -> str:
 def open_rows(done: Sequence[Rounds], people: Labels, versions: Sequence[CriterionVersion]) -> list[WorkRow]:
     """The work list after the last round, without what somebody looked at and left as it is."""
     kept = {version.row for version in versions if version.change == "kept"}
-    rows = {
-        row.id: row
-        for *_, last in done
-        for row in worklist.rows(
-            last.state, [(j, response_name(j), people.get(response_name(j))) for j in last.judged], last.validation
-        )
-    }
-    return [row for row in rows.values() if row.id not in kept]
+    rows: dict[str, WorkRow] = {}
+    for *_, last in done:
+        named = [(judged, name, people.get(name)) for judged in last.judged for name in [response_name(judged)]]
+        rows |= {row.id: row for row in worklist.rows(last.state, named, last.validation) if row.id not in kept}
+    return list(rows.values())
 
 
-def refinement_tables(
-    done: Sequence[Rounds], people: Labels, versions: Sequence[CriterionVersion], listed: Sequence[WorkRow]
-) -> list[Table]:
-    """Kappa by round, what was changed and found in each, what is open."""
-    labelled = sum(people.get(response_name(judged)) is not None for rounds in done for judged in rounds[0].judged)
-    responses = sum(len(rounds[0].judged) for rounds in done)
-    clean = not listed and any(label is not None for label in people.values())
-    facts = {"instances": len(done), "responses": responses, "labelled": labelled, "clean": "yes" if clean else "no"}
-    set_columns = (
-        *(Column(name, name, "count") for name in ("instances", "responses", "labelled")), Column("clean", "nothing is open"),
-    )  # fmt: skip
-    columns = (
-        Column("instance", "instance"), Column("model", "model"), Column("what", "what"), Column("choices", "choices", "prose"),
-    )  # fmt: skip
-    work = [row.model_dump() | {"choices": " | ".join(row.choices)} for row in listed]
-    title, few = f"Open on the work list: {len(listed)}", len(listed) <= _PRINTED
-    tables = [
-        _agreement(done, people, visible=bool(labelled)), _changes(done, versions),
-        Table("open", columns, work, title, printed=few, on_page=few),
-        Table("set", set_columns, [facts], keys=0, printed=False),
-    ]  # fmt: skip
-    return [table for table in tables if table.rows]
-
-
-_KAPPA = (
+_ROUNDS = (
     Column("round", ""),
     Column("kappa", "kappa", "score", "Cohen's kappa of judge and people, on responses that the judge decided.", "", 3,
            ("value", "interval", "n", "unscored"), drawn=True),
@@ -248,11 +224,15 @@ _KAPPA = (
     Column("fp", "people FAIL, judge passes", "count"),
     Column("fn", "people PASS, judge fails", "count"),
     Column("unlabelled", "without a label", "count", minor=1),
+    Column("changed", "changes", "count", "What people revised, removed and added.", minor=3),
+    Column("validated", "validated", "count", "Instances that differ from the data after the round.", minor=3),
+    Column("clean", "without a defect", "count", minor=3),
+    Column("defects", "defects", "count", minor=3),
 )  # fmt: skip
 
 
-def _agreement(done: Sequence[Rounds], people: Labels, *, visible: bool) -> Table:
-    """The agreement of judge and people after each round, and before on what the last round has."""
+def rounds_table(done: Sequence[Rounds], people: Labels, versions: Sequence[CriterionVersion]) -> Table:
+    """Agreement of judge and people after each round, and before on what the last round has; what changed in each."""
     import pandas as pd
 
     words = {True: "yes", False: "no", None: None}
@@ -265,44 +245,26 @@ def _agreement(done: Sequence[Rounds], people: Labels, *, visible: bool) -> Tabl
         shared = zip(pairs[0], pairs[-1], strict=True)
         rows += [(_SAME, instance, *first) for first, last in shared if None not in last]
     frame = pd.DataFrame(rows, columns=["round", "cluster", "gold", "label"], dtype=object)
+    visible = bool(frame["gold"].notna().any())
     decided = frame.dropna(subset=["gold", "label"])["round"].value_counts()
     if len(names) > 1 and decided.get(_SAME, 0) != decided.get(_BEFORE, 0):
         names.append(_SAME)
     frame = frame[frame["round"].isin(names)].assign(round=lambda kept: pd.Categorical(kept["round"], names))
     table = agreement(frame, ["round"], measures=("kappa",)).to_dict("records")
     table = [row | {"band": None if row["kappa"].value is None else verbal_band(row["kappa"].value)} for row in table]
+    for number, row in enumerate(table[1 : len(done[0])] if done else (), 1):
+        validations = [validation for rounds in done if (validation := rounds[number].validation)]
+        row["changed"] = sum(version.round == number and version.change != "kept" for version in versions)
+        row["validated"] = len(validations)
+        row["clean"] = sum(validation.label is not None and not validation.findings for validation in validations)
+        row["defects"] = sum(len(validation.findings) for validation in validations)
     note = "Judge and people on complete responses; intervals are by instance."
     if len(names) > 1:
         note += (
             " The criteria were changed to agree with these very labels: kappa on other responses will be lower, and wants "
-            "labels of its own."
+            f"labels of its own. {HISTORY} has every change."
         )
-    return Table("rounds", _KAPPA, table, "Cohen's kappa of judge and people", note, printed=visible, on_page=visible)
-
-
-def _changes(done: Sequence[Rounds], versions: Sequence[CriterionVersion]) -> Table:
-    """What people changed in each round and why, and what the validator says of the instances that differ from the data."""
-    counts = Counter[tuple[int, str, str]]()
-    for number in range(1, len(done[0]) if done else 1):
-        own = [version for version in versions if version.round == number]
-        of_prompts = [version.criterion is None and version.change != "kept" for version in own]
-        counts.update((number, "changed", "prompt" if p else v.change) for p, v in zip(of_prompts, own, strict=True))
-        counts.update((number, "because", version.kind) for version in own)
-        validations = [validation for rounds in done if (validation := rounds[number].validation)]
-        for validation in validations:
-            counts[number, "validated", "instances"] += 1
-            if validation.label is None or not validation.findings:
-                counts[number, "validated", "undecided" if validation.label is None else "clean"] += 1
-        counts.update((number, "defect found", finding.kind) for v in validations for finding in v.findings)
-    rows = [{"round": number, "what": what, "which": which, "count": n} for (number, what, which), n in counts.items()]
-    columns = (
-        Column("round", "round", "count"), Column("what", "what"), Column("which", ""), Column("count", "number", "count"),
-    )  # fmt: skip
-    note = (
-        "Changes are of criteria, but for prompts; kept: looked at, and left as it is. Validated is every instance that "
-        "differs from the data, as it stands after the round; the defects are on the work list."
-    )
-    return Table("changes", columns, rows, "What people changed, and what the validator says of it", note, keys=3)
+    return Table("rounds", _ROUNDS, table, "Cohen's kappa of judge and people", note, printed=visible)
 
 
 class RefinementLabels(Labelling):
@@ -316,6 +278,7 @@ class RefinementLabels(Labelling):
         super().__init__(place)
         self.results = Results.open(place)
         self.results.check_finished()
+        self.file = self.results.path / labels.FILE
         self.round = int(self.results.info[ROUND])
         self.work = worklist.questions(worklist.read(self.results.path), self.round + 1)
 
@@ -335,7 +298,7 @@ class RefinementLabels(Labelling):
         """The work list where something is open on it, else all responses; with `unlabelled` those without a label."""
         if self._asks_work(options):
             return self.work
-        before = labels.read_rows(self.results.path / labels.FILE, self.answers) if options.unlabelled else []
+        before = labels.read_rows(self.file, self.answers) if options.unlabelled else []
         settled = {row["id"] for row in before if row["label"] is not None}
         if not (left := [question for question in self._responses() if question.id not in settled]):
             raise UserError(
@@ -351,12 +314,11 @@ class RefinementLabels(Labelling):
         responses = new.part(lambda name: "-" not in name)  # which stands in the ids of work lists, before the round
         if not responses.labels and not decisions:
             return Taken([], notes=notes or ["Nothing on the work list is answered yet."], files=files)
-        file = self.results.path / labels.FILE
-        settled = self.settle(responses, decisions, file, {question.id for question in self._responses()})
-        labels.write_rows(file, settled.rows)
+        settled = self.settle(responses, decisions, self.file, {question.id for question in self._responses()})
+        labels.write_rows(self.file, settled.rows)
         notes = [*open_notes(settled), *(notes or [f"{_AGAIN}: its work list asks why people and judge differ."])]
         table = labels.agreement_table(settled.annotations, "responses")
-        return Taken(settled.rows, [table], notes=notes, files=[file, *files])
+        return Taken(settled.rows, [table], notes=notes, files=[self.file, *files])
 
     def _take_work(self, answers: Annotations) -> tuple[list[str], list[str | Path]]:
         """Put what was decided into the history, in place of earlier answers to this work list; returns notes and files."""
@@ -364,11 +326,11 @@ class RefinementLabels(Labelling):
             return [], []
         rows = [Record(where, row) for where, row in jsonl.read(self.results.path / DATA)]
         numbers = [record.value(NUMBERS, tuple[tuple[int, ...], ...]) for record in rows]
-        states = {i.id: State.of(i, own) for i, own in zip(instances.of_rows(rows), numbers, strict=True)}
+        states = {i.id: State(i, own) for i, own in zip(instances.of_rows(rows), numbers, strict=True)}
         file = self.results.path / HISTORY
         before = [version for version in read_history(file) if version.round <= self.round]
         new = worklist.revisions(self.work, answers, states, before, self.round + 1)
-        write_whole(file, (labels.line(history_line(version)) for version in (*before, *new)))
+        write_whole(file, (labels.line(version.line) for version in (*before, *new)))
         return [f"Round {self.round + 1}: changes taken in: {len(new)}. {_AGAIN}."], [file]
 
     def _responses(self) -> list[Question]:

@@ -1,28 +1,34 @@
 """One question to a validator: can the criteria of this instance stay as they are? Or its instructions?
 
 Paper 000, section 3.4 and appendix D. `validate_instance` is the one call for whoever has criteria to validate; a study
-that makes it names the prompt `validate_criteria` among its `prompts`.
+that makes it names the prompt `validate_criteria` among its `prompts`. An instance may have a known defect (section 5.2):
+what an edit put into it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
+from pathlib import Path
 from typing import Any, Literal
 
-from truebench_hf.data.rows import HALF
-from truebench_hf.judging.case import one_line
+from pydantic import ConfigDict
+
+from truebench_hf.data import jsonl
+from truebench_hf.data.rows import HALF, Record, Row
+from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import folded
 from truebench_hf.judging.signed import ListOf, SignedAnswer
 from truebench_hf.judging.signed_asking import Entries, ask_by_prompt, problem_of
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.prompts import Prompts, fence
-from truebench_hf.types import Instance, Turn
+from truebench_hf.prompts import Prompts, fence, one_line
+from truebench_hf.types import Criterion, Instance, Turn
 
-SAMPLING = Sampling(max_tokens=8192)
+RELEASE = "v0.6.1"  # whose edits come with this package
+_SAMPLING = Sampling(max_tokens=8192)
 _ANALYSIS = "The instruction asks for several things, and each criterion is held against them in turn. " * 8
 Kind = Literal["E1", "E2", "E3", "composite", "domain", "task", "clarity"]
 Label = Literal["PASS", "FAIL"]
@@ -82,9 +88,88 @@ def kinds(aspects: Sequence[str]) -> tuple[Kind, ...]:
     return (*(kind for aspect, kind in ASPECTS.items() if aspect in aspects), "composite")
 
 
+class Edit(Row):
+    """A line of a file of edits: what is done to which criterion (from 1) of which turn (from 1) of an instance.
+
+    E1 puts `now` in the place of `was`, which stands at the character `at` of the criterion; E2 inserts a criterion `text`
+    before the criterion of that number; E3 removes one. `holds` is what a reader found: whether the edit is what it
+    claims, of an unedited row whether it is faultless.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    keeps_blanks = ("was", "now", "text")
+
+    id: str
+    edit: Literal["unedited", "E1", "E2", "E3"]
+    turn: int = 0
+    criterion: int = 0
+    at: int = 0
+    was: str = ""
+    now: str = ""
+    text: str = ""
+    what: str = ""
+    holds: bool | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Edited:
+    """An instance, and what was done to it. The number of an edit is the criterion's in the instance as it is now."""
+
+    instance: Instance
+    edit: Edit
+
+
+@dataclass(frozen=True)
+class Validated(Edited):
+    """An instance, as it is or with a known edit, and what the validator says by the aspects it was told about."""
+
+    by_aspects: dict[tuple[str, ...], Validation]
+
+    @property
+    def validation(self) -> Validation:
+        """With all the aspects that there are."""
+        return self.by_aspects[max(self.by_aspects, key=len)]
+
+
+def read_edits(name: str) -> list[Edit]:
+    """Return the edits that come with this package (`v0.6.1`), or those of a JSONL file. Raises UserError naming line and field."""
+    file = Path(__file__).with_name("ablation.jsonl") if name == RELEASE else Path(name)
+    rows = jsonl.read(file, f"give {RELEASE} or a JSONL file of edits")
+    return [Record(f"--ablation {where}", row).read(Edit) for where, row in rows]
+
+
+def edited_rows(instances: Sequence[Instance], edits: Iterable[Edit]) -> list[Edited]:
+    """Return the edited instances among these, in their order. Raises UserError where an edit does not fit its instance."""
+    by_id = {edit.id: edit for edit in edits}
+    return [Edited(_edited(one, by_id[one.id]), by_id[one.id]) for one in instances if one.id in by_id]
+
+
+def _edited(instance: Instance, edit: Edit) -> Instance:
+    if edit.edit == "unedited":
+        return instance
+    turns, place, end = list(instance.turns), edit.criterion - 1, edit.at + len(edit.was)
+    criteria = list(turns[edit.turn - 1].criteria) if 1 <= edit.turn <= len(turns) else []
+    text = criteria[place].text if 0 <= place < len(criteria) else None
+    if edit.edit == "E1" and text and edit.was and text[edit.at : end] == edit.was:
+        criteria[place] = replace(criteria[place], text=text[: edit.at] + edit.now + text[end:], rule=None)
+    elif edit.edit == "E2" and edit.text.strip() and criteria and 0 <= place <= len(criteria):
+        criteria.insert(place, Criterion(edit.text))
+    elif edit.edit == "E3" and text is not None:
+        del criteria[place]
+    else:
+        raise UserError(
+            f"--ablation: {edit.id}, turn {edit.turn}, criterion {edit.criterion}: {edit.edit} cannot be done there; give its "
+            "own --data"
+        )
+    turns[edit.turn - 1] = replace(turns[edit.turn - 1], criteria=tuple(criteria))
+    return replace(instance, turns=tuple(turns))
+
+
 async def validate_instance(
     schemas: SchemaFallback, instance: Instance, prompts: Prompts, aspects: Sequence[str] = tuple(ASPECTS),
-    *, stage: str = "criteria", sampling: Sampling = SAMPLING,
+    *, stage: str = "criteria",
 ) -> Validation:  # fmt: skip
     """Return what a validator says of the criteria of an instance, all turns together; responses are not looked at.
 
@@ -103,7 +188,7 @@ async def validate_instance(
     entries: Entries = {LISTS[kind]: (_form(kind), []) for kind in looked}
     labels = {**dict.fromkeys(entries, ListOf()), "verdict": VERDICTS}
     answer = await ask_by_prompt(
-        schemas, prompts, f"validate_{stage}", values, labels, sampling=sampling, reason=_ANALYSIS, entries=entries,
+        schemas, prompts, f"validate_{stage}", values, labels, sampling=_SAMPLING, reason=_ANALYSIS, entries=entries,
         long=True, check=lambda answer: problem_of(read_validation(answer, instance.turns, looked)),
     )  # fmt: skip
     problem = Problem(answer.problem) if answer.problem else read_validation(answer, instance.turns, looked)

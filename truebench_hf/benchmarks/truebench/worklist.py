@@ -9,20 +9,19 @@ that is added gets the next number, and none is used again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.validator import MEANING, PROMPT_KINDS, Finding, Validation
 from truebench_hf.data import jsonl
-from truebench_hf.data.judged import NOTES, Judged, stated
+from truebench_hf.data.judged import Judged, stated
 from truebench_hf.data.rows import Record, Row
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import one_line
+from truebench_hf.prompts import one_line
 from truebench_hf.report.labels import Annotations, Question
 from truebench_hf.types import Criterion, Instance, Message
 
@@ -63,28 +62,30 @@ class CriterionVersion(Row):
         """What all versions of one criterion, or prompt, share."""
         return f"{self.instance}#{f'prompt {self.turn}' if self.criterion is None else self.criterion}"
 
+    @property
+    def line(self) -> dict[str, Any]:
+        """The line of the history."""
+        return {"id": self.id, **self.model_dump()}
+
 
 @dataclass(frozen=True)
 class State:
-    """An instance as it stands after some rounds; `criteria` are (turn from 1, number, criterion), turn by turn."""
+    """An instance as it stands after some rounds, with the numbers of its criteria, per turn."""
 
     instance: Instance
-    criteria: tuple[tuple[int, int, Criterion], ...]
+    numbers: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, instance: Instance, numbers: Sequence[Sequence[int]] = ()) -> State:
-        """Return the state of an instance whose criteria have these numbers, per turn; as it stands in the data without."""
+    def of(cls, instance: Instance) -> State:
+        """Return the state of an instance as it stands in the data."""
         counter = count(1)
-        named = numbers or [[next(counter) for _ in turn.criteria] for turn in instance.turns]
-        turns = enumerate(zip(named, instance.turns, strict=True), 1)
-        pairs = [(place, *pair) for place, (own, turn) in turns for pair in zip(own, turn.criteria, strict=True)]
-        return cls(instance, tuple(pairs))
+        return cls(instance, tuple(tuple(next(counter) for _ in turn.criteria) for turn in instance.turns))
 
     @property
-    def numbers(self) -> list[list[int]]:
-        """The numbers of the criteria, per turn."""
-        places = range(1, len(self.instance.turns) + 1)
-        return [[number for place, number, _ in self.criteria if place == turn] for turn in places]
+    def criteria(self) -> list[tuple[int, int, Criterion]]:
+        """The criteria, turn by turn: (turn from 1, number, criterion)."""
+        turns = enumerate(zip(self.numbers, self.instance.turns, strict=True), 1)
+        return [(place, *pair) for place, (own, turn) in turns for pair in zip(own, turn.criteria, strict=True)]
 
     def text(self, turn: int, number: int | None) -> str:
         """Return the text of a criterion, or of the prompt of a turn."""
@@ -115,12 +116,12 @@ class State:
                 _, earlier = held.get(version.of or version.criterion, (0, Criterion("")))
                 # A rule was of the text before.
                 held[version.criterion] = version.turn, replace(earlier, text=version.text, rule=None)
-        criteria = sorted(((turn, n, c) for n, (turn, c) in held.items()), key=lambda entry: entry[0])
+        by_turn = [{n: c for n, (own, c) in held.items() if own == turn} for turn in range(1, len(prompts) + 1)]
         turns = [
-            replace(turn, prompt=prompt, criteria=tuple(c for own, _, c in criteria if own == place))
-            for place, (turn, prompt) in enumerate(zip(self.instance.turns, prompts, strict=True), 1)
+            replace(turn, prompt=prompt, criteria=tuple(own.values()))
+            for turn, prompt, own in zip(self.instance.turns, prompts, by_turn, strict=True)
         ]
-        return State(replace(self.instance, turns=tuple(turns)), tuple(criteria))
+        return State(replace(self.instance, turns=tuple(turns)), tuple(map(tuple, by_turn)))
 
 
 class WorkRow(Row):
@@ -159,12 +160,10 @@ def rows(state: State, responses: Sequence[Labelled], validation: Validation | N
         listed.add(name)
         kind = STRICT if human else UNCLEAR
         changes = [f"criterion {number}: {kind}" for _, number, _ in state.criteria]
-        verdicts = [
-            pair for turn in zip(judged.verdicts, judged.outcomes, strict=True) for pair in zip(*turn, strict=True)
-        ]
+        verdicts, outcomes = (chain.from_iterable(of) for of in (judged.verdicts, judged.outcomes))
         reasons = [
             f"{number}. {verdict.reason}"
-            for (_, number, _), (verdict, outcome) in zip(state.criteria, verdicts, strict=True)
+            for (_, number, _), verdict, outcome in zip(state.criteria, verdicts, outcomes, strict=True)
             if verdict.reason and (human is False or outcome != "yes")
         ]
         yield _row(
@@ -313,13 +312,6 @@ def _drafts(work: Sequence[Question], answers: Annotations, states: Mapping[str,
             yield from (draft.model_copy(update=change) for change in changes)
 
 
-# What stands around a criterion in the list that people copy it from: its number, notes on it, label and points.
-_COPIED = re.compile(
-    r"^[0-9]+\. | \[(?:yes|no|unknown|not judged)?(?:, )?(?:[-+.e0-9]+ points)?\]$|" + "|".join(map(re.escape, NOTES)),
-    re.MULTILINE,
-)
-
-
 def _changes(row: WorkRow, choice: str, text: str, now: State) -> list[dict[str, Any]]:
     """Return the changes that a choice and the text beside it ask for, as fields of versions. Raises ValueError."""
     number, turn, why = row.criterion, row.turn, text if choice in (KEEP, ACCEPT) else ""
@@ -332,7 +324,7 @@ def _changes(row: WorkRow, choice: str, text: str, now: State) -> list[dict[str,
         what, named = place.split()[0], int(place.split()[1])
         number = named if what == "criterion" else None
         turn = next((place for place, other, _ in now.criteria if other == number), named)
-        texts = _new_texts(choice, kind, number, text, now)
+        texts = _new_texts(choice, kind, number, text)
     about = {"turn": turn, "kind": kind, "why": why}
     if number is None and kind != PROMPT:
         return [about | {"text": new, "change": "added"} for new in texts]
@@ -340,16 +332,13 @@ def _changes(row: WorkRow, choice: str, text: str, now: State) -> list[dict[str,
     return [first] + [about | {"text": new, "change": "added", "of": number} for new in texts[1:]]
 
 
-def _new_texts(choice: str, kind: str, number: int | None, text: str, now: State) -> tuple[str, ...]:
+def _new_texts(choice: str, kind: str, number: int | None, text: str) -> tuple[str, ...]:
     """Return what comes in the place of a criterion or prompt: of a composite a text a line, () where it is removed."""
     removes = text.casefold() == REMOVE
     if not text or (removes and number is None):
         raise ValueError(
             f"{choice}, and no new text in the note" + ("" if number is None else f" (or the word {REMOVE})")
         )
-    own = [criterion.text for _, _, criterion in now.criteria]  # criteria may have the like of their own
-    if kind != PROMPT and (copied := _COPIED.search(text)) and not any(map(_COPIED.search, own)):
-        raise ValueError(f"the new text holds {copied[0].strip()!r} of the list of criteria; leave that out")
     if kind != COMPOSITE or removes:
         return () if removes else (text,)
     return tuple(line.strip() for line in text.splitlines() if line.strip())
