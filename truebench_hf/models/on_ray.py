@@ -12,6 +12,7 @@ import subprocess
 import sys
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -216,7 +217,7 @@ class OnRay:
         more = {"max_concurrency": 4 * calls, "scheduling_strategy": "SPREAD"}
         kind = ray.remote(Holder).options(num_cpus=cpus, num_gpus=gpus, **more)
         opening = ray.put(self._opening)  # which no log of Ray shows
-        self._start_one = lambda: kind.remote(opening, calls)
+        self._start_one: Callable[[], Any] = lambda: kind.remote(opening, calls)
         self._load = Counter({self._start_one(): 0 for _ in range(workers)})
         needs = f"each worker takes {cpus:g} processors and {gpus} GPUs; `ray status` shows what is free"
         asyncio.get_running_loop().call_later(_SILENT, self._tell_waiting, needs)
