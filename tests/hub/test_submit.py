@@ -42,7 +42,7 @@ def submit(client: HubClient, run: Path) -> list[object]:
 
 
 def staged(run: Path, out: Path) -> Staged:
-    return stage_file(run / "judgments.jsonl", validate(run / "judgments.jsonl"), out)
+    return stage_file(validate(run / "judgments.jsonl"), out)
 
 
 def test_a_submission_becomes_a_pull_request(

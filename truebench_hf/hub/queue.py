@@ -52,7 +52,7 @@ def submit(judgments: str | Path, repo_id: str) -> Pushed:
     check_name(repo_id)
     checked = validate(judgments)
     with tempfile.TemporaryDirectory() as folder:
-        staged = stage_file(Path(judgments), checked, Path(folder))
+        staged = stage_file(checked, Path(folder))
         with hub_errors(repo_id):
             if hub_api().file_exists(repo_id, f"{RUNS}/{staged.run_id}/{TABLE}", repo_type="dataset"):
                 raise AlreadyThere(f"{staged.run_id} is already in {repo_id}")

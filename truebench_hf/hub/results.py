@@ -139,19 +139,16 @@ def _faults(run: Path, rows: Rows) -> list[str]:
         return [*faults, f"{where}: cannot be laid out again: {reason[:200]}"]
     if again.run_id != run.name:
         faults.append(f"{where}: is the run {again.run_id}")
-    differing = [row for row in rows if not _stands(row, again.rows)] + [r for r in again.rows if not _stands(r, rows)]
-    scores = dict.fromkeys(f"{row['model']}, {row['score']}" for row in differing)
+    differing = _plain(rows) ^ _plain(again.rows)
+    scores = sorted({f"{row['model']}, {row['score']}" for row in map(dict, differing)})
     return faults + [f"{where}: {score}: is not what the run gives" for score in scores]
 
 
-def _stands(row: Mapping[str, Any], rows: Rows) -> bool:
-    return _plain(row) in map(_plain, rows)
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row without the ends of intervals, which depend on the version of a library, and with rounded values."""
-    value = row["value"]
-    return {**row, "run": None, "low": None, "high": None, "value": value if value is None else round(value, 8)}
+def _plain(rows: Rows) -> set[tuple[tuple[str, Any], ...]]:
+    """Rows without the ends of intervals, which depend on the version of a library, and with rounded values."""
+    values = [None if row["value"] is None else round(row["value"], 8) for row in rows]
+    left_out = dict.fromkeys(("run", "low", "high"))
+    return {tuple((row | left_out | {"value": value}).items()) for row, value in zip(rows, values, strict=True)}
 
 
 def _scores(tables: Mapping[str, Rows]) -> Counter[tuple[str, ...]]:
@@ -194,7 +191,7 @@ def _check_new(records: list[Staged], repo_id: str, revision: str | None) -> Non
     for record in records:
         for path in _present(repo_id, f"{RUNS}/{record.run_id}/{TABLE}", revision):
             old = layout.read_table(path)
-            if list(map(_plain, old)) != list(map(_plain, record.rows)):
+            if _plain(old) != _plain(record.rows):
                 raise UserError(
                     f"{repo_id} has {record.run_id} already, of {old[0]['finished'] or 'a day not told'}; what was "
                     "measured stands there once: add --replace to put this run in its place"

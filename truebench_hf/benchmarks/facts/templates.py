@@ -105,7 +105,7 @@ def chosen_templates(specs: Mapping[str, str], templates: Sequence[str]) -> dict
     for argument in templates:
         number, dot, template = argument.partition(".")
         if not (dot and number.isdigit()):  # 1.json: the first judge by json
-            if is_file(argument):
+            if Path(argument).suffix.lower() == ".json" or Path(argument).is_file():
                 choices |= read_choices(argument, specs)
                 continue
             writing = [name for name, spec in specs.items() if not classifies(spec)]
@@ -118,14 +118,6 @@ def chosen_templates(specs: Mapping[str, str], templates: Sequence[str]) -> dict
         else:
             choices[judge] = replace(choices[judge], template=template_named(template))
     return choices
-
-
-def is_file(text: str) -> bool:
-    """Return True if an argument names a file, and no model or template."""
-    known = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
-    if text == "smollm2" or ":" in text.split("/")[0]:
-        return False
-    return Path(text).suffix.lower() in known or Path(text).exists()
 
 
 @dataclass(frozen=True)
@@ -205,7 +197,7 @@ def agreement_table(selected: SelectedTemplate) -> Table:
         if choice and choice.best == row["template"]:
             row |= {
                 "chosen": "chosen" if choice.lead.ahead > 0 else "chosen, not surely", "runner_up": choice.runner_up,
-                "lead": choice.lead.score, "folds": f"{choice.won.get(choice.best, 0)} of {sum(choice.won.values())}",
+                "lead": choice.lead, "folds": f"{choice.won.get(choice.best, 0)} of {sum(choice.won.values())}",
             }  # fmt: skip
         rows.append(row | {"template": _TITLES.get(row["template"], row["template"])})
     about = "Points of strict F1 on the same answers beyond the runner-up; answers to one document hang together."

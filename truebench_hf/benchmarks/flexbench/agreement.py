@@ -107,11 +107,9 @@ def read_labels(files: Sequence[str], judged: Sequence[JudgedConversation]) -> d
             continue
         conversation = _conversation(record, row, judged)
         for verdict in row.verdicts:
-            if verdict.dimension_id not in conversation.labels:
-                raise record.wrong(
-                    "verdicts", f"has {verdict.dimension_id!r}, which is no dimension of this instruction"
-                )
-            labels[key_of(conversation, verdict.dimension_id)] = verdict.label
+            if (name := verdict.dimension_id) not in conversation.labels:
+                raise record.wrong("verdicts", f"has {name!r}, which is no dimension of this instruction")
+            labels[key_of(conversation, name)] = verdict.label
     if strange := [name for name in by_id if name not in known]:
         raise UserError(f"{named}: is about {strange[0]}, which is not among the judged conversations")
     labels |= {known[name]: label for name, label in by_id.items()}
@@ -264,14 +262,9 @@ def stability(procedure: Procedure, judged: Sequence[JudgedConversation], seeds:
             m: (a.value, b.value) for m, (a, b) in of_models.items() if a.value is not None and b.value is not None
         }
         gaps = spread([abs(a - b) for a, b in known.values()])
-        crossed = [
-            f"{model} and {other}"
-            for (model, (a, b)), (other, (c, d)) in combinations(known.items(), 2)
-            if (a - c) * (b - d) < 0
-        ]
-        errors.append(
-            {"measure": title, "error": gaps.mean, "deviation": gaps.deviation, "crossed": "; ".join(crossed) or "none"}
-        )
+        pairs_of = combinations(known.items(), 2)
+        crossed = "; ".join(f"{m} and {n}" for (m, (a, b)), (n, (c, d)) in pairs_of if (a - c) * (b - d) < 0) or "none"
+        errors.append({"measure": title, "error": gaps.mean, "deviation": gaps.deviation, "crossed": crossed})
         plots += [_bland_altman(title, known), _lines(title, known, names)]
     errors += [
         {"measure": f"{MEASURES[name]}, seven models", "error": error, "deviation": deviation, "crossed": "none", PUBLISHED: True}

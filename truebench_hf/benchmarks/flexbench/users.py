@@ -285,7 +285,7 @@ def users_table(talks: Sequence[Talk]) -> Table:
     """What the users of some conversations are like: means over turns (of `turns` over conversations), with intervals."""
     columns = [Column("users", "")]
     columns += [Column(name, title, "score", about, unit="", digits=1) for name, (title, about) in MEASURES.items()]
-    means = {name: _score(ratio, None) for name, ratio in _ratios(list(map(_User.of, talks))).items()}
+    means = {name: _score(ratio) for name, ratio in _ratios(list(map(_User.of, talks))).items()}
     return Table("users", columns, [{"users": "all users", **means}], "What the users are like")
 
 
@@ -298,12 +298,12 @@ def gap_tables(simulated: Sequence[Talk], real: Sequence[Talk]) -> list[Table]:
         [100.0 * len(user.vocabulary & known) for user in second], [float(len(user.vocabulary)) for user in second],
     )  # fmt: skip
     rows: list[dict[str, Any]] = [
-        {"measure": title, "about": about, "simulated": _score(mine[name], None), "real": _score(theirs[name], None),
+        {"measure": title, "about": about, "simulated": _score(mine[name]), "real": _score(theirs[name]),
          "lacking": _score(theirs[name], mine[name])}
         for name, (title, about) in MEASURES.items()
     ]  # fmt: skip
     topics = "Of the content words of a real user, those that any simulated user brings up, too."
-    rows.append({"measure": "topics covered %", "about": topics, "simulated": _score(covered, None)})
+    rows.append({"measure": "topics covered %", "about": topics, "simulated": _score(covered)})
     columns = (
         Column("measure", ""), _column("simulated", f"simulated ({len(first)})"), _column("real", f"real ({len(second)})"),
         _column("lacking", "real less simulated", "Where the interval holds 0 the two may be alike."),
@@ -345,7 +345,7 @@ def _ratios(users: Sequence[_User]) -> dict[str, Ratio]:
     return {name: (top, [1.0] * len(users) if name == "turns" else turns) for name, top in tops.items()}
 
 
-def _score(ratio: Ratio, less: Ratio | None) -> Score:
+def _score(ratio: Ratio, less: Ratio | None = None) -> Score:
     """The ratio, or by how much it is greater than another one over other conversations, with its interval."""
     ratios = [ratio, *([less] if less else [])]
     if not all(sum(bottom) for _, bottom in ratios):
