@@ -24,7 +24,7 @@ from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaev
 from truebench_hf.benchmarks.rubric_eval.scores import MetaEvaluation
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections
+from truebench_hf.prompts import sections
 from truebench_hf.types import Verdict
 
 MINI = items(load("rubric_mini"))[:40]

@@ -21,9 +21,8 @@ from truebench_hf.benchmarks.rubric_eval.scores import MetaEvaluation
 from truebench_hf.cli.app import app
 from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections
 from truebench_hf.metrics.votes import flips
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 from truebench_hf.types import Criterion, Score
 
 SECOND = "you are to find out whether the reply meets one requirement"  # words of the second wording alone

@@ -24,10 +24,9 @@ from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.integrations import every_eval_ever, finished_run, inspect_log
 from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, put, put_lines, verdict_rows
 from truebench_hf.integrations.rewards import reward_of
-from truebench_hf.judging.case import one_line, sections
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.judging.signed_asking import verdict_answer
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, one_line, sections
 from truebench_hf.report.sections import guard
 from truebench_hf.text.redaction import known
 from truebench_hf.text.terminal import how_many

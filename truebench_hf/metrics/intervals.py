@@ -23,22 +23,16 @@ def wilson(successes: int, n: int) -> tuple[float, float] | None:
 
 
 def effective_interval(share: float, n: float, freedom: float | None = None) -> tuple[float, float]:
-    """The Wilson interval of a share that is as sure as one of `n` independent units; `n` need not be whole.
+    """The Wilson interval of a share (0..1) that is as sure as one of `n` independent units; `n` need not be whole.
 
     Where it rests on clusters of dependent units, with the t quantile of their degrees of `freedom`, one at least.
-    """
-    if freedom is None:
-        return wilson_at(share, n, NormalDist().inv_cdf((1 + CONFIDENCE) / 2))
-    from scipy.special import stdtrit  # slower to import than all other scoring
-
-    return wilson_at(share, n, float(stdtrit(max(1.0, freedom), (1 + CONFIDENCE) / 2)))
-
-
-def wilson_at(share: float, n: float, quantile: float) -> tuple[float, float]:
-    """Wilson's formula for a share (0..1) with an effective `n` and a two-sided quantile of the normal or a t.
-
     Written out, since importing scipy.stats takes longer than all other scoring; the tests hold it against the library.
     """
+    quantile = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    if freedom is not None:
+        from scipy.special import stdtrit  # slower to import than all other scoring
+
+        quantile = float(stdtrit(max(1.0, freedom), (1 + CONFIDENCE) / 2))
     spread = quantile * quantile / n
     centre = (share + spread / 2) / (1 + spread)
     reach = quantile * sqrt(share * (1 - share) / n + spread / (4 * n)) / (1 + spread)

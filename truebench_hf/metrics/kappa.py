@@ -94,15 +94,14 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Score:
 
 def krippendorff_alpha(
     ratings: Sequence[Sequence[Hashable | None]], level: Literal["nominal", "ordinal"] = "nominal",
-    *, order: Sequence[Hashable] | None = None, clusters: Sequence[Hashable] | None = None, seed: int = 0,
+    *, clusters: Sequence[Hashable] | None = None, seed: int = 0,
 ) -> Score:  # fmt: skip
     """Krippendorff's alpha (1980) of items by raters: one list of labels an item, None for a missing rating.
 
-    At the ordinal level labels far apart disagree more; numbers have their own order, other labels need `order`, from
-    lowest to highest. Items with fewer than two ratings cannot be compared: left out and counted. With `clusters` of
-    items it has its 95 % percentile bootstrap interval: whole clusters are drawn anew, draws in which all labels are the
-    same tell nothing and are passed over; there is none with fewer than `MIN_CLUSTERS`. Raises `UserError` when the
-    order is missing or does not hold a label, and for columns of unequal length.
+    At the ordinal level, which takes numbers, labels far apart disagree more. Items with fewer than two ratings cannot be
+    compared: left out and counted. With `clusters` of items it has its 95 % percentile bootstrap interval: whole clusters
+    are drawn anew, draws in which all labels are the same tell nothing and are passed over; there is none with fewer than
+    `MIN_CLUSTERS`. Raises `UserError` for ordinal labels that are no numbers, and for columns of unequal length.
     """
     import krippendorff
     import numpy as np
@@ -110,7 +109,11 @@ def krippendorff_alpha(
     parallel(ratings=ratings, clusters=ratings if clusters is None else clusters)
     compared = [place for place, row in enumerate(ratings) if sum(map(is_known, row)) > 1]
     paired = [ratings[place] for place in compared]
-    domain = _domain(paired, level, order)
+    domain = _labels(paired)
+    if level == "ordinal":
+        if words := [label for label in domain if not isinstance(label, int | float)]:
+            raise UserError(f"label {words[0]!r} has no order of its own: give numbers")
+        domain.sort(key=lambda label: label)  # type: ignore[arg-type,return-value]
     table = np.array(_counts(paired, domain))
 
     def alpha(counts: Any) -> float:
@@ -155,21 +158,3 @@ def _labels(ratings: Sequence[Sequence[Hashable | None]]) -> list[Hashable]:
 
 def _counts(ratings: Sequence[Sequence[Hashable | None]], domain: Sequence[Hashable]) -> list[list[int]]:
     return [[Counter(row)[label] for label in domain] for row in ratings]
-
-
-def _domain(
-    ratings: Sequence[Sequence[Hashable | None]], level: str, order: Sequence[Hashable] | None
-) -> list[Hashable]:
-    """The labels in use, in order where the level has one."""
-    used = _labels(ratings)
-    if order is not None:
-        strange = [label for label in used if label not in order]
-        if strange:
-            raise UserError(f"label {strange[0]!r} is not in the order {list(order)}")
-        return [label for label in order if label in used]
-    if level == "ordinal":
-        words = [label for label in used if not isinstance(label, int | float)]
-        if words:
-            raise UserError(f"label {words[0]!r} has no order of its own: pass order=, from lowest to highest")
-        used.sort(key=lambda label: label)  # type: ignore[arg-type,return-value]
-    return used

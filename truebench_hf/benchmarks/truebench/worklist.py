@@ -21,9 +21,8 @@ from truebench_hf.data.judged import Judged, stated
 from truebench_hf.data.rows import Record, Row
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import one_line
-from truebench_hf.report.labels import Annotations
-from truebench_hf.report.sheets import Question
+from truebench_hf.prompts import one_line
+from truebench_hf.report.labels import Annotations, Question
 from truebench_hf.types import Criterion, Instance, Message
 
 FILE = "worklist.jsonl"
