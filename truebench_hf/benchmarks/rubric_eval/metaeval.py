@@ -23,7 +23,7 @@ from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSetti
 from truebench_hf.models.protocol import NoDecisions
 from truebench_hf.options import Binds, option, role
 from truebench_hf.prompts import Prompts
-from truebench_hf.report.table import Table
+from truebench_hf.report.table import PUBLISHED, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PanelOptions, ReplyOptions, RuleOptions, StudyOptions, numbered
@@ -85,6 +85,7 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
     panel: str | None = option(
         None, binds=_PANEL, help="A line for several judges together, too: majority, unanimous, or weighted:2,1,1."
     )
+    with_published: bool = option(False, help="Show the figures that the paper prints beside the measured ones.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -342,9 +343,9 @@ def result_tables(frame: DataFrame, options: MetaevalOptions) -> list[Table]:
         *comparisons.pass_rate_tables(single),
         *comparisons.wording_tables(frame, options.judge_temperature),
         *comparisons.attack_tables(frame),
-        *scores.group_tables(first, agreed),
+        *scores.group_tables(first, agreed, comparisons.published_rows() if options.with_published else ()),
     ]
-    return [table for table in tables if table.rows]
+    return [table for table in tables if any(not row.get(PUBLISHED) for row in table.rows)]
 
 
 def metaeval(options: MetaevalOptions) -> MetaEvaluation:
