@@ -17,6 +17,7 @@ from truebench_hf.comparing.runs import BoardEntry, BoardRun, judges, read_all, 
 from truebench_hf.comparing.table import Kind
 from truebench_hf.data.records import JUDGMENTS, of_entry, read_outcomes
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.metrics.ranks import RankSpan
 from truebench_hf.metrics.ranks import Results as Outcomes
 from truebench_hf.report.sections import Matrix, Section
 from truebench_hf.report.table import PUBLISHED, Column, Part, Row, Table
@@ -239,7 +240,7 @@ def files(board: Leaderboard) -> dict[str, str]:
 
 
 def _table(board: Leaderboard) -> Table:
-    percent = board.kind.factor(board.kind.main) == 100
+    percent = board.kind.factor == 100
     has_sources = any(entry.source in ("submitted", "others") for entry in board.entries)
     parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
     columns = (
@@ -274,7 +275,7 @@ def _apart(entries: Sequence[BoardEntry]) -> dict[str, str]:
 
 def _row(board: Leaderboard, entry: BoardEntry, apart: str) -> Row:
     mark = f" {_OWN}" if entry.facts.get(SELF_JUDGED) == "yes" else ""
-    rank = board.kind.text(entry, "Rank") or "-"
+    rank = "-" if entry.rank is None else str(RankSpan(entry.rank, entry.last or entry.rank))
     return {
         "model": (f"{entry.name} ({apart})" if apart else entry.name) + mark,
         "group": entry.facts[GROUP],
@@ -288,21 +289,14 @@ def _row(board: Leaderboard, entry: BoardEntry, apart: str) -> Row:
 
 def _maps(board: Leaderboard) -> Iterator[Matrix]:
     """A map of models by the columns of each group of scores."""
-    for name, headers in board.kind.groups.items():
-        shares = [header for header in headers if board.kind.factor(header) == 100]  # a map is of percent
-        headers_shown = shares[:_MOST]
-        columns = [board.kind.scores[header] for header in headers_shown]
-        if not headers_shown:
-            continue
+    for name, columns in board.kind.groups.items():
+        shares = [column for column in columns if column.percent]  # a map is of percent
+        drawn = shares[:_MOST]
         rows = tuple(
-            (f"{entry.name} ({entry.facts[GROUP]})", tuple(entry.scores.get(column) for column in columns))
+            (f"{entry.name} ({entry.facts[GROUP]})", tuple(entry.scores.get(column.name) for column in drawn))
             for entry in board.entries
-            if any(column in entry.scores for column in columns)
+            if any(column.name in entry.scores for column in drawn)
         )
-        titles = {column.name: column.title for column in board.kind.columns}
-        note = (
-            ""
-            if len(shares) == len(headers_shown)
-            else f"And {len(shares) - len(headers_shown)} more, in leaderboard.csv."
-        )
-        yield Matrix(name, "Model (group)", tuple(titles[column] for column in columns), rows, note)
+        note = f"And {len(shares) - len(drawn)} more, in leaderboard.csv." if len(shares) > len(drawn) else ""
+        if drawn:
+            yield Matrix(name, "Model (group)", tuple(column.title for column in drawn), rows, note)

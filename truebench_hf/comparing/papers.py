@@ -128,7 +128,7 @@ def _run(kind: str, columns: Sequence[BoardColumn], rows: Sequence[BoardRow]) ->
 def _facts() -> BoardRun:
     """Tables 5 and 6 of FACTS Grounding, with the half-widths that they print."""
     tables = {"final": facts_paper.AFTER, "unadjusted": facts_paper.BEFORE}
-    printed = {name: {row["Response Model"]: row for row in facts_paper.paper_rows(n)} for name, n in tables.items()}
+    printed = {name: {row["Response Model"]: row for row in paper_rows("facts", n)} for name, n in tables.items()}
     parts = [(split, judge) for split in facts_paper.SPLITS for judge in facts_paper.JUDGES]
     rows = []
     for model, final in printed["final"].items():

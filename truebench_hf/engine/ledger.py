@@ -56,7 +56,7 @@ class Calls:
 
     def __init__(self, path: Path, *, shared: bool = False, keeps: bool = True, over: Path | None = None) -> None:
         """One that keeps nothing takes no answers. What is in the file that it lies `over` is known too: for estimates."""
-        self._keeps, self._over = keeps, over
+        self._keeps, self._estimates = keeps, over is not None
         self._below = Calls(over) if over and over.exists() and over.stat().st_size else None
         self._path, self._kind = path, "cache" if shared else "folder"
         self._shown = f"--cache {path.parent}" if shared else f"--out {path.parent}"
@@ -114,7 +114,7 @@ class Calls:
         counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
         tokens = (*map(int, counts), int(usage.unknown_calls > 0))
         kept, before = _storable(json.dumps(result, ensure_ascii=False)), self._db.total_changes
-        text = "" if self._over else _storable(request)  # which takes memory, and nobody would read it
+        text = "" if self._estimates else _storable(request)  # which takes memory, and nobody would read it
         row = (key, role, kept, *tokens, self.session, time.time(), recalled, model, text)
         self._ask(f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * len(row))})", row)
         first = self.get(key) if self._db.total_changes == before else None
@@ -127,17 +127,13 @@ class Calls:
 
     def used(self) -> bool:
         """Whether any completion is committed; of an estimate in the file below it."""
-        if self._over:
-            return self._below is not None and self._below.used()
-        return bool(self._ask("SELECT EXISTS (SELECT 1 FROM calls)")[0][0])
+        return bool((self._below or self)._ask("SELECT EXISTS (SELECT 1 FROM calls)")[0][0])
 
     def without_schema(self, role: str) -> bool:
         """Whether a request of the role that named no JSON schema is committed."""
-        if self._over:
-            return self._below is not None and self._below.without_schema(role)
         # The text of a message cannot hold this: its quotation marks are escaped.
         query = "SELECT EXISTS (SELECT 1 FROM calls WHERE role = ? AND instr(request, ?))"
-        return bool(self._ask(query, (role, canonical({"schema": None})[1:-1]))[0][0])
+        return bool((self._below or self)._ask(query, (role, canonical({"schema": None})[1:-1]))[0][0])
 
     def usage(self) -> dict[str, dict[str, Usage]]:
         """Tokens and calls by role: of all answers (`total`), of those in it from the cache (`from_cache`), and of those
@@ -157,12 +153,12 @@ class Calls:
 
     def served(self) -> dict[str, dict[str, dict[str, int]]]:
         """By model and kind (provider, model, system_fingerprint, revision) how many answers told what of who gave them."""
-        told: dict[str, dict[str, dict[str, int]]] = {}
+        counts: dict[str, dict[str, dict[str, int]]] = {}
         for model, kind, value, count in self._ask(_SERVED):
-            values = told.setdefault(model, {}).setdefault(kind, {})
+            values = counts.setdefault(model, {}).setdefault(kind, {})
             if len(values) < 20:  # servers may say anything
                 values[value] = count
-        return told
+        return counts
 
     def recalled(self) -> tuple[int, int, float, float]:
         """How many answers were asked for by this folder itself, how many came from the cache, and when the first and the

@@ -132,7 +132,7 @@ def _logits(model: Any, tokenizer: Any, inputs: Sequence[Mapping[str, list[int]]
     """The logits of each input, of shape (inputs, classes)."""
     import torch
 
-    batch = {name: [one[name] for one in inputs] for name in inputs[0]}
+    batch = {name: [row[name] for row in inputs] for name in inputs[0]}
     padded = tokenizer.pad(batch, padding=len(inputs) > 1, return_tensors="pt")
     with torch.inference_mode():
         return model(**padded.to(model.device)).logits.float()

@@ -138,13 +138,13 @@ FACT = "Provider"
 Told = Mapping[str, Mapping[str, Mapping[str, int]]]  # by model as run.json names it, kind and value how many answers
 
 
-def served_by(roles: Roles, told: Told) -> dict[str, Any]:
-    """By model as run.json names it what its answers told of who gave them; `told` is that by spec (`Calls.served`)."""
+def served_by(roles: Roles, by_spec: Told) -> dict[str, Any]:
+    """By model as run.json names it what its answers told of who gave them; `by_spec` is that by spec (`Calls.served`)."""
     return {
-        name: told[model.spec]
+        name: by_spec[model.spec]
         for role in roles.models
         for name, model in zip(roles.identities(role), roles.named(role).values(), strict=True)
-        if model.spec in told
+        if model.spec in by_spec
     }
 
 

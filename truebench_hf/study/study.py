@@ -125,14 +125,11 @@ class Study(Generic[O, T, D, V]):
         if part in self._callers and self._callers[part].model is not model:
             part = f"{part} ({role} {number})"  # one spec in two roles, with other arguments: no part has two models
         if part not in self._callers:
-            # The parts of a role share its limit of requests at a time.
-            first = self._first.get((role, id(model)))
-            if first:
-                self._callers[part] = first.in_role(part)
-            else:
+            if (role, id(model)) not in self._first:  # the parts of a role share its limit of requests at a time
                 limit = self.roles.concurrency(role)
-                self._callers[part] = Caller(model, self.ledger, part, limit, self._cache, self._budget)
-            self._first.setdefault((role, id(model)), self._callers[part])
+                first = Caller(model, self.ledger, part, limit, self._cache, self._budget)
+                self._first[role, id(model)] = first
+            self._callers[part] = self._first[role, id(model)].in_role(part)
         return self._callers[part]
 
     def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> CriteriaJudge:

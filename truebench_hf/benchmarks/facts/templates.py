@@ -241,21 +241,12 @@ def sentence_table(frame: DataFrame) -> Table:
     return Table("sentences", columns, rows, "Single sentences against labels", note, keys=2, printed=False)
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """The cut of a classifier, fitted on all answers; `labels` are those of cuts that had not seen the answer's document."""
-
-    cut: Cut
-    labels: tuple[str | None, ...]
-
-
 def fitted(
     shares: Sequence[float | None], gold: Sequence[Label | None], groups: Sequence[Hashable], *, folds: int, seed: int
-) -> Fitted | None:  # fmt: skip
-    """Fit as `truebench study calibrate --kind platt` does; None where labels and probabilities do not allow it."""
+) -> tuple[Cut, list[str | None]] | None:  # fmt: skip
+    """The cut of a classifier, fitted on all answers as `truebench study calibrate --kind platt` does, and the labels of
+    cuts that had not seen the answer's document; None where labels and probabilities do not allow it."""
     calibrator = fit("platt", shares, gold)
     unseen, labels = cross_fit("platt", shares, gold, groups, folds=folds, seed=seed)
     best = best_threshold(unseen, gold)
-    if calibrator is None or best is None:
-        return None
-    return Fitted(Cut(best[0], calibrator), tuple(labels))
+    return None if calibrator is None or best is None else (Cut(best[0], calibrator), list(labels))
