@@ -61,7 +61,7 @@ def metric_to_hub(options: MetricOptions) -> Pushed:
         raise UserError(f"--repo-id {repo_id}: a metric loads by the name of its repository; call it {named}")
     if "." in repo_id:  # it imports what it loads by the name of the repository
         raise UserError(f"--repo-id {repo_id}: evaluate cannot load from an organisation with a dot; give another")
-    return push.push_space(folder, repo_id, options, f"Update {name}")
+    return push.push_space(folder, repo_id, options, f"Update {name}", folder.parent / "app.py")
 
 
 build_data = as_call("build_data", BuildOptions, build_folder, "name", "out")

@@ -196,10 +196,11 @@ def publish_space(options: PublishSpaceOptions) -> Pushed:
     return push_space(folder, options.repo_id, options, "Update the Space")
 
 
-def push_space(folder: Path, repo_id: str, how: HubOptions, message: str) -> Pushed:
-    """Push a Space and this library; files of an earlier library go in the same commit."""
+def push_space(folder: Path, repo_id: str, how: HubOptions, message: str, app: Path | None = None) -> Pushed:
+    """Push a Space and this library, with `app` as its app.py where it has none; files of an earlier library go in the
+    same commit."""
     with tempfile.TemporaryDirectory() as out:
-        stage_space(folder, Path(out, "space"))
+        stage_space(folder, Path(out, "space"), app)
         card = Path(out, "space", "README.md")
         # The repository's own id where a command names it, or an example loads the metric.
         named = card.read_text("utf-8").replace("--repo-id ORG/NAME", f"--repo-id {repo_id}")
@@ -207,13 +208,13 @@ def push_space(folder: Path, repo_id: str, how: HubOptions, message: str) -> Pus
         return push_folder(Path(out, "space"), repo_id, "space", how, message=message, replace=(f"{PACKAGE}/*",))
 
 
-def stage_space(folder: Path, out: Path) -> None:
+def stage_space(folder: Path, out: Path, app: Path | None = None) -> None:
     """Copy a Space's folder to `out`, with the library as it is installed here, data set builders included.
 
     Not as a wheel: the Hub installs requirements.txt before the Space's other files are there, so that it cannot name
     one of them; and `python app.py` finds what lies beside it. Raises UserError where `folder` is no Space.
     """
-    for name in ("app.py", "README.md", "requirements.txt"):
+    for name in (*(() if app else ("app.py",)), "README.md", "requirements.txt"):
         if not (folder / name).is_file():
             raise UserError(
                 f"{folder}: no Space there (no {name}); give the folder `space` of a checkout with --folder"
@@ -221,6 +222,8 @@ def stage_space(folder: Path, out: Path) -> None:
     import truebench_hf.loaders
 
     shutil.copytree(folder, out, ignore=shutil.ignore_patterns(*SKIPPED, PACKAGE))
+    if app:
+        shutil.copy(app, out / "app.py")
     # The library itself lies beside the app: what it needs stands in its place.
     requirements, name = out / "requirements.txt", PACKAGE.replace("_", "-")
     lines = requirements.read_text("utf-8").splitlines()
