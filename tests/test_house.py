@@ -268,7 +268,7 @@ def _compares_within_a_share(node: ast.AST) -> bool:
     ("does", "places", "still"),
     [
         (lambda p: _calls(p, "read_info"), {"results/folder.py"} | OWN_FOLDER, RUN_JSON_OF_OTHERS),
-        (lambda p: _calls(p, "sheets.write"), {"study/labelling.py"}, set()),
+        (lambda p: _calls(p, "labels.write"), {"study/labelling.py"}, set()),
         (lambda p: any(map(_formats_percent, nodes(p))), {"report/sections.py"}, set()),
         (lambda p: any(map(_compares_within_a_share, nodes(p))), set(), set()),
     ],

@@ -7,9 +7,8 @@ from itertools import groupby
 
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rows
 from truebench_hf.data.judged import Case
-from truebench_hf.judging.case import sections
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 from truebench_hf.types import Criterion, Message
 
 

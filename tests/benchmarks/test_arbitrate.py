@@ -22,10 +22,9 @@ from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import Item
 from truebench_hf.data.sources.forms import SetForm, item_of
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections
 from truebench_hf.loaders.export import export
 from truebench_hf.models.spec import open_model
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 from truebench_hf.results.folder import Results
 from truebench_hf.types import Criterion, Message, Usage, Verdict
 

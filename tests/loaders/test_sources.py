@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.rubric_eval import data as rubric_data
-from truebench_hf.data.sources import READERS, read
+from truebench_hf.data.sources import read
+from truebench_hf.data.sources.forms import sets
 from truebench_hf.errors import UserError
 from truebench_hf.types import Criterion, Message
 
@@ -55,19 +56,19 @@ def test_a_real_conversation_whose_turn_names_start_over() -> None:
 
 def test_the_real_llmbar() -> None:
     found = read("llmbar", real("llmbar"))
-    pairs = {source.facts["pair"] for source in found}
+    pairs = {source.instruction_id for source in found}
     assert len(pairs) == 419
     assert len(found) == 838
     assert Counter(source.facts["subset"] for source in found) == {
         "Natural": 200, "Neighbor": 268, "GPTInst": 184, "GPTOut": 94, "Manual": 92,
     }  # fmt: skip
     for pair in pairs:
-        both = [source for source in found if source.facts["pair"] == pair]
+        both = [source for source in found if source.instruction_id == pair]
         assert sorted(source.facts["preferred"] for source in both) == [False, True]
         assert both[0].messages == both[1].messages
         assert all(source.case.response for source in both)
     first = json.loads((real("llmbar") / "Natural" / "dataset.json").read_text())[0]
-    chosen = next(s for s in found if s.facts["pair"] == "llmbar-natural-000" and s.facts["preferred"])
+    chosen = next(s for s in found if s.instruction_id == "llmbar-natural-000" and s.facts["preferred"])
     assert chosen.case.response == first[f"output_{first['label']}"]
 
 
@@ -593,7 +594,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@pytest.mark.parametrize("name", [name for name in READERS if name in RECORDS])
+@pytest.mark.parametrize("name", [name for name in sets() if name in RECORDS])
 def test_any_value_in_any_field_is_read_or_refused(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp(name)
 

@@ -14,7 +14,7 @@ from tests.loaders.test_sources_of_pairs import ROWS as PAIRS
 from tests.support.runs import command_here, run_scores, script
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.data.checklist_rows import load_entries
-from truebench_hf.data.sources import READERS, instances, is_source, read
+from truebench_hf.data.sources import instances, is_source, read
 from truebench_hf.data.sources.forms import sets
 from truebench_hf.errors import UserError
 from truebench_hf.types import Criterion, Message
@@ -108,7 +108,7 @@ def test_biggen_asks_for_the_highest_level(tmp_path: Path) -> None:
     assert (found.language, other.language) == ("EN", "UND")
 
 
-@pytest.mark.parametrize("name", sorted(set(READERS) - {"rubric_eval"}))
+@pytest.mark.parametrize("name", sorted(set(sets()) - {"rubric_eval"}))
 def test_every_source_is_data_of_a_run(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, {**RECORDS, **PAIRS}[name])
     found, items = load(f"{name}:{path}"), read(name, path)
@@ -123,8 +123,9 @@ def test_every_source_is_data_of_a_run(tmp_path: Path, name: str) -> None:
 
 
 def test_every_source_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert sorted(sets()) == sorted(READERS)
-    assert "nvidia/ProfBench" in command_here(capsys, "data", "list").stdout
+    shown = command_here(capsys, "data", "list").stdout
+    assert all(name in shown for name in sets())
+    assert "nvidia/ProfBench" in shown
 
 
 def test_kinds_of_a_source_are_categories_of_a_run(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from truebench_hf.engine.retry import CircuitBreaker, RequestFailed, RetryPolicy
 from truebench_hf.errors import UserError
 from truebench_hf.models.on_ray import Cluster, Holder, OnRay
 from truebench_hf.models.protocol import ChatModel, ChatRequest, DecisionRequest, Identity, SchemaRefused
-from truebench_hf.models.providers import Served
 from truebench_hf.models.scripted import Answer, ScriptedModel
 from truebench_hf.models.spec import Opening, open_model
 from truebench_hf.text import redaction
@@ -110,27 +109,6 @@ def test_what_a_provider_raises_is_raised_here(raised: Exception, arrives: type[
         assert other.text == "fine"
 
     asyncio.run(ask())
-
-
-def test_who_gave_the_answers_is_told_here() -> None:
-    class Telling(ScriptedModel):
-        def __init__(self) -> None:
-            super().__init__("m", lambda request: "yes")
-            self.served = Served()
-
-        async def complete(self, request: ChatRequest) -> Any:
-            self.served.add("provider", request.messages[-1].content)
-            return await super().complete(request)
-
-    model = Telling()
-    asked = Here(model)
-
-    async def ask() -> None:
-        for text in ("one", "other", "one"):
-            await asked.complete(chat(text))
-
-    asyncio.run(ask())
-    assert asked.served.counts == {"provider": {"one": 2, "other": 1}}
 
 
 def test_a_call_that_waits_for_its_next_try_holds_up_nobody_and_no_other_are_under_way() -> None:

@@ -15,10 +15,9 @@ from tests.support.runs import caller
 from truebench_hf.benchmarks.flexbench import simulate, users
 from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.rubric_eval.arbitration import meta_verdict
-from truebench_hf.benchmarks.rubric_eval.perturbations import attacks
+from truebench_hf.benchmarks.rubric_eval.comparisons import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
 from truebench_hf.data.judged import Case
-from truebench_hf.judging.case import sections
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, Excerpt, Source, Unit
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
@@ -30,7 +29,7 @@ from truebench_hf.models.chat_template import broken_up, encode_chat, yes_no_pro
 from truebench_hf.models.loading import locate
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.prompts import Prompts, _samples, about_prompts
+from truebench_hf.prompts import Prompts, _samples, about_prompts, sections
 from truebench_hf.types import Criterion, Message, Verdict
 
 CASE = Case(

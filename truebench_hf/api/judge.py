@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from truebench_hf.api.reading import Criteria, Prompt, read_case, read_cases
 from truebench_hf.data.judged import Case
-from truebench_hf.engine.ledger import CacheOptions, Calls, open_cache
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.pool import Background, bounded, progress
 from truebench_hf.errors import UserError, in_python
 from truebench_hf.judging.judge import (
@@ -28,6 +28,7 @@ from truebench_hf.models.protocol import ChatModel, Sampling
 from truebench_hf.models.spec import open_model
 from truebench_hf.options import NOBODY, InMemory, explained, from_values, option, pairs, with_settings
 from truebench_hf.prompts import Prompts, check_prompts
+from truebench_hf.study.options import CacheOptions
 from truebench_hf.types import Label, Verdict
 
 _MANY = 8  # cases from which a bar is worth showing
@@ -313,7 +314,7 @@ async def _opened(
     if openings and prompts.replaced:
         check_prompts(prompts_used(how), prompts, how.structured, how.reasoning)
     models = [open_model(*opening, not options.offline) for opening in openings]
-    ledger, cache = Calls(Path(":memory:")), open_cache(options)
+    ledger, cache = Calls(Path(":memory:")), options.open_cache()
     callers = [
         Caller(model, ledger, role, options.concurrency, cache, ask=not options.offline)
         for model, role in zip(models, ("judge", "cascade"), strict=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
 from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import BoardEntry, BoardRun, judges, read_all, self_judged

@@ -17,7 +17,6 @@ from typing import Any, Protocol
 from truebench_hf.data.judged import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.case import sections
 from truebench_hf.judging.rules.deciding import JUDGE, MODES, ruled
 from truebench_hf.judging.signed_asking import ask_verdicts, verdict_example, verdict_schema
 from truebench_hf.metrics import votes as counted
@@ -27,7 +26,7 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.loading import COPIES, of_spec
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.options import NOBODY
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 from truebench_hf.types import Criterion, Label, Message, Verdict
 
 DECISION_PROMPTS = ("decision", "decision_question")

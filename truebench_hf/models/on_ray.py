@@ -12,16 +12,15 @@ import subprocess
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from truebench_hf.engine.money import PaidTokens, note_unanswered, unanswered
 from truebench_hf.engine.retry import RequestFailed, Slot
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, SchemaRefused
-from truebench_hf.models.providers import Served
 from truebench_hf.models.spec import Opening
 from truebench_hf.text import redaction
 from truebench_hf.text.terminal import silent_stderr, warn
@@ -29,8 +28,7 @@ from truebench_hf.text.terminal import silent_stderr, warn
 # Seconds for an answer of a cluster (left alone, Ray ends this process), and without any of a worker before it is told.
 _ANSWERS, _SILENT = 15.0, 120.0
 _TRIES = 3  # a request that is lost so often may be what kills the workers
-# An answer, or what is to be raised; who gave answers (by kind); what was billed in vain.
-Reply = tuple[Completion | Decision | Exception, Mapping[str, Counter[str]], list[PaidTokens]]
+Reply = tuple[Completion | Decision | Exception, list[PaidTokens]]  # with what was billed in vain
 
 
 class Cluster:
@@ -40,7 +38,7 @@ class Cluster:
 
     def __init__(self, address: str | None) -> None:
         self.address = address or os.environ.get("RAY_ADDRESS") or "local"
-        self._joined = self._ours = False
+        self._ours: bool | None = None  # whether it is left at the end; None: not joined yet
         self._tenant: OnRay | None = None
         self._turn = asyncio.Lock()
         # Linux ends what a thread started together with that thread: Ray's processes are started by one that stays.
@@ -49,9 +47,8 @@ class Cluster:
     async def join(self, local: OnRay | None) -> None:
         """Be part of the cluster, which one `local` model after the other has. Raises UserError where there is none."""
         async with self._turn:
-            if not self._joined:
-                await asyncio.get_running_loop().run_in_executor(self._starter, self._start)
-                self._joined = True
+            if self._ours is None:
+                self._ours = await asyncio.get_running_loop().run_in_executor(self._starter, self._start)
             if local and local is not self._tenant:
                 if self._tenant is not None:
                     await self._tenant.leave()
@@ -71,13 +68,13 @@ class Cluster:
             ray.shutdown()
         self._starter.shutdown()
 
-    def _start(self) -> None:
+    def _start(self) -> bool:
         os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # or lost workers would be told of by Ray, too
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send statistics home
         import ray
 
         if ray.is_initialized():  # the caller's own, in a notebook say
-            return
+            return False
         own = {"include_dashboard": False} if self.address == "local" else {}
         try:
             if self.address not in ("local", "auto"):
@@ -90,7 +87,7 @@ class Cluster:
                 f"--engine ray: no cluster at {self.address}: {why}; start one with `ray start --head`, check "
                 "--ray-address, or leave it out for one of its own"
             ) from error
-        self._ours = True
+        return True
 
     def _check_answers(self) -> None:
         """Raise an error where no cluster answers at HOST:PORT within seconds, or none that lets this process in."""
@@ -100,12 +97,10 @@ class Cluster:
         health_check = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", self.address]
         socket.create_connection((host.strip("[]"), int(port)), _ANSWERS).close()
         done = subprocess.run(health_check, capture_output=True, timeout=_ANSWERS, check=False)
-        if done.returncode and b"InvalidAuthToken" in done.stderr:  # Ray sends its token only where it is told to
-            raise ValueError(
-                "it asks for its token (export RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or ~/.ray/auth_token)"
-            )
-        if done.returncode:
-            raise ValueError("what answers there is no cluster of this version of Ray")
+        if done.returncode:  # Ray sends its token only where it is told to
+            token = "it asks for its token (export RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or ~/.ray/auth_token)"
+            other = "what answers there is no cluster of this version of Ray"
+            raise ValueError(token if b"InvalidAuthToken" in done.stderr else other)
 
 
 class Holder:
@@ -129,9 +124,7 @@ class Holder:
             answer = type(error)(redaction.error(str(error)))
         except Exception:
             answer = RuntimeError(redaction.error(traceback.format_exc()))
-        served = getattr(self._model, "served", Served())
-        counts, served.counts = served.counts, {}
-        return answer, counts, lost
+        return answer, lost
 
 
 class OnRay:
@@ -147,10 +140,9 @@ class OnRay:
         self.spec, self.identity, self.takes_schema = model.spec, model.identity, model.takes_schema
         self.listed_price = getattr(model, "listed_price", lambda: None)
         self.cache_scope: str | None = getattr(model, "cache_scope", None)
-        self.concurrency, self.lost, self.served = 1, 0, Served()
+        self.concurrency, self.lost = 1, 0
         self._model, self._opening, self._cluster = model, opening, cluster
         self._is_local = bool(model.batch)
-        self._start_one: Callable[[], Any]
         self._load: Counter[Any] = Counter()  # requests by actor
         self._under_way, self._has_answered = 0, False
 
@@ -180,7 +172,7 @@ class OnRay:
     def room(self) -> tuple[int, int, float, int]:
         """Return how many workers there are, the calls of each, and its processors and GPUs. Raises UserError without room.
 
-        A worker with a local model has GPUs of one machine to itself, or all its processors; others wait for a server.
+        A worker with a local model has GPUs of one machine to itself, or all its processors.
         """
         machines, arguments = self._cluster.machines(), self._opening.arguments
         calls, gpus = self._model.batch or self.concurrency, 0
@@ -199,8 +191,7 @@ class OnRay:
     async def _ask(self, request: ChatRequest | DecisionRequest) -> Any:
         """Return the answer to one request; of a local model once it has the cluster to itself.
 
-        Raises what the provider raises, UserError where there is no cluster or no room, and where no worker can start,
-        and RequestFailed for a request that is lost again and again.
+        Raises what the provider raises, UserError where no worker can be had, RequestFailed for what is lost repeatedly.
         """
         await self._cluster.join(self if self._is_local else None)
         self._under_way += 1
@@ -208,12 +199,9 @@ class OnRay:
             if not self._load:
                 self._start()
             async with self._slots:
-                answer, served, lost = await self._reply(request)
+                answer, lost = await self._reply(request)
         finally:
             self._under_way -= 1
-        for fact, counts in served.items():
-            for value, count in counts.items():
-                self.served.add(fact, value, count)
         for tokens in lost:
             note_unanswered(tokens)
         if isinstance(answer, Exception):
@@ -226,14 +214,11 @@ class OnRay:
         workers, calls, cpus, gpus = self.room()
         # More than may be under way, so that a call that waits for its next try holds up no other.
         self._slots = asyncio.Semaphore(2 * workers * calls)
-        more = {"max_concurrency": 4 * calls, "scheduling_strategy": "SPREAD"}
-        kind = ray.remote(Holder).options(num_cpus=cpus, num_gpus=gpus, **more)
+        takes = {"num_cpus": cpus, "num_gpus": gpus, "max_concurrency": 4 * calls, "scheduling_strategy": "SPREAD"}
         opening = ray.put(self._opening)  # which no log of Ray shows
-        self._start_one = lambda: kind.remote(opening, calls)
+        self._start_one = partial(ray.remote(Holder).options(**takes).remote, opening, calls)
         self._load = Counter({self._start_one(): 0 for _ in range(workers)})
-        needs = (
-            f"each of the {workers} workers takes {cpus:g} processors and {gpus} GPUs; `ray status` shows what is free"
-        )
+        needs = f"each worker takes {cpus:g} processors and {gpus} GPUs; `ray status` shows what is free"
         asyncio.get_running_loop().call_later(_SILENT, self._tell_waiting, needs)
 
     def _tell_waiting(self, needs: str) -> None:
@@ -242,7 +227,6 @@ class OnRay:
 
     async def _reply(self, request: Any) -> Reply:
         import ray
-        from ray.exceptions import RayError
 
         for number in range(_TRIES):
             actor = min(self._load, key=self._load.__getitem__)
@@ -251,7 +235,7 @@ class OnRay:
                 reply: Reply = await actor.answer.remote(request)
                 self._has_answered = True
                 return reply
-            except RayError as error:
+            except ray.exceptions.RayError as error:
                 why = str(error).strip() or type(error).__name__
                 self.lost += number < _TRIES - 1
                 if self._load.pop(actor, None) is not None:  # else another request has seen it first
@@ -260,9 +244,7 @@ class OnRay:
             finally:
                 if actor in self._load:
                     self._load[actor] -= 1
+        lost = f"lost with {_TRIES} workers one after the other: {why.splitlines()[-1][:300]}"
         if self._has_answered:
-            raise RequestFailed(f"lost with {_TRIES} workers one after the other")
-        raise UserError(
-            f"--engine ray: no worker answered: {why.splitlines()[-1][:300]}; is this version of truebench-hf installed "
-            "on every machine?"
-        )
+            raise RequestFailed(lost)
+        raise UserError(f"--engine ray: {lost}; is this version of truebench-hf installed on every machine?")

@@ -148,8 +148,8 @@ class Opening:
 
     def _compare(self, what: str, here: Any, worker: Any, remedy: str) -> None:
         if here != worker:
-            shown = [f"{x.model} {x.revision}".strip() if isinstance(x, Identity) else x for x in (here, worker)]
-            raise UserError(f"--engine ray: {what} is {shown[0]} here and {shown[1]} on a worker; {remedy}")
+            names = [f"{x.model} {x.revision}".strip() if isinstance(x, Identity) else x for x in (here, worker)]
+            raise UserError(f"--engine ray: {what} is {names[0]} here and {names[1]} on a worker; {remedy}")
 
 
 def takes_url(spec: str) -> bool:

@@ -93,7 +93,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
     """Three facts on every dimension of every conversation, and what they come to, model by model."""
 
     kind, unit, prompts = "flexeval", "conversations", tri_valued.PROMPTS
-    files = (VERDICTS, JUDGED)
+    files = (VERDICTS, JUDGED, tables.DIAGRAM)
     renewed = ("procedure_sha256",)  # after an edit only what changed is asked again
 
     @property
@@ -209,7 +209,9 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         return Outcome(
             scores, title="FlexEval", tables=[*tables.score_tables(procedure, scores, judged), *gap], charts=[tables.tree(procedure, scores)],
             conversations=tables.conversations(procedure, judged),
-            items={VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure)},
+            items={
+                VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure), tables.DIAGRAM: tables.mermaid(procedure, scores),
+            },
             lead=tables.LEAD, notes=notes, incomplete=undecided, facts=facts,
             ranking=tables.ranking(procedure, [result for result in scores if result.model not in real], self.provenance, ranked),
         )  # fmt: skip

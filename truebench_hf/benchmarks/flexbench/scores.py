@@ -27,6 +27,7 @@ from truebench_hf.report.sections import (
     Tree,
     TreeNode,
     exchanges,
+    percent,
 )
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table, paper_rows
 from truebench_hf.study.ranking import Ranking
@@ -364,3 +365,26 @@ def tree(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> Tree:
     columns = tuple(f"{model.model}: {part}" for model in models for part in "CA")
     title = "The procedure, branch by branch"
     return Tree(title, nodes(None, UNGATED), columns, _TREE_NOTE + (_SCORED if models else ""))
+
+
+DIAGRAM = "procedure.mmd"
+_ESCAPED = str.maketrans({"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "\n": " "})
+
+
+def mermaid(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> str:
+    """Return the same drawing as a flowchart in Mermaid's text, which GitHub, notebooks and editors show."""
+    drawing = tree(procedure, models)
+    lines = ["flowchart LR", f'  start(["{(procedure.title or procedure.id).translate(_ESCAPED)}"])']
+
+    def draw(nodes: Sequence[TreeNode], above: str) -> None:
+        for node in nodes:
+            name, when = f"n{len(lines) - 1}", ", ".join(filter(None, (node.condition, node.sign))).translate(_ESCAPED)
+            texts = [f"{node.name}: {node.text}"]
+            for column, score in zip(drawing.columns, node.scores, strict=True):
+                texts.append(f"{column} {'n/a' if score.value is None else f'{percent(score.value, 0)} %'}")
+            shown = "<br/>".join(text.translate(_ESCAPED) for text in texts)
+            lines.append(f"""  {above} -->{f'|"{when}"|' if when else ""} {name}["{shown}"]""")
+            draw(node.children, name)
+
+    draw(drawing.roots, "start")
+    return "\n".join(lines) + "\n"

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from rapidfuzz import fuzz
 
 from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
@@ -74,19 +74,13 @@ class Analysis(Row):
     goals: Listed = ()
 
 
-def _one_or_two(phrases: tuple[str, ...]) -> tuple[str, ...]:
-    if not 1 <= len(phrases) <= 2:
-        raise ValueError(f"has {len(phrases)} catchphrases, not one or two")
-    return phrases
-
-
 class _Behaviour(Row):
     """What an instruction may change of a profile."""
 
     communication_style: Text
     information_disclosure: Text
     problem_solving: Text
-    catchphrases: Annotated[Listed, AfterValidator(_one_or_two)]
+    catchphrases: Annotated[Listed, Field(min_length=1, max_length=2)]
 
 
 def read_profiles(path: str | None = None) -> tuple[Profile, ...]:
@@ -128,10 +122,8 @@ async def adjust(
     return profile.model_copy(update=behaviour.model_dump() | {"catchphrases": phrases})
 
 
-LIKENESS, LEAST = (
-    90,
-    16,
-)  # percent of a text that a prompt must hold to leak it, and how many letters the text must have
+LIKENESS = 90  # percent of a text that a prompt must hold to leak it
+LEAST = 16  # letters that such a text must have
 _ITEM = re.compile(r"\[[^\[\]]*\]|[\"\u201c\u201e\u00ab\u300c][^\"\u201d\u00bb\u300d]*[\"\u201d\u00bb\u300d]")
 
 
@@ -289,17 +281,12 @@ class _User:
         return user
 
 
-def measures(talks: Sequence[Talk]) -> dict[str, Score]:
-    """Return the means over users' turns (of `turns` over conversations), with intervals by conversations."""
-    ratios = _ratios(list(map(_User.of, talks)))
-    return {name: _score(ratio, None) for name, ratio in ratios.items()}
-
-
 def users_table(talks: Sequence[Talk]) -> Table:
-    """Return what the users of some conversations are like."""
+    """What the users of some conversations are like: means over turns (of `turns` over conversations), with intervals."""
     columns = [Column("users", "")]
     columns += [Column(name, title, "score", about, unit="", digits=1) for name, (title, about) in MEASURES.items()]
-    return Table("users", columns, [{"users": "all users", **measures(talks)}], "What the users are like")
+    means = {name: _score(ratio) for name, ratio in _ratios(list(map(_User.of, talks))).items()}
+    return Table("users", columns, [{"users": "all users", **means}], "What the users are like")
 
 
 def gap_tables(simulated: Sequence[Talk], real: Sequence[Talk]) -> list[Table]:
@@ -311,12 +298,12 @@ def gap_tables(simulated: Sequence[Talk], real: Sequence[Talk]) -> list[Table]:
         [100.0 * len(user.vocabulary & known) for user in second], [float(len(user.vocabulary)) for user in second],
     )  # fmt: skip
     rows: list[dict[str, Any]] = [
-        {"measure": title, "about": about, "simulated": _score(mine[name], None), "real": _score(theirs[name], None),
+        {"measure": title, "about": about, "simulated": _score(mine[name]), "real": _score(theirs[name]),
          "lacking": _score(theirs[name], mine[name])}
         for name, (title, about) in MEASURES.items()
     ]  # fmt: skip
     topics = "Of the content words of a real user, those that any simulated user brings up, too."
-    rows.append({"measure": "topics covered %", "about": topics, "simulated": _score(covered, None)})
+    rows.append({"measure": "topics covered %", "about": topics, "simulated": _score(covered)})
     columns = (
         Column("measure", ""), _column("simulated", f"simulated ({len(first)})"), _column("real", f"real ({len(second)})"),
         _column("lacking", "real less simulated", "Where the interval holds 0 the two may be alike."),
@@ -358,7 +345,7 @@ def _ratios(users: Sequence[_User]) -> dict[str, Ratio]:
     return {name: (top, [1.0] * len(users) if name == "turns" else turns) for name, top in tops.items()}
 
 
-def _score(ratio: Ratio, less: Ratio | None) -> Score:
+def _score(ratio: Ratio, less: Ratio | None = None) -> Score:
     """The ratio, or by how much it is greater than another one over other conversations, with its interval."""
     ratios = [ratio, *([less] if less else [])]
     if not all(sum(bottom) for _, bottom in ratios):

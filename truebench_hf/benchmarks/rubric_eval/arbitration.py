@@ -21,7 +21,6 @@ from truebench_hf.data.judged import Case
 from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.rules.deciding import ruled
 from truebench_hf.judging.signed_asking import PASS_FAIL
@@ -31,9 +30,9 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.spec import family
 from truebench_hf.options import option, role
+from truebench_hf.prompts import sections
 from truebench_hf.report import labels
-from truebench_hf.report.labels import Annotations
-from truebench_hf.report.sheets import Question, material
+from truebench_hf.report.labels import Annotations, Question, material
 from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.study.items import Items, sample
 from truebench_hf.study.labelling import Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
@@ -297,15 +296,14 @@ class ArbitrationLabels(Labelling):
         rows = {str(row["id"]): row for row in _labelled(self.place)}
         file = self.labels_file(options)
         settled = self.settle(new, decisions, file, rows)
-        among = labels.agreement(settled.annotations)
-        tables = [compare(list(rows.values()), settled.labels), labels.agreement_table(among, "labels")]
+        tables = [compare(list(rows.values()), settled.labels), labels.agreement_table(settled.annotations, "labels")]
         until = ["Until an adjudicator settles what is open (--decisions), accuracy and kappa are upper estimates."]
         notes = [*open_notes(settled), *(until if settled.open else [])]
         labels.write_rows(file, (label | {"response": rows[label["id"]]["response"]} for label in settled.rows))
         scores = json.dumps(scores_json(tables, notes), ensure_ascii=False, indent=1)
         write_whole(file.with_name(SCORES), [f"{scores}\n"])
         files = [file, file.with_name(SCORES)]
-        return Taken({table.name: table for table in tables}, among, tables, notes=notes, files=files)
+        return Taken({table.name: table for table in tables}, tables, notes=notes, files=files)
 
 
 def compare(rows: Sequence[Mapping[str, Any]], people: Mapping[str, str | None]) -> Table:

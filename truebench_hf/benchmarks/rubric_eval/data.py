@@ -18,7 +18,6 @@ average, and cheap learners to chance.
 
 from __future__ import annotations
 
-import copy
 import random
 import re
 import tomllib
@@ -175,11 +174,6 @@ def mini_rows(seed: int = 0, split: str = "easy") -> list[dict[str, Any]]:
     prepared names and numbers are filled in; never the wording, the counts or the balance of labels. The rows of one
     response stand together, and the responses of one instruction too.
     """
-    return copy.deepcopy(_built_rows(seed, split))  # rows that the caller may change
-
-
-@cache
-def _built_rows(seed: int, split: str) -> list[dict[str, Any]]:
     drawn = random.Random(f"order {seed}").sample(templates(split), len(templates(split)))
     return [row for template in drawn for row in _of_template(template, random.Random(f"{template.id} {seed}"))]
 

@@ -29,9 +29,8 @@ from truebench_hf.metrics.pass_rate import joint_mean, mean_share, pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report import labels
-from truebench_hf.report.labels import Annotations
+from truebench_hf.report.labels import Annotations, Question
 from truebench_hf.report.sections import Matrix
-from truebench_hf.report.sheets import Question
 from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows, plain
 from truebench_hf.results.folder import Results
 from truebench_hf.study.items import Items
@@ -176,7 +175,7 @@ def comparison_tables(frame: DataFrame, people: People | None, usage: Mapping[st
     responses = len(frame) // max(1, len(types))
     here = {
         "set": "here", "instances": frame["id"].nunique(), "models": frame["model"].nunique(), "responses": responses,
-        "raters": len(people.among.annotators) if people else 0,
+        "raters": len(people.answers.annotators) if people else 0,
     }  # fmt: skip
     paper = [dict(zip(here, row.values(), strict=True)) for row in paper_rows("truebench", "truebench_section5_1")]
     set_columns = (Column("set", ""), *(Column(name, name, "count") for name in here if name != "set"))
@@ -221,7 +220,9 @@ def _kappas(frame: DataFrame, seed: int) -> tuple[list[dict[str, Any]], list[str
 def _agreement(frame: DataFrame, people: People, seed: int) -> Table:
     lines, reasons = _kappas(frame, seed)
     # More agreement than people have among themselves cannot be asked of a judge.
-    ceiling = mean_of(*(kappa.value for kappa in people.among.cohen.values() if kappa.value is not None))
+    ceiling = mean_of(
+        *(kappa.value for kappa in labels.annotator_kappas(people.answers).values() if kappa.value is not None)
+    )
     lines.append({"type": "Two raters, mean of pairs: the ceiling", "kappa": Score(ceiling, 0)})
     lines = [row | {"band": None if row["kappa"].value is None else verbal_band(row["kappa"].value)} for row in lines]
     lines += [
@@ -249,10 +250,10 @@ def _agreement(frame: DataFrame, people: People, seed: int) -> Table:
 
 def _raters(people: People, frame: DataFrame) -> Iterator[Table]:
     """What raters say; they have numbers here, since these figures may be published."""
-    numbers = {name: f"rater {number}" for number, name in enumerate(people.among.annotators, 1)}
+    numbers = {name: f"rater {number}" for number, name in enumerate(people.answers.annotators, 1)}
     pairs = [
         {"raters": " and ".join(map(numbers.__getitem__, pair)), "kappa": Score(kappa.value, kappa.n)}
-        for pair, kappa in people.among.cohen.items() if kappa.n
+        for pair, kappa in labels.annotator_kappas(people.answers).items() if kappa.n
     ]  # fmt: skip
     columns = (Column("raters", "Raters"), Column("kappa", "kappa", parts=("value", "n"), **_KAPPA))
     yield Table("raters", columns, pairs, "How far raters agree")
@@ -387,6 +388,6 @@ class CriteriaLabels(Labelling):
             lambda folder: outcome(folder, responses, lines, folder.info.get(SEED, 0)),
         )  # fmt: skip
         return Taken(
-            result.value, labels.agreement(settled.annotations), result.report, result.lead, result.notes,
+            result.value, result.report, result.lead, result.notes,
             [path / name for name in (labels.FILE, RATINGS, RESPONSES, *WRITTEN)],
         )  # fmt: skip

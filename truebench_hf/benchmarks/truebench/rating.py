@@ -22,13 +22,11 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.study import Answered, benchmark
 from truebench_hf.data.judged import Case, cases, judgment
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge
 from truebench_hf.judging.ratings import ask_ratings
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.prompts import Prompts
-from truebench_hf.report.labels import Annotations, AnnotatorAgreement, agreement
-from truebench_hf.report.sheets import Question, material
+from truebench_hf.prompts import Prompts, sections
+from truebench_hf.report.labels import Annotations, Question, material
 from truebench_hf.report.table import paper_rows
 from truebench_hf.types import Instance, Response
 
@@ -176,12 +174,12 @@ def questions(answered: Sequence[Answered]) -> list[Question]:
 class People:
     """What raters say: per response id whether it passes, None where that is open, with the reason in `open`.
 
-    `among` is how far raters agree; `strangers` are ids of labels that are not among the responses.
+    `answers` are those of the raters; `strangers` are ids of labels that are not among the responses.
     """
 
     passed: Mapping[str, bool | None]
     open: Mapping[str, str]
-    among: AnnotatorAgreement
+    answers: Annotations
     strangers: tuple[str, ...]
 
 
@@ -212,5 +210,5 @@ def read_ratings(rows: Sequence[Mapping[str, Any]], known: Sequence[str]) -> Peo
         elif row["label"] is None:
             reasons[name] = "the raters are tied"
         passed[name] = None if name in reasons else row["label"] == OPTIONS[0]
-    among = agreement(Annotations(by_name, dict.fromkeys(by_name, OPTIONS)))
-    return People(passed, reasons, among, tuple(name for name in by_id if name not in set(known)))
+    annotations = Annotations(by_name, dict.fromkeys(by_name, OPTIONS))
+    return People(passed, reasons, annotations, tuple(name for name in by_id if name not in set(known)))

@@ -33,8 +33,7 @@ from truebench_hf.metrics.kappa import verbal_band
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import role
 from truebench_hf.report import labels
-from truebench_hf.report.labels import Annotations
-from truebench_hf.report.sheets import Question
+from truebench_hf.report.labels import Annotations, Question
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.folder import Results
 from truebench_hf.study.items import Items
@@ -318,9 +317,8 @@ class RefinementLabels(Labelling):
         settled = self.settle(responses, decisions, self.file, {question.id for question in self._responses()})
         labels.write_rows(self.file, settled.rows)
         notes = [*open_notes(settled), *(notes or [f"{_AGAIN}: its work list asks why people and judge differ."])]
-        among = labels.agreement(settled.annotations)
-        table = labels.agreement_table(among, "responses")
-        return Taken(settled.rows, among, [table], notes=notes, files=[self.file, *files])
+        table = labels.agreement_table(settled.annotations, "responses")
+        return Taken(settled.rows, [table], notes=notes, files=[self.file, *files])
 
     def _take_work(self, answers: Annotations) -> tuple[list[str], list[str | Path]]:
         """Put what was decided into the history, in place of earlier answers to this work list; returns notes and files."""

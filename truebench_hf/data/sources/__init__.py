@@ -31,6 +31,7 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.metrics.votes import majority
 from truebench_hf.types import Criterion, Instance, Label, Message, Turn
 
+Columns = Callable[[Record], Mapping[str, Any]]  # a row in the columns of rubric_eval
 _LOG = logging.getLogger(__name__)
 _CATEGORY = re.compile(r"\s*(Essential|Important|Optional|Pitfall) Criteria:\s*(?=\S)")
 _THEME, _RESPONSE, _LABEL = "theme:", "_response", "_fulfilment"
@@ -45,14 +46,14 @@ def read(name: str, path: str | Path, *, strict: bool = False, warns: bool = Tru
     UserError on an unknown name, an absent file, a file of which more than half cannot be used, and with `strict` on
     the first such row, with its number and the field.
     """
-    if name not in READERS:
-        raise unknown("source of rubrics", name, READERS)
+    if name not in sets():
+        raise unknown("source of rubrics", name, sets())
     rows = _pairs(str(path)) if name == "llmbar" else _rows(str(path), split)
     if name in _BY_RESPONSE:
         items = by_response(rows.name, rows.entries(), strict, _BY_RESPONSE[name])
     else:
-        key = attrgetter("id" if name == "llmbar" else "instruction_id")
-        sieve = Sieve(rows.name, rows.entries(), partial(PARSERS[name], sets()[name]), key=key, strict=strict)
+        parse = partial(_PARSERS.get(name, forms.plain), sets()[name])
+        sieve = Sieve(rows.name, rows.entries(), parse, key=attrgetter("instruction_id"), strict=strict)
         items = Usable(list(sieve), sieve.left_out)
     if warns and items.left_out:
         _LOG.warning("%s", items.left_out)
@@ -83,8 +84,8 @@ def of_items(name: str, items: Iterable[Item]) -> list[Instance]:
 
 
 def by_response(
-    name: str, entries: Iterable[Entry], strict: bool = False, row: Callable[[Record], Mapping[str, Any]] = attrgetter("row")
-) -> Usable[Item]:  # fmt: skip
+    name: str, entries: Iterable[Entry], strict: bool = False, row: Columns = attrgetter("row")
+) -> Usable[Item]:
     """Rows of rubric_eval, as `row` makes them of the file's; those without label may lack the response, too."""
     responses = Responses(UnansweredRow)
 
@@ -102,7 +103,7 @@ def _rows(path: str, split: str) -> Rows:
 
 
 def _pairs(path: str) -> Rows:
-    """The pairs of one dataset.json of LLMBar, or of every dataset.json below a folder; each knows its subset and place."""
+    """The pairs of one dataset.json of LLMBar, or of every dataset.json below a folder; each with its subset and an id."""
     place = Path(path).expanduser()
     files = sorted(place.rglob("dataset.json")) if place.is_dir() else [place]
     if not files or not files[0].exists():
@@ -112,7 +113,8 @@ def _pairs(path: str) -> Rows:
         for file in files:
             for entry in RowFile.at(file).entries():
                 if isinstance(entry, Record):
-                    about = {"subset": file.parent.name, "place": entry.number}
+                    subset = file.parent.name
+                    about = {"subset": subset, "id": f"{subset.lower()}-{entry.number:03d}"}
                     entry = replace(entry, row={**entry.row, **about})
                 yield entry
 
@@ -267,16 +269,6 @@ def infobench(form: SetForm, record: Record) -> list[Item]:
     return [item_of(form, record, typed, facts={"subset": record.maybe("subset")})]
 
 
-def llmbar(form: SetForm, record: Record) -> list[Item]:
-    """Two items per pair, one for each output, under the same single rubric, since the set has none of its own.
-
-    The fact `preferred` says whether annotators chose this output; a preferred output need not meet the rubric.
-    """
-    subset = record.text("subset")
-    pair = f"{form.prefix}-{subset.lower()}-{record.row['place']:03d}"
-    return forms.paired(form, record, forms.criteria_of(form.criteria, record), pair, pair=pair)
-
-
 def profbench(form: SetForm, record: Record) -> list[Item]:
     """A labelled item for each report that the task ships, or one without a response. Weights are words."""
     rubrics, criteria = record.parts("rubrics"), forms.criteria_of(form.criteria, record)
@@ -379,15 +371,11 @@ def wildbench(form: SetForm, record: Record) -> list[Item]:
     return [item_of(form, record, language=language)]
 
 
-PARSERS: dict[str, Callable[[SetForm, Record], Iterable[Item]]] = {
+# All other sets are told by their columns alone.
+_PARSERS: dict[str, Callable[[SetForm, Record], Iterable[Item]]] = {
     "advancedif": advancedif, "biggen": biggen, "cfbench": cfbench, "complexbench": complexbench,
     "complexbench_en": complexbench, "healthbench": healthbench, "if_rewardbench": if_rewardbench, "ifbench": ifbench,
-    "infobench": infobench, "judgebench": forms.plain, "llmbar": llmbar, "multichallenge": forms.plain, "openrubrics": forms.plain,
-    "profbench": profbench, "rar": rar, "rar_without_pitfalls": rar, "rubricbench": forms.plain,
-    "rubrichub": rubrichub, "structflowbench": structflowbench, "sysbench": sysbench, "wildbench": wildbench,
+    "infobench": infobench, "profbench": profbench, "rar": rar, "rar_without_pitfalls": rar, "rubrichub": rubrichub,
+    "structflowbench": structflowbench, "sysbench": sysbench, "wildbench": wildbench,
 }  # fmt: skip
-_BY_RESPONSE: dict[str, Callable[[Record], Mapping[str, Any]]] = {
-    "healthbench_meta": healthbench_meta,
-    "rubric_eval": attrgetter("row"),
-}
-READERS = (*PARSERS, *_BY_RESPONSE)
+_BY_RESPONSE: dict[str, Columns] = {"healthbench_meta": healthbench_meta, "rubric_eval": attrgetter("row")}

@@ -77,8 +77,22 @@ def sets() -> dict[str, SetForm]:
 
 
 def plain(form: SetForm, record: Record) -> list[Item]:
-    """The items of a row that has nothing to it beside its columns: one, or one for each response of a pair."""
-    return paired(form, record, criteria_of(form.criteria, record)) if form.pair else [item_of(form, record)]
+    """The items of a row that has nothing to it beside its columns: one, or one for each response of a pair.
+
+    Where it is known, the fact `preferred` says whether that is the better one; in a `labelled` set that is the label of
+    its one criterion, too. A set in which nothing ("") may win has rows without responses, too, as prompts to answer.
+    """
+    criteria, name, optional = criteria_of(form.criteria, record), name_of(form, record), "" in form.wins
+    if not form.pair or (optional and not any(map(record.maybe, form.pair.values()))):
+        return [item_of(form, record, criteria)]
+    better = None if optional and record.maybe(form.preferred) is None else one_of(record, form.preferred, form.wins)
+    items = []
+    for which, column in form.pair.items():
+        facts = {} if better is None else {"preferred": which == better}
+        labels: list[Label] = ["yes" if which == better else "no"] if form.labelled else []
+        answer: dict[str, Any] = {"response": record.text(column), "response_id": f"{name}-{which}", "labels": labels}
+        items.append(item_of(form, record, criteria, facts=facts, **answer))
+    return items
 
 
 def item_of(
@@ -114,25 +128,6 @@ def item_of(
         "" if response is None else model or form.title, case, tuple(rubrics), response is not None, example or reference,
         ({form.kind: record.maybe(form.kind)} if form.kind else {}) | dict(facts or {}),
     )  # fmt: skip
-
-
-def paired(form: SetForm, record: Record, criteria: Sequence[Criterion], name: str = "", **facts: Any) -> list[Item]:
-    """An item for each response of a pair; where it is known, the fact `preferred` says whether it is the better one.
-
-    In a `labelled` set that is the label of its one criterion, too. A set in which nothing ("") may win has rows without
-    responses, too, as prompts to answer.
-    """
-    optional, name = "" in form.wins, name or name_of(form, record)
-    if optional and not any(map(record.maybe, form.pair.values())):
-        return [item_of(form, record, criteria, name=name)]
-    better = None if optional and record.maybe(form.preferred) is None else one_of(record, form.preferred, form.wins)
-    items = []
-    for which, column in form.pair.items():
-        preferred = {} if better is None else {"preferred": which == better}
-        labels: list[Label] = ["yes" if which == better else "no"] if form.labelled else []
-        answer: dict[str, Any] = {"response": record.text(column), "response_id": f"{name}-{which}", "labels": labels}
-        items.append(item_of(form, record, criteria, name=name, facts=preferred | facts, **answer))
-    return items
 
 
 def name_of(form: SetForm, record: Record) -> str:
