@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from truebench_hf.metrics.binary import parallel
+
 # Fewer clusters cannot tell how far clusters differ: whatever is computed from them covers too little.
 MIN_CLUSTERS = 10
 CONFIDENCE = 0.95  # of every interval of the house
@@ -100,6 +102,7 @@ def resampled_ratio(top: Sequence[float], bottom: Sequence[float], *, seed: int 
     Where all clusters agree every draw is the same and would claim certainty: then, and wherever it is wider, it is
     `clustered_share`'s. None with fewer than `MIN_CLUSTERS` clusters that have anything in `bottom`.
     """
+    parallel(top=top, bottom=bottom)
     if sum(map(bool, bottom)) < MIN_CLUSTERS:
         return None
     ends, floor = percentiles(drawn_ratios([(top, bottom)], seed)[0]), clustered_share(top, bottom)
@@ -116,6 +119,7 @@ def resampled_difference(
 
     None with fewer than `MIN_CLUSTERS` clusters in which either has anything, and where no draw differs from another.
     """
+    parallel(first_top=first[0], first_bottom=first[1], second_top=second[0], second_bottom=second[1])
     if sum(map(any, zip(first[1], second[1], strict=True))) < MIN_CLUSTERS:
         return None
     left, right = drawn_ratios([first, second], seed)
