@@ -15,7 +15,6 @@ from truebench_hf.engine.money import dollars
 from truebench_hf.errors import write_error
 from truebench_hf.report.sections import as_counted
 from truebench_hf.report.table import Column, Kind, Table
-from truebench_hf.results.finished import Finished
 from truebench_hf.text.terminal import shortened, warn
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Verdict
@@ -46,22 +45,24 @@ class GateCase:
 
 def cases(gate: Gate, names: Iterable[str] | None = None) -> list[GateCase]:
     """The instances of the new run, or those named, in the order of the run."""
-    ids = gate.new.instances.index
-    judged = of_samples(gate.new, ids if names is None else names, lambda item: item)
-    return [_case(gate.new, judged[name]) for name in ids if name in judged]
+    run, ids = gate.new, gate.new.instances.index
+
+    def part(item: Judged) -> tuple[str, str, list[Verdict]]:  # of long answers no more than is told
+        instance, verdicts = item.instance, [as_counted(verdict) for turn in item.verdicts for verdict in turn]
+        prompt = instance.turns[-1].prompt if instance.turns else ""
+        group = instance.category or instance.language or run.kind
+        return group, prompt, [verdict for verdict in verdicts if verdict.label != "yes"]
+
+    judged = of_samples(run, ids if names is None else names, part)
+    return [_case(name, run.scores[name], judged[name]) for name in ids if name in judged]
 
 
-def _case(run: Finished, samples: Sequence[Judged]) -> GateCase:
-    instance = samples[0].instance
+def _case(name: str, score: float | None, samples: Sequence[tuple[str, str, list[Verdict]]]) -> GateCase:
+    group, prompt, _ = samples[0]
     missed, left_open = dict[str, Verdict](), dict[str, Verdict]()
-    for verdict in (as_counted(v) for item in samples for turn in item.verdicts for v in turn):
-        if verdict.label != "yes":
-            (missed if verdict.label == "no" else left_open).setdefault(verdict.criterion.text, verdict)
-    prompt = instance.turns[-1].prompt if instance.turns else ""
-    group = instance.category or instance.language or run.kind
-    return GateCase(
-        instance.id, group, prompt, run.scores[instance.id], tuple(missed.values()), tuple(left_open.values())
-    )
+    for verdict in (verdict for *_, verdicts in samples for verdict in verdicts):
+        (missed if verdict.label == "no" else left_open).setdefault(verdict.criterion.text, verdict)
+    return GateCase(name, group, prompt, score, tuple(missed.values()), tuple(left_open.values()))
 
 
 def worst(gate: Gate) -> list[GateCase]:

@@ -139,12 +139,12 @@ def class_agreement(
     UserError for columns of unequal length.
     """
     parallel(gold=gold, labels=labels, clusters=gold if clusters is None else clusters)
-    labelled = [place for place, truth in enumerate(gold) if truth is not None]
-    truth, verdicts = [gold[place] for place in labelled], [labels[place] for place in labelled]
+    rows = zip(gold, labels, gold if clusters is None else clusters, strict=True)
+    labelled = [row for row in rows if row[0] is not None]
+    truth, verdicts, names = ([row[place] for row in labelled] for place in range(3))
     right = [None if label is None else label == kind for kind, label in zip(truth, verdicts, strict=True)]
     if clusters is None:
         return {"accuracy": pass_rate(right), "kappa": cohen_kappa(truth, verdicts)}
-    names = [clusters[place] for place in labelled]
     return {"accuracy": clustered_rate(right, names), "kappa": cohen_kappa(truth, verdicts, names)}
 
 

@@ -242,14 +242,11 @@ def fused_rank(scores: Mapping[str, Sequence[float | None]]) -> FusedRank:
     order = list(places)
     even = [pair for pair in combinations(order, 2) if wins[pair] == wins[pair[::-1]]]
     by_mean = tuple(pair for pair in even if paths[pair] == paths[pair[::-1]] and places[pair[0]] != places[pair[1]])
-    groups: list[list[str]] = []  # of models each of which has a path of majorities to every other
-    for model in order:
-        ring = next((group for group in groups if paths[model, group[0]] and paths[group[0], model]), None)
-        if ring is None:
-            groups.append([model])
-        else:
-            ring.append(model)
-    cycles = tuple(tuple(group) for group in groups if len(group) > 1)
+    rings = dict.fromkeys(  # of models each of which has a path of majorities to every other
+        tuple(other for other in order if other == model or (paths[model, other] and paths[other, model]))
+        for model in order
+    )
+    cycles = tuple(ring for ring in rings if len(ring) > 1)
     return FusedRank({model: places.get(model) for model in scores}, by_mean, cycles)
 
 
