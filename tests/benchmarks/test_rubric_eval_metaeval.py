@@ -310,10 +310,11 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
     chosen = items(load(data))
     spec = judge(tmp_path / "<b>.json", chosen, gold, gold)
     out = tmp_path / "out"
-    line = f"metaeval --data {data} --judge {spec} --paradigms checklist,rubric --out {out}"
+    line = f"metaeval --data {data} --judge {spec} --paradigms checklist,rubric --out {out} --with-published"
     done = command(*line.split())
     assert done.returncode == 0, done.stderr
     assert "100.00" in done.stdout
+    assert "Balanced accuracy by category" in done.stdout
     lines = [json.loads(line) for line in (out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 2 * 10
     assert {line["paradigm"] for line in lines} == {"checklist", "rubric"}
@@ -331,6 +332,10 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
     ):
         assert (table in page) is there, "no row has a type"
     assert "labelled yes 5" in page
+    assert "paper: GPT-4.1 (Table 2)" in page
+    assert page.count('class="tb-paper"') >= 22 + 8 + 16 + 22, (
+        "Tables 2, 3 and 9, macro F1 of Table 2, what reasoning adds"
+    )
     assert "http:" not in page.replace("http://www.w3.org", "")
     assert "https:" not in page
 
@@ -345,7 +350,7 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
         ({"data": "absent.jsonl"}, "no such file"),
         ({"judge_arg": ("2.record=x",)}, "there is no number 2; there is 1"),
         ({"votes": 3}, "temperature above 0"),
-        ({"threshold": 0.0}, "lies between 0 and 1"),
+        ({"threshold": 0.0, "paradigms": "decision"}, "lies between 0 and 1"),
         ({"judge_temperature": -1.0}, "must be at least 0"),
         ({"judge_temperature": float("nan")}, "must be at least 0"),
     ],

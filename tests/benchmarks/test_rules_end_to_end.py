@@ -194,7 +194,7 @@ def test_a_file_alone_tells_that_rules_decided(bench: Bench) -> None:
     for mode in ("off", "decide"):
         assert bench.run(mode, "--rules", mode).returncode == 0
         judgments = bench.folder / mode / "judgments.jsonl"
-        stage_file(judgments, validate(judgments), bench.folder / f"staged-{mode}")
+        stage_file(validate(judgments), bench.folder / f"staged-{mode}")
         (info,) = (bench.folder / f"staged-{mode}").glob("runs/*/run.json")
         (rows[mode],) = json.loads(info.read_text())["board"]["rows"]
     assert rows["off"]["setting"] != rows["decide"]["setting"]

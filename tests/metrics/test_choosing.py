@@ -42,7 +42,7 @@ def test_equals_go_to_the_first_and_are_never_told_apart() -> None:
     gold: list[Label] = ["yes", "no"] * 10
     found = choose(gold, {"one": gold, "two": list(gold)}, range(20))
     assert (found.best, found.runner_up) == ("one", "two")
-    assert (found.lead.difference, found.lead.interval, found.lead.ahead) == (0.0, (0.0, 0.0), 0)
+    assert (found.lead.value, found.lead.ci95, found.lead.ahead) == (0.0, (0.0, 0.0), 0)
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from typing import Any
 from truebench_hf.benchmarks.facts import rank as facts_paper
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.rubric_eval import scores as judges
-from truebench_hf.benchmarks.truebench import board as truebench
+from truebench_hf.benchmarks.rubric_eval.comparisons import published_rows
+from truebench_hf.benchmarks.truebench import results as truebench
 from truebench_hf.comparing.runs import BoardRun, lines
 from truebench_hf.data import jsonl
 from truebench_hf.data.catalogue import MINI
-from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.report.table import paper_rows
 from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
@@ -24,10 +24,6 @@ from truebench_hf.types import Score
 
 JUDGES = judges.KIND
 _BENCHMARKS = Path(truebench.__file__).parents[1]
-_CATEGORIES = {judges.MAIN.name: "Overall"} | {
-    f"category:{name}": judges.titled(name) for name in INSTRUCTION_CATEGORIES
-}
-_TABLES_3_AND_9 = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}
 _TABLE_4 = {"Qwen3": "Qwen3-235B", "gpt-oss": "gpt-oss-120b", "GPT-4o": "GPT-4o", "o3-mini": "o3-mini"}
 
 
@@ -91,32 +87,17 @@ def _share(value: float, n: int) -> Score:
 @cache
 def _judges() -> BoardRun:
     """RubricEval's Tables 2 (judges), 3 and 9 (ways of asking) and 4 (rubric types): no intervals, no numbers of rows."""
-    printed = [
-        (row["Model"], 2, "rubric-reasoning", "BAcc", row) for row in paper_rows("rubric_eval", "rubriceval_table2")
-    ]
-    for number in (3, 9):
-        for row in paper_rows("rubric_eval", f"rubriceval_table{number}"):
-            paradigm = row["Granularity"].removesuffix("-level").lower() + ("-reasoning" if row["Reasoning"] else "")
-            printed += [(model, number, paradigm, short, row) for short, model in _TABLES_3_AND_9.items()]
-    rows = []
-    for model, number, paradigm, ending, row in printed:
-        split, words = row.get("Split", "all"), judges.paradigm_words(paradigm)
-        part = split if split.lower() != "all" else ""
-        data = f"RubricEval paper, Table {number}{f', {part.lower()}' if part else ''}"
-        scores = {name: _unspread(row[f"{title}/{ending}"]) for name, title in _CATEGORIES.items()}
-        rows.append(BoardRow(model, f"{number} {part.capitalize()}", scores, {"Paradigm": words, "Data": data}))
-    for short, model in _TABLE_4.items():
-        scores = {}
-        for row in paper_rows("rubric_eval", "rubriceval_table4"):
-            group = (row["Rubric Type"] or row["Dimension"] or "").lower().replace(" ", "_").replace("-", "_")
-            name = f"{row['Level']}:{group}" if row["Level"] in ("type", "dimension") else "pooled:accuracy"
-            scores[name] = _unspread(row[short])
-        rows.append(BoardRow(model, "4", scores, {"Data": "RubricEval paper, Table 4"}))
-    return _run(judges.KIND, judges.COLUMNS, rows)
-
-
-def _unspread(value: float | None) -> Score:
-    return Score(None if value is None else value / 100, 0)
+    rows: dict[tuple[str, ...], BoardRow] = {}
+    scores: dict[tuple[str, ...], dict[str, Score]] = {}
+    for record in published_rows():
+        key = judge, paradigm, split = record["judge"], record["paradigm"], record["split"]
+        name, _, number = judge.rstrip(")").partition(" (Table ")
+        facts = {"Paradigm": judges.paradigm_words(paradigm)} if number else {}
+        facts |= {"Data": f"RubricEval paper, Table {number or 4}" + (f", {split}" if split != "all" else "")}
+        setting = f"{number} {split.capitalize() if split != 'all' else ''}" if number else "4"
+        scores.setdefault(key, {}).update({c: s or Score(None, 0) for c, s in judges.board_scores(record).items()})
+        rows[key] = BoardRow(name if number else _TABLE_4[name], setting, scores[key], facts)
+    return _run(judges.KIND, judges.COLUMNS, list(rows.values()))
 
 
 def _run(kind: str, columns: Sequence[BoardColumn], rows: Sequence[BoardRow]) -> BoardRun:

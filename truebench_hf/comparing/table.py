@@ -14,7 +14,7 @@ from typing import Any
 from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import BoardEntry, BoardRun, below, read_board
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.metrics.ranks import Entrant, Results, rank_spans
+from truebench_hf.metrics.ranks import Results, rank_spans
 from truebench_hf.report.sections import csv_text
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.ranking import COST, BoardColumn
@@ -193,8 +193,7 @@ def _ranked(group: Sequence[BoardEntry], outcomes: Mapping[str, Results]) -> lis
         if e.overall.value is not None and e.overall.ci95 is not None and coverage(e.overall) >= COVERED
     ]
     known = {e.key: outcomes[e.key] for e in scored if e.key in outcomes and is_the_share(e, outcomes[e.key])}
-    entrants = {entry.key: Entrant(entry.overall, known.get(entry.key, {})) for entry in scored}
-    spans = rank_spans(entrants, ascending=bool(group) and group[0].ascending)
+    spans = rank_spans({e.key: e.overall for e in scored}, known, ascending=bool(group) and group[0].ascending)
     return [
         replace(entry, rank=span.first, last=span.last, approximate=span.approximate) if span else entry
         for entry in group

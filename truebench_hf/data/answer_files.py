@@ -17,7 +17,7 @@ from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import as_answered
-from truebench_hf.data.logs import Chat, chat_in, chat_of, of_server
+from truebench_hf.data.logs import Chat, chat_in, chat_of, id_in
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold, unwrapped, words
 from truebench_hf.errors import UserError, need, refused
@@ -224,7 +224,7 @@ def of_row(row: Any, where: str) -> Answers:
         sent = _texts([row.get("arguments")])
         prompts = sent + _texts([doc] if sent else (doc.get(name) for name in _prompts()))
         text = _only(row.get("resps") or row.get("filtered_resps"), where, "resps")
-        return Answers(where, text, _id(doc), prompts, row=doc, filter=str(row.get("filter") or ""))
+        return Answers(where, text, id_in(doc, IDS), prompts, row=doc, filter=str(row.get("filter") or ""))
     if isinstance(response := row.get("__model_response__"), Mapping):
         # Of lighteval. `id` of the document only counts the rows of the task. After processing the answer is without its
         # thinking.
@@ -232,7 +232,7 @@ def of_row(row: Any, where: str) -> Answers:
         own = _object(doc.get("specific"))
         text = _only(response.get("text_post_processed") or response.get("text"), where, "text")
         prompts = _texts([*(doc.get(name) for name in _prompts()), own])
-        return Answers(where, text, _id(own), prompts, None, _thinking(response.get("reasonings")), own)
+        return Answers(where, text, id_in(own, IDS), prompts, None, _thinking(response.get("reasonings")), own)
     original, row = row, unwrapped(row)
     names = {fold(name): name for name in row} | {name: name for name in row}
     value = {name: row[own] for name, own in names.items()}
@@ -251,7 +251,7 @@ def of_row(row: Any, where: str) -> Answers:
         others = ", ".join((*words("answers"), *_CHATS)[1:])
         raise UserError(f"{where}: missing field 'response' (or {others}); {Record(where, row).there}")
     model = model if isinstance(model, str) and model else None
-    return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row)
+    return Answers(where, answers, id_in(value, IDS), prompts, model, _thinking(thinking), row)
 
 
 def _object(value: Any) -> Mapping[str, Any]:
@@ -274,13 +274,6 @@ def of_log(log: Any, name: str) -> Iterator[Answers]:
         answers = turns if len(turns) > 1 else last
         where, id_ = f"{name}, sample {sample.id}", str((sample.metadata or {}).get("instance_id", sample.id))
         yield Answers(where, None if sample.error else answers, id_, tuple(users), log.eval.model)
-
-
-def _id(row: Mapping[str, Any]) -> str | None:
-    name = next((row[name] for name in IDS if row.get(name) not in (None, "") and not of_server(row[name])), None)
-    if isinstance(name, float) and name.is_integer():  # a column of numbers with a gap in it, to pandas
-        name = int(name)
-    return None if name is None else str(name)
 
 
 def _answers(value: Any, where: str, field: str) -> str | tuple[str | None, ...] | None:

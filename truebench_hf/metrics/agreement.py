@@ -197,13 +197,13 @@ def measure_difference(
         totals = of.sum(axis=0)
         defined = totals > 0
         if not (defined.any() if _MEASURES[measure].any_share else defined.all()):
-            return PairedDifference(None, None, n, left_out)
+            return PairedDifference(None, n, left_out)
         shares = top.sum(axis=0)[defined] / totals[defined]
         values.append(float(shares.mean()))
         moves.append(((top[:, defined] - shares * of[:, defined]) / totals[defined]).sum(axis=1) / len(shares))
     value = values[0] - values[1]
     if set(_MEASURES[measure].classes) - set((cells[0][labelled] // 3).tolist()):
-        return PairedDifference(value, None, n, left_out)
+        return PairedDifference(value, n, left_out)
     codes = pd.factorize(pd.Series(clusters, dtype=object)[labelled])[0]
     return linearised_difference(value, moves[0] - moves[1], codes, left_out)
 

@@ -56,7 +56,7 @@ def choose(
 
     first, *others = _ranked(gold, candidates)
     held_out = out_of_fold(groups, folds, seed, rule)
-    lead = PairedDifference(None, None, len(gold), 0)
+    lead = PairedDifference(None, len(gold))
     if others:
         lead = measure_difference(gold, candidates[first], candidates[others[0]], groups)
     return Choice(first, others[0] if others else None, lead, tuple(held_out), dict(won))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 from math import hypot, inf, isclose, isfinite
 from typing import Any, Literal
@@ -31,14 +31,6 @@ Results = Mapping[Any, float | None]  # instance -> its score (0..1; True and Fa
 
 
 @dataclass(frozen=True, slots=True)
-class Entrant:
-    """What is known of a model: its score, and its results by instance where there are any."""
-
-    score: Score
-    results: Results = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class RankSpan:
     """The best and the worst place that a model may have. `approximate`: comparisons rest on totals alone, since not all
     models have results by instance."""
@@ -51,27 +43,27 @@ class RankSpan:
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
 
-def rank_spans(entrants: Mapping[str, Entrant], *, ascending: bool = False) -> dict[str, RankSpan]:
-    """The rank of every model among all of these.
+def rank_spans(
+    scores: Mapping[str, Score], results: Mapping[str, Results], *, ascending: bool = False
+) -> dict[str, RankSpan]:
+    """The rank of every model among all of these, from their scores and, of those that have any, their `results`.
 
     Two models that both have results are compared on the instances that both have (`paired_difference`; below ten of
     them McNemar's exact test), all others by the intervals of their scores (`unpaired`). `ascending`: less is better.
     One product of matrices counts all pairs: 200 models of 3,000 instances take half a second.
     """
-    names = list(entrants)
-    held = [place for place, name in enumerate(names) if entrants[name].results]
+    names = list(scores)
+    held = [place for place, name in enumerate(names) if results.get(name)]
     sure = np.zeros((len(names), len(names)), dtype=int)
     if held:
-        results = [entrants[names[place]].results for place in held]
-        ids = dict.fromkeys(key for row in results for key in row)
-        sure[np.ix_(held, held)] = ahead(
-            tally(np.array([[row.get(key) for key in ids] for row in results], dtype=float))
-        )
+        ids = dict.fromkeys(key for place in held for key in results[names[place]])
+        columns = [[results[names[place]].get(key) for key in ids] for place in held]
+        sure[np.ix_(held, held)] = ahead(tally(np.array(columns, dtype=float)))
     paired = np.zeros(len(names), dtype=bool)
     paired[held] = True
     for second, first in combinations(range(len(names)), 2):
         if not (paired[first] and paired[second]):
-            sure[first, second] = unpaired(entrants[names[first]].score, entrants[names[second]].score)
+            sure[first, second] = unpaired(scores[names[first]], scores[names[second]])
             sure[second, first] = -sure[first, second]
     sure = -sure if ascending else sure
     better, worse = (sure < 0).sum(axis=1), (sure > 0).sum(axis=1)

@@ -29,7 +29,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.pass_rate import joint_mean
-from truebench_hf.metrics.ranks import Entrant, FusedRank, fused_rank, rank_spans, self_preference, self_preference_over
+from truebench_hf.metrics.ranks import FusedRank, fused_rank, rank_spans, self_preference, self_preference_over
 from truebench_hf.models.spec import family
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table, paper_rows
 from truebench_hf.results.folder import Results
@@ -73,7 +73,7 @@ def rank(folders: Sequence[str]) -> RankTable:
         for measure in MEASURES
     }
     places: list[dict[str, Any]] = []
-    entrants = {}
+    results = {}
     for model, rows in over_judges:
         final, unadjusted = (joint_mean(rows[name].tolist()) for name in ("final", "unadjusted"))
         now, before = fused["final"].ranks[model], fused["unadjusted"].ranks[model]
@@ -84,9 +84,8 @@ def rank(folders: Sequence[str]) -> RankTable:
             "ineligible": int(rows["ineligible"].sum()), "answers": int(rows["answers"].sum()),
         })  # fmt: skip
         documents = [(split, scores_by_document(parts[model, split])) for split in splits]
-        results = {(split, name): score for split, part in documents for name, score in part.items()}
-        entrants[model] = Entrant(final, results)
-    spans = rank_spans(entrants)
+        results[model] = {(split, name): score for split, part in documents for name, score in part.items()}
+    spans = rank_spans({row["model"]: row["final"] for row in places}, results)
     places = [row | {"span": str(spans[row["model"]]) if row["rank"] else "-"} for row in places]
     places.sort(key=lambda row: (row["rank"] is None, row["rank"] or 0, -(row["final"].value or 0)))
     judges = judging["judges"] if len(judging["judges"]) > 1 else ()

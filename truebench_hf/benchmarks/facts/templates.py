@@ -197,7 +197,7 @@ def agreement_table(selected: SelectedTemplate) -> Table:
         if choice and choice.best == row["template"]:
             row |= {
                 "chosen": "chosen" if choice.lead.ahead > 0 else "chosen, not surely", "runner_up": choice.runner_up,
-                "lead": choice.lead.score, "folds": f"{choice.won.get(choice.best, 0)} of {sum(choice.won.values())}",
+                "lead": choice.lead, "folds": f"{choice.won.get(choice.best, 0)} of {sum(choice.won.values())}",
             }  # fmt: skip
         rows.append(row | {"template": _TITLES.get(row["template"], row["template"])})
     about = "Points of strict F1 on the same answers beyond the runner-up; answers to one document hang together."

@@ -315,7 +315,7 @@ def tally(answers: Sequence[Preferences]) -> list[dict[str, Any]]:
         bias = position_bias([each.as_given[name] for each in answers], [each.swapped[name] for each in answers])
         rows.append({
             "criterion": title, **{side: ratio(decided.count(side), len(decided)) for side in ("win", "tie", "loss")},
-            "difference": paired_difference(*columns).score, "consistent": bias.consistent, "first": bias.first_rate,
+            "difference": paired_difference(*columns), "consistent": bias.consistent, "first": bias.first_rate,
         })  # fmt: skip
     return rows
 

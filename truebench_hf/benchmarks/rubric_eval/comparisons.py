@@ -15,9 +15,9 @@ from importlib import resources
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.rubric_eval.scores import BOTH, FIRST, JUDGED, WHO, Row, measure
+from truebench_hf.benchmarks.rubric_eval.scores import BOTH, FIRST, JUDGED, MEAN, WHO, Row, measure, titled
 from truebench_hf.data.judged import Case, names_fault, stated
-from truebench_hf.data.rubrics import Item, Rubric
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES, Item, Rubric
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import JudgeSettings, prompts_used
 from truebench_hf.metrics.agreement import agreement, by_group, differences
@@ -27,9 +27,9 @@ from truebench_hf.metrics.pass_rate import clustered_rate, mean_share, pass_rate
 from truebench_hf.metrics.votes import flips
 from truebench_hf.prompts import sections as case_sections
 from truebench_hf.prompts import variants
-from truebench_hf.report.table import Column, Table
+from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
 from truebench_hf.results.verdicts import unit_means
-from truebench_hf.types import Verdict
+from truebench_hf.types import Score, Verdict
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -143,7 +143,7 @@ def differences_table(first: DataFrame) -> Table:
     """Every two judges under each paradigm."""
     pairs = differences(first, ["paradigm"], measures=("balanced_accuracy",)).to_dict("records")
     rows = [
-        pair | {"difference": pair["balanced_accuracy"].score, "ahead": _AHEAD[pair["balanced_accuracy"].ahead]}
+        pair | {"difference": pair["balanced_accuracy"], "ahead": _AHEAD[pair["balanced_accuracy"].ahead]}
         for pair in pairs
     ]
     about = "Balanced accuracy of the first less that of the second on the same rows, in points; undecided is wrong."
@@ -322,7 +322,7 @@ def _turned(part: DataFrame) -> Row:
     )
     return {
         "by_attack": by_attack, "by_neutral": by_neutral,
-        "more": clustered_difference(attacked, neutral, clusters).score,
+        "more": clustered_difference(attacked, neutral, clusters),
         "open_attacked": attacked.count(None), "open_neutral": neutral.count(None),
     }  # fmt: skip
 
@@ -330,3 +330,38 @@ def _turned(part: DataFrame) -> Row:
 def _read() -> dict[str, Any]:
     file = resources.files(__package__) / "attacks.toml"
     return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+_PAPER_MODELS = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}  # of its Tables 3 and 9
+_JUDGES_OF_TABLE_4 = ("Qwen3", "gpt-oss", "GPT-4o", "o3-mini")
+_CATEGORIES = {"": "Overall"} | {name: titled(name) for name in INSTRUCTION_CATEGORIES}
+
+
+def published_rows() -> list[Row]:
+    """Return the paper's figures as rows of agreement: its Tables 2 (rubric level with reasoning), 3 and 9 by category, and 4."""
+    printed = [
+        (f"{row['Model']} (Table 2)", "rubric-reasoning", measure, ending, row)
+        for row in paper_rows("rubric_eval", "rubriceval_table2")
+        for measure, ending in (("balanced_accuracy", "BAcc"), ("macro_f1", "mF1"))
+    ]
+    for number in (3, 9):
+        for row in paper_rows("rubric_eval", f"rubriceval_table{number}"):
+            paradigm = row["Granularity"].removesuffix("-level").lower() + ("-reasoning" if row["Reasoning"] else "")
+            for short, model in _PAPER_MODELS.items():
+                printed.append((f"{model} (Table {number})", paradigm, "balanced_accuracy", short, row))
+    rows = [
+        {"judge": judge, "paradigm": paradigm, "split": row.get("Split", "all").lower(), "group": name,
+         "by": "instruction_category" if name else MEAN, measure: _printed(row[f"{title}/{column}"]), PUBLISHED: True}
+        for judge, paradigm, measure, column, row in printed for name, title in _CATEGORIES.items()
+    ]  # fmt: skip
+    by = {"type": "rubric_type", "dimension": "dimension"}
+    for judge in _JUDGES_OF_TABLE_4:
+        for row in paper_rows("rubric_eval", "rubriceval_table4"):
+            name = (row["Rubric Type"] or row["Dimension"] or "").lower().replace(" ", "_").replace("-", "_")
+            keys = {"judge": judge, "paradigm": "rubric-reasoning", "split": "all", "by": by.get(row["Level"], "")}
+            rows.append(keys | {"group": name, "accuracy": _printed(row[judge]), PUBLISHED: True})
+    return rows
+
+
+def _printed(percent: float | None) -> Score | None:
+    return None if percent is None else Score(percent / 100, 0)

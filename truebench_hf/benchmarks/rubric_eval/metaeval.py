@@ -23,7 +23,7 @@ from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSetti
 from truebench_hf.models.protocol import NoDecisions
 from truebench_hf.options import Binds, option, role
 from truebench_hf.prompts import Prompts
-from truebench_hf.report.table import Table
+from truebench_hf.report.table import PUBLISHED, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PanelOptions, ReplyOptions, RuleOptions, StudyOptions, numbered
@@ -85,6 +85,7 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
     panel: str | None = option(
         None, binds=_PANEL, help="A line for several judges together, too: majority, unanimous, or weighted:2,1,1."
     )
+    with_published: bool = option(False, help="Show the figures that the paper prints beside the measured ones.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -198,14 +199,12 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
                 others = self.perturbed[key] = {}
                 if options.reworded:
                     caller = self.caller("judge", number, f"{part} reworded")
-                    for wording in OTHERS:
-                        prompts = Prompts(comparisons.reworded(settings, wording))
-                        others[wording] = CriteriaJudge(caller, settings, prompts)
-                    again = self.judge(settings, number=number, part=f"{part} again")
-                    others |= dict.fromkeys(AGAIN, again)
+                    prompts = {wording: Prompts(comparisons.reworded(settings, wording)) for wording in OTHERS}
+                    others |= {wording: CriteriaJudge(caller, settings, prompts[wording]) for wording in OTHERS}
+                    others |= dict.fromkeys(AGAIN, self.judge(settings, number=number, part=f"{part} again"))
                 if options.attacks:
-                    for how in (ATTACKED, NEUTRAL):
-                        others[how] = self.judge(settings, number=number, part=f"{part} {how}")
+                    kinds = (ATTACKED, NEUTRAL)
+                    others |= {how: self.judge(settings, number=number, part=f"{part} {how}") for how in kinds}
 
     async def work(self, item: Item) -> RowsByKey:
         """Verdicts on one response: judges side by side, their paradigms one after the other, then the panels."""
@@ -342,9 +341,9 @@ def result_tables(frame: DataFrame, options: MetaevalOptions) -> list[Table]:
         *comparisons.pass_rate_tables(single),
         *comparisons.wording_tables(frame, options.judge_temperature),
         *comparisons.attack_tables(frame),
-        *scores.group_tables(first, agreed),
+        *scores.group_tables(first, agreed, comparisons.published_rows() if options.with_published else ()),
     ]
-    return [table for table in tables if table.rows]
+    return [table for table in tables if any(not row.get(PUBLISHED) for row in table.rows)]
 
 
 def metaeval(options: MetaevalOptions) -> MetaEvaluation:

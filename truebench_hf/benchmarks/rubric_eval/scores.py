@@ -14,7 +14,7 @@ from truebench_hf.metrics.binary import decide
 from truebench_hf.metrics.pass_rate import pass_rate, refusals_by_gold
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
 from truebench_hf.report.sections import percent
-from truebench_hf.report.table import Column, Part, Table
+from truebench_hf.report.table import PUBLISHED, Column, Part, Table
 from truebench_hf.study.notes import rules_fact
 from truebench_hf.study.ranking import COST, BoardColumn, Ranking
 from truebench_hf.text import anonymous
@@ -247,27 +247,28 @@ def agreements(frame: DataFrame, rules: str) -> list[Row]:
     return rows
 
 
-def group_tables(first: DataFrame, agreed: Sequence[Row]) -> list[Table]:
+def group_tables(first: DataFrame, agreed: Sequence[Row], published: Sequence[Row] = ()) -> list[Table]:
     """Return agreement group by group, and why rubrics were left open.
 
-    By category and overall it is as in the paper's Tables 2, 3 and 9, by type as in Table 4.
+    By category and overall it is as in the paper's Tables 2, 3 and 9, by type as in Table 4; its rows, `published`, stand
+    beside ours.
     """
     labelled = set(first.loc[first["gold"].notna(), "instruction_category"])
     missing = [name for name in INSTRUCTION_CATEGORIES if name not in labelled]
     why = f"; here it is left open, for there are no labelled rows of {', '.join(missing)}" if missing else ""
     note = f"Overall is the unweighted mean of the paper's four categories{why}."
-    by_category = ("instruction_category", MEAN)
+    by_category, rows = ("instruction_category", MEAN), [*agreed, *published]
     reasons = [
         {"judge": judge, "paradigm": paradigm, "reason": reason, "rows": count}
         for (judge, paradigm), part in first[~first["label"].isin(["yes", "no"])].groupby(WHO, observed=True)
         for reason, count in Counter(part["reason"]).most_common(_REASONS)
     ]
     return [
-        _wide("by_category", agreed, by_category, note=note),
-        _wide("f1_by_category", agreed, by_category, "macro_f1", note),
-        _reasoning(agreed),
-        _wide("accuracy_by_type", agreed, ("rubric_type", "dimension", ""), "accuracy", splits=False),
-        *(_wide(f"by_{name}", agreed, (name,), splits=False) for name in ("rubric_type", "dimension", "language")),
+        _wide("by_category", rows, by_category, note=note, printed=bool(published)),
+        _wide("f1_by_category", rows, by_category, "macro_f1", note),
+        _reasoning(rows),
+        _wide("accuracy_by_type", rows, ("rubric_type", "dimension", ""), "accuracy", splits=False),
+        *(_wide(f"by_{name}", rows, (name,), splits=False) for name in ("rubric_type", "dimension", "language")),
         # Every measure in every group: for files and other programs.
         Table("agreement", (*JUDGED, _SPLIT, Column("by", "By"), Column("group", "Group"), *map(measure, ABOUT), *_COUNTS.values()),
               agreed, "Agreement in every group", keys=5, printed=False, on_page=False),
@@ -278,7 +279,7 @@ def group_tables(first: DataFrame, agreed: Sequence[Row]) -> list[Table]:
 
 def _wide(
     name: str, agreed: Sequence[Row], by: Sequence[str], of: str = "balanced_accuracy", note: str = "",
-    *, splits: bool = True,
+    *, splits: bool = True, printed: bool = False,
 ) -> Table:  # fmt: skip
     """A row per judge, paradigm and split with a measure of every group; none where the only group is the mean."""
     rows = [
@@ -286,11 +287,12 @@ def _wide(
         for row in agreed
         if row["by"] in by and of in row and (splits or row["split"] == "all")
     ]
-    if not any(row["by"] for row in rows):
+    if not any(row["by"] and not row.get(PUBLISHED) for row in rows):
         rows = []
     what = " and ".join(name.removeprefix("instruction_").replace("_", " ") for name in by if name not in (MEAN, ""))
+    note += " The paper's rows are on its own data." if any(row.get(PUBLISHED) for row in rows) else ""
     columns = (*JUDGED, _SPLIT, Column("by", ""), Column("group", ""), Column("score", "", "score"))
-    long = Table(name, columns, rows, f"{_SPOKEN[of]} by {what}", note, keys=5, printed=False)
+    long = Table(name, columns, rows, f"{_SPOKEN[of]} by {what}", note, keys=5, printed=printed)
     return long.spread(("by", "group"), "score")
 
 
@@ -304,7 +306,8 @@ def _reasoning(agreed: Sequence[Row]) -> Table:
         before = without.get("balanced_accuracy") if without and reasoning else None
         if before and after and before.value is not None and after.value is not None:
             gain = Score(after.value - before.value, after.n)
-            rows.append({"judge": judge, "level": level, "split": split, "gain": gain})
+            keys = {"judge": judge, "level": level, "split": split, PUBLISHED: bool(row.get(PUBLISHED))}
+            rows.append(keys | {"gain": gain})
     about = "Mean of categories with reasoning less that without."
     columns = (JUDGED[0], Column("level", "Granularity"), _SPLIT, Column("gain", "gain", "score", about, "points", digits=1))  # fmt: skip
     return Table("reasoning", columns, rows, "What reasoning adds", keys=3, printed=False)
