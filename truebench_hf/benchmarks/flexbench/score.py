@@ -207,7 +207,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         }  # fmt: skip
         ranked = {"Instruction": facts["Instruction"], "Judge": options.judge, **rules_fact(self.provenance)}
         return Outcome(
-            scores, title="FlexEval", tables=[*tables.score_tables(procedure, scores, judged), *gap], charts=[tables.tree(procedure, scores)],
+            scores, title="FlexEval", tables=[*tables.score_tables(procedure, scores), *gap], charts=[tables.tree(procedure, scores)],
             conversations=tables.conversations(procedure, judged),
             items={
                 VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure), tables.DIAGRAM: tables.mermaid(procedure, scores),

@@ -54,14 +54,14 @@ Counts = tuple[list[float], list[float], int]  # a top and a bottom per conversa
 class FlexModelScores:
     """One model's scores over its conversations; `dimensions` has Coverage and Achievement of each.
 
-    `groups` are conversations of one cooperativeness or end. `unexercised` dimensions were attempted in none, and
+    `groups` count and score the conversations of one cooperativeness or end. `unexercised` dimensions were attempted in none, and
     `differences` are of the first model's scores, less this one's.
     """
 
     model: str
     conversations: int
     total: Mapping[str, Score]
-    groups: Mapping[str, Mapping[str, Score]]
+    groups: Mapping[str, Mapping[str, Any]]
     dimensions: Mapping[str, tuple[Score, Score]]
     unexercised: tuple[str, ...]
     undecided: int
@@ -96,7 +96,9 @@ def _scored(procedure: Procedure, model: str, talks: Sequence[JudgedConversation
     )
     return FlexModelScores(
         model, len(talks), totals(procedure, talks),
-        {name: totals(procedure, some) for name, some in by_user_and_end(talks).items()},
+        {
+            name: {"conversations": len(some), **totals(procedure, some)} for name, some in by_user_and_end(talks).items()
+        },
         {name: (coverage[name], achievement[name]) for name in labels},
         tuple(name for name, column in labels.items() if not {"yes", "no"}.intersection(column)),
         sum(column.count(None) for column in labels.values()),
@@ -191,11 +193,9 @@ def measure_columns(names: Iterable[str] = MEASURES, **more: Any) -> list[Column
     return columns
 
 
-def score_tables(
-    procedure: Procedure, models: Sequence[FlexModelScores], judged: Mapping[str, Sequence[JudgedConversation]]
-) -> list[Table]:
+def score_tables(procedure: Procedure, models: Sequence[FlexModelScores]) -> list[Table]:
     """Return all tables of judged conversations that have rows."""
-    tables = (_totals(models), _gaps(models), _dimensions(procedure, models), _groups(models, judged))
+    tables = (_totals(models), _gaps(models), _dimensions(procedure, models), _groups(models))
     return [table for table in tables if table.rows]
 
 
@@ -253,12 +253,11 @@ def _dimensions(procedure: Procedure, models: Sequence[FlexModelScores]) -> Tabl
     return Table("dimensions", columns, rows, "Every dimension", keys=2, printed=False)
 
 
-def _groups(models: Sequence[FlexModelScores], judged: Mapping[str, Sequence[JudgedConversation]]) -> Table:
+def _groups(models: Sequence[FlexModelScores]) -> Table:
     """The scores by kind of user and by end, with how many conversations there were: the mix of users."""
     rows = [
-        {"model": scores.model, "group": name, "conversations": len(by_user_and_end(judged[scores.model])[name]), **result}
-        for scores in models for name, result in scores.groups.items()
-    ]  # fmt: skip
+        {"model": scores.model, "group": name, **result} for scores in models for name, result in scores.groups.items()
+    ]
     note = "A user who hangs up early costs Coverage what the model never had a chance to do."
     columns = [_MODEL, Column("group", ""), _COUNT, *measure_columns()]
     return Table("groups", columns, rows, "By cooperativeness and end", note, keys=2)

@@ -13,7 +13,6 @@ UnitLabel = Literal["supported", "unsupported", "contradictory", "no_rad"]
 LABELS: tuple[UnitLabel, ...] = ("supported", "unsupported", "contradictory", "no_rad")
 UNGROUNDED: tuple[UnitLabel, ...] = ("unsupported", "contradictory")  # one such unit makes an answer inaccurate
 RatingLabel = Literal["no_issues", "minor", "major"]
-RATINGS: tuple[RatingLabel, ...] = ("no_issues", "minor", "major")
 
 
 @dataclass(frozen=True, slots=True)
