@@ -333,7 +333,9 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
         assert (table in page) is there, "no row has a type"
     assert "labelled yes 5" in page
     assert "paper: GPT-4.1 (Table 2)" in page
-    assert page.count('class="tb-paper"') >= 22 + 8 + 16 + 22, "Tables 2, 3 and 9, macro F1 of Table 2, what reasoning adds"
+    assert page.count('class="tb-paper"') >= 22 + 8 + 16 + 22, (
+        "Tables 2, 3 and 9, macro F1 of Table 2, what reasoning adds"
+    )
     assert "http:" not in page.replace("http://www.w3.org", "")
     assert "https:" not in page
 

@@ -137,12 +137,12 @@ def test_published_ties_are_tests_of_two_shares() -> None:
     assert found["Gemma-3-1B-it"].rank == 32
 
 
-def test_outcomes_are_read_whatever_the_texts_of_a_line_hold(tmp_path: Path) -> None:
+def test_outcomes_are_read_from_the_head_of_a_line(tmp_path: Path) -> None:
     file = tmp_path / "judgments.jsonl"
     rows = [
         {"id": 'a"b', "model": 'x "passed": true,', "passed": None, "messages": []},
         {"id": "c", "model": "m", "passed": True, "messages": [{"content": '"passed": false,'}]},
-        {"passed": False, "id": "d"},
+        {"passed": False, "id": "d"},  # another order of fields: read whole
     ]
     file.write_text("\n".join(map(json.dumps, rows)))
     told = {'x "passed": true,': {'a"b': None}, "m": {"c": True}, "": {"d": False}}

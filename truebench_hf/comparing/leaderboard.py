@@ -10,7 +10,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
 from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import BoardEntry, BoardRun, judges, read_all, self_judged
@@ -42,19 +42,6 @@ class Leaderboard:
     left_out: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class _ReadRun:
-    """A run with what is read of its folder beside the board: of each model, by instance."""
-
-    run: BoardRun
-    folder: Path
-    by_model: Mapping[str, Outcomes]
-
-    def outcomes(self, entry: BoardEntry) -> Outcomes:
-        """What became of the instances of a line, as far as it is known."""
-        return (of_entry(self.by_model, entry.name) if self.by_model else None) or {}
-
-
 def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = TRUEBENCH) -> Leaderboard:
     """All finished runs of a kind at or below these folders, with `published` the paper's results beside them.
 
@@ -64,11 +51,11 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     read_runs = _read(folders, kind, left_out)
     if published and kind not in PAPERS:
         raise unknown("kind with published results", kind, PAPERS)
-    boards = [read_run.run for read_run in read_runs]
+    boards = list(read_runs.values())
     if kind != JUDGES:  # whose lines are the judges
         boards = [
-            _marked(run, set(map(anonymous.name, judges(kind, Results.open(read_run.folder).settings))), "unknown")
-            for run, read_run in zip(boards, read_runs, strict=True)
+            _marked(run, set(map(anonymous.name, judges(kind, Results.open(folder).settings))), "unknown")
+            for folder, run in read_runs.items()
         ]
     if published:
         boards.append(_marked(PAPERS[kind].published(), PAPERS[kind].judges, "no"))
@@ -94,17 +81,17 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     )
 
 
-def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_ReadRun]:
-    """The finished runs of a kind, each folder once; what is left out goes into `left_out`."""
-    read_runs: dict[Path, _ReadRun] = {}
+def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> dict[Path, BoardRun]:
+    """The finished runs of a kind by their folders, each once; what is left out goes into `left_out`."""
+    read_runs: dict[Path, tuple[Path, BoardRun]] = {}
     for root in folders:
         for folder in runs.below(root, "--runs "):
             run = runs.read_board(folder)
             if why := _why_not(folder, run, kind):
                 left_out[str(folder)] = why
             elif run and folder.resolve() not in read_runs:
-                read_runs[folder.resolve()] = _ReadRun(run, folder, _passed(folder) if kind == TRUEBENCH else {})
-    return list(read_runs.values())
+                read_runs[folder.resolve()] = folder, run
+    return dict(read_runs.values())
 
 
 def _why_not(folder: Path, run: BoardRun | None, kind: str) -> str:
@@ -138,19 +125,20 @@ def _marked(run: BoardRun, specs: Collection[str], untold: str) -> BoardRun:
     return replace(run, entries=tuple(entries))
 
 
-def _outcomes(entries: Iterable[BoardEntry], read_runs: Sequence[_ReadRun]) -> dict[str, Outcomes]:
+def _outcomes(entries: Iterable[BoardEntry], read_runs: Mapping[Path, BoardRun]) -> dict[str, Outcomes]:
     """By the key of an entry the results of its instances, where its folder holds them."""
-    known = {entry.key: read_run for read_run in read_runs for entry in read_run.run.entries}
+    folder_of = {entry.key: folder for folder, run in read_runs.items() for entry in run.entries}
+    passed = {folder: _passed(folder) for folder, run in read_runs.items() if run.kind == TRUEBENCH}
     results: dict[str, Outcomes] = {}
-    by_folder: dict[Path, dict[str, Outcomes]] = {}
+    scores: dict[Path, dict[str, Outcomes]] = {}
     for entry in entries:
-        if (read_run := known.get(entry.key)) is None:
+        if (folder := folder_of.get(entry.key)) is None:
             continue
-        results[entry.key] = read_run.outcomes(entry)
+        results[entry.key] = (of_entry(passed[folder], entry.name) if passed.get(folder) else None) or {}
         if not table.is_the_share(entry, results[entry.key]):
-            if read_run.folder not in by_folder:
-                by_folder[read_run.folder] = _scores(str(read_run.folder))
-            results[entry.key] = by_folder[read_run.folder].get(entry.name, {})
+            if folder not in scores:
+                scores[folder] = _scores(str(folder))
+            results[entry.key] = scores[folder].get(entry.name, {})
     return results
 
 

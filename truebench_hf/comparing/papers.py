@@ -13,7 +13,7 @@ from truebench_hf.benchmarks.facts import rank as facts_paper
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.rubric_eval import scores as judges
 from truebench_hf.benchmarks.rubric_eval.comparisons import published_rows
-from truebench_hf.benchmarks.truebench import board as truebench
+from truebench_hf.benchmarks.truebench import results as truebench
 from truebench_hf.comparing.runs import BoardRun, lines
 from truebench_hf.data import jsonl
 from truebench_hf.data.catalogue import MINI

@@ -15,9 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_document
-from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.benchmarks.truebench.board import judging_specs
-from truebench_hf.benchmarks.truebench.results import form, judgments, made_by, read_each, read_frames
+from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.results import form, judging_specs, judgments, made_by, read_each, read_frames
 from truebench_hf.benchmarks.truebench.scores import response_values, rule
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Form

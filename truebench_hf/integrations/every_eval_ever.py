@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import model_facts
+from truebench_hf.benchmarks.truebench.results import model_facts
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.integrations.finished_run import (

@@ -12,8 +12,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.benchmarks.truebench.board import scores_in
+from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.results import scores_in
 from truebench_hf.comparing import runs
 from truebench_hf.data.judged import Judged, public, sent
 from truebench_hf.errors import UserError

@@ -275,7 +275,7 @@ def _units(
     import numpy as np
 
     n, truth = len(codes), [np.nan if (yes := decide(label)) is None else yes for label in gold]
-    instances = np.unique(range(n) if groups is None else groups, return_inverse=True)[1]  # type: ignore[arg-type]
+    instances = np.unique(np.asarray(range(n) if groups is None else groups), return_inverse=True)[1]
     columns = (
         np.array(column or [usual] * n, dtype=float) for column, usual in ((truth, 0), (weights, 1), (scores, 0))
     )

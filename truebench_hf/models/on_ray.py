@@ -14,6 +14,7 @@ import traceback
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from truebench_hf.engine.money import PaidTokens, note_unanswered, unanswered
@@ -213,10 +214,9 @@ class OnRay:
         workers, calls, cpus, gpus = self.room()
         # More than may be under way, so that a call that waits for its next try holds up no other.
         self._slots = asyncio.Semaphore(2 * workers * calls)
-        more = {"max_concurrency": 4 * calls, "scheduling_strategy": "SPREAD"}
-        kind = ray.remote(Holder).options(num_cpus=cpus, num_gpus=gpus, **more)
+        takes = {"num_cpus": cpus, "num_gpus": gpus, "max_concurrency": 4 * calls, "scheduling_strategy": "SPREAD"}
         opening = ray.put(self._opening)  # which no log of Ray shows
-        self._start_one = lambda: kind.remote(opening, calls)
+        self._start_one = partial(ray.remote(Holder).options(**takes).remote, opening, calls)
         self._load = Counter({self._start_one(): 0 for _ in range(workers)})
         needs = f"each worker takes {cpus:g} processors and {gpus} GPUs; `ray status` shows what is free"
         asyncio.get_running_loop().call_later(_SILENT, self._tell_waiting, needs)

@@ -208,7 +208,7 @@ def tables(ranking: RankTable) -> list[Table]:
                        title="Scores by split and judge", keys=3, printed=False),
     ]  # fmt: skip
     if rows := list(ranking.preferences):
-        means = {name: Score(mean_of(*(row[name].value for row in rows)), 0) for name in MEASURES}
+        means: dict[str, Any] = {name: Score(mean_of(*(row[name].value for row in rows)), 0) for name in MEASURES}
         rows += [{"judge": MEAN, **means}] if len(rows) > 1 else []
         rows += published_self_preference()
         note = "The paper does not say how its figure was formed."

@@ -199,14 +199,12 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
                 others = self.perturbed[key] = {}
                 if options.reworded:
                     caller = self.caller("judge", number, f"{part} reworded")
-                    for wording in OTHERS:
-                        prompts = Prompts(comparisons.reworded(settings, wording))
-                        others[wording] = CriteriaJudge(caller, settings, prompts)
-                    again = self.judge(settings, number=number, part=f"{part} again")
-                    others |= dict.fromkeys(AGAIN, again)
+                    prompts = {wording: Prompts(comparisons.reworded(settings, wording)) for wording in OTHERS}
+                    others |= {wording: CriteriaJudge(caller, settings, prompts[wording]) for wording in OTHERS}
+                    others |= dict.fromkeys(AGAIN, self.judge(settings, number=number, part=f"{part} again"))
                 if options.attacks:
-                    for how in (ATTACKED, NEUTRAL):
-                        others[how] = self.judge(settings, number=number, part=f"{part} {how}")
+                    kinds = (ATTACKED, NEUTRAL)
+                    others |= {how: self.judge(settings, number=number, part=f"{part} {how}") for how in kinds}
 
     async def work(self, item: Item) -> RowsByKey:
         """Verdicts on one response: judges side by side, their paradigms one after the other, then the panels."""

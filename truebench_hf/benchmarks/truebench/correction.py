@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from truebench_hf.benchmarks.truebench.board import models_of
 from truebench_hf.benchmarks.truebench.data import slug
+from truebench_hf.benchmarks.truebench.results import models_of
 from truebench_hf.benchmarks.truebench.tables import outcome
 from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.engine.folder import RunFolder
@@ -131,16 +131,18 @@ class SamplingUnit:
 
 
 def sampling_units(judged: Iterable[Judged], unit: str) -> list[SamplingUnit]:
-    """Return all responses, or criteria, that people could label."""
-    groups: dict[str, list[LabelUnit]] = {}
-    for own in units(judged):
-        groups.setdefault(own.key(unit), []).append(own)
+    """Return all responses, or criteria, that people could label. No text is held of what was judged."""
+    groups: dict[str, list[tuple[str, str, Label | None, float]]] = {}
+    for item in judged:
+        for own in units([item]):
+            cell = own.id, own.instance_id, own.verdict.label, _p_yes(own.verdict)
+            groups.setdefault(own.key(unit), []).append(cell)
     sampling = []
-    for name, members in groups.items():
-        passes = conjunction([own.verdict.label for own in members])
+    for name, cells in groups.items():
+        ids, instances, labels, scores = zip(*cells, strict=True)
+        passes = conjunction(labels)
         stratum = "undecided" if passes is None else "pass" if passes else "fail"
-        score = prod(_p_yes(own.verdict) for own in members)
-        sampling.append(SamplingUnit(name, members[0].instance_id, tuple(own.id for own in members), stratum, score))
+        sampling.append(SamplingUnit(name, instances[0], ids, stratum, prod(scores)))
     return sampling
 
 

@@ -9,7 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import models_of
 from truebench_hf.benchmarks.truebench.correction import (
     OPTIONS,
     PLURAL,
@@ -29,7 +28,7 @@ from truebench_hf.benchmarks.truebench.correction import (
     sampling_units,
     units,
 )
-from truebench_hf.benchmarks.truebench.results import read_run
+from truebench_hf.benchmarks.truebench.results import models_of, read_run
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest

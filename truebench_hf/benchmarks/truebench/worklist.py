@@ -160,7 +160,7 @@ def rows(state: State, responses: Sequence[Labelled], validation: Validation | N
         listed.add(name)
         kind = STRICT if human else UNCLEAR
         changes = [f"criterion {number}: {kind}" for _, number, _ in state.criteria]
-        verdicts, outcomes = (chain.from_iterable(of) for of in (judged.verdicts, judged.outcomes))
+        verdicts, outcomes = chain.from_iterable(judged.verdicts), chain.from_iterable(judged.outcomes)
         reasons = [
             f"{number}. {verdict.reason}"
             for (_, number, _), verdict, outcome in zip(state.criteria, verdicts, outcomes, strict=True)
