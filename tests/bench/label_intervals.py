@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import comb
 
 import numpy as np
@@ -139,11 +139,11 @@ def by_criterion(instances: int, studies: int = 1000, seed: int = 7) -> Iterator
 
 def by_checklist(instances: int, labelled: int, studies: int = 1000, seed: int = 7) -> Iterator[Cell]:
     """The share of criteria where checklists differ much in length (geometric, four on average) and pass as a whole
-    more often than not (correlation 0.6); `labelled` of the instances have labels. `alone` is simulated, too."""
+    more often than not (correlation 0.6); `labelled` of the instances have labels."""
     for s, c in JUDGES:
         for rate in RATES:
             seed += 1
-            tally, alone = Tally(rate, labelled, seed), Tally(rate, labelled, seed)
+            tally = Tally(rate, labelled, seed)
             for _ in range(studies):
                 sizes = tally.random.geometric(0.25, instances)
                 level = tally.random.beta(rate * 2 / 3, (1 - rate) * 2 / 3, instances)
@@ -156,8 +156,7 @@ def by_checklist(instances: int, labelled: int, studies: int = 1000, seed: int =
                 found = double_sampling(verdicts, gold.tolist(), groups=groups.tolist())
                 if found.estimate.withheld is None:
                     tally.add(found.estimate)
-                    alone.held += found.labels_alone.ci95[0] <= rate <= found.labels_alone.ci95[1]
-            yield replace(tally.cell((s, c)), alone=alone.held / len(tally.worth))
+            yield tally.cell((s, c))
 
 
 def labelled(random: np.random.Generator, verdicts: np.ndarray, truth: np.ndarray) -> list[str | None]:

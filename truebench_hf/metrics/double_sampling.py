@@ -1,5 +1,4 @@
-"""A pass rate from labels on a sample of the run itself, stratified by verdict and set right by the labels; and the error
-rates of a judge on labelled rows.
+"""A pass rate from labels on a sample of the run itself, stratified by verdict and set right by the labels.
 
 Double sampling (Tenenbein 1970): the run says how often each verdict is given, the labels what share of it is true.
 It needs no model of the judge's errors. With scores of the judge (probabilities, shares of votes) the labels within a
@@ -14,11 +13,10 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from truebench_hf.metrics.binary import Label, decide, parallel, ratio
-from truebench_hf.metrics.intervals import CONFIDENCE, MIN_CLUSTERS, clustered_share, effective_interval
+from truebench_hf.metrics.intervals import MIN_CLUSTERS, effective_interval
 
 # Where more of what people began is open, no estimate rests on the rest: what is settled is no random sample. A half
 # answered instance is open until its first no, so that the settled ones are failures more often than all are.
@@ -83,10 +81,9 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class DoubleSampling:
-    """The estimate, what the labels alone would say, and what both rest on. `lambda_` is None without scores."""
+    """The estimate, and what it rests on. `lambda_` is None without scores."""
 
     estimate: Estimate
-    labels_alone: Estimate
     strata: tuple[Stratum, ...]
     lambda_: float | None
     labelled: int
@@ -124,8 +121,7 @@ def double_sampling(
     elif groups is not None:
         spread, clusters = _between_groups(units, strata, lambda_), kish(held)
     estimate = Estimate(withheld=withheld) if withheld else combined(strata, explained, spread, clusters)
-    alone = _alone(labelled, held, groups is not None)
-    return DoubleSampling(estimate, alone, tuple(strata), lambda_ if scores else None, len(labelled.truth))
+    return DoubleSampling(estimate, tuple(strata), lambda_ if scores else None, len(labelled.truth))
 
 
 def _stratum(units: _Units, code: int, name: str, lambda_: float) -> Stratum:
@@ -185,69 +181,6 @@ def kish(weights: Any) -> float:
 def clip(share: float) -> float:
     """The share, cut to 0..1."""
     return min(max(share, 0.0), 1.0)
-
-
-# Below this a count is small: a share of 0 or 1 would claim to be free of error.
-SMALL = 5
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorRates:
-    """A judge's rates (0..1), None where no labelled row truly passes, or none truly fails.
-
-    `sensitivity` and `specificity` are as used, pseudo-counts included, and `variances` theirs; `youden_j` is their sum
-    less 1 (1 = all-knowing, 0 = guessing), `j_lower` the lower end of its 95 % interval. They rest on `n1` truly passing
-    and `n0` truly failing rows; `unusable` rows have an undecided label or verdict.
-    """
-
-    sensitivity: float | None
-    specificity: float | None
-    youden_j: float | None
-    j_lower: float | None
-    variances: tuple[float, float] | None
-    n0: int
-    n1: int
-    unusable: int
-
-
-def error_rates(
-    gold: Sequence[Label], predicted: Sequence[Label], *, weights: Sequence[float] | None = None,
-    groups: Sequence[Hashable] | None = None,
-) -> ErrorRates:  # fmt: skip
-    """Sensitivity and specificity of verdicts held against labels, one row each.
-
-    `weights` are those of a sample that was stratified by verdict: without them such a sample would tell other rates.
-    `groups` names the instance of each row, where rows are criteria. Where one of the four counts is below 5, one row
-    of mean weight is added to each. Raises `UserError` for columns of unequal length and labels other than yes and no.
-    """
-    import numpy as np
-
-    columns = {"gold": gold, "predicted": predicted, "weights": weights, "groups": groups}
-    parallel(**{name: column for name, column in columns.items() if column is not None})
-    verdict = np.array([np.nan if (yes := decide(label)) is None else yes for label in predicted], dtype=float)
-    units = _units([0] * len(gold), gold, weights, None, groups)
-    known = ~np.isnan(units.truth + verdict)
-    truth, verdict, group, weight = (column[known] for column in (units.truth, verdict, units.group, units.weight))
-    yes, right = truth == 1, truth == verdict
-    n1, n0, unusable = int(yes.sum()), int((~yes).sum()), int((~known).sum())
-    if not n0 or not n1:
-        return ErrorRates(None, None, None, None, None, n0, n1, unusable)
-    fewest = min((yes & right).sum(), (yes & ~right).sum(), (~yes & right).sum(), (~yes & ~right).sum())
-    extra = float(weight.mean()) if fewest < SMALL else 0.0
-    rates, variances = [], []
-    for side in (yes, ~yes):
-        total_weight = float(weight[side].sum()) + 2 * extra
-        rate = (float(weight[side] @ right[side]) + extra) / total_weight
-        apart = weight[side] * (right[side] - rate)
-        variance = (float(apart @ apart) + extra**2 * ((1 - rate) ** 2 + rate**2)) / total_weight**2
-        between = _sums(group[side], apart / total_weight)
-        if 1 < len(between) < len(apart):  # not below that of independent rows
-            variance = max(variance, len(between) / (len(between) - 1) * float(between @ between))
-        rates.append(rate)
-        variances.append(variance)
-    j = sum(rates) - 1
-    lower = j - NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(sum(variances))
-    return ErrorRates(rates[0], rates[1], j, lower, (variances[0], variances[1]), n0, n1, unusable)
 
 
 class _Units(NamedTuple):
@@ -353,18 +286,3 @@ def _between_groups(units: _Units, strata: Sequence[Stratum], lambda_: float) ->
     gaps = estimates[units.stratum] - total + lambda_ * (units.score - means[units.stratum])
     moves += np.bincount(units.group, gaps) / (n - np.bincount(units.group))
     return float(moves @ moves) + unseen**2
-
-
-def _alone(rows: _Units, held: Any, grouped: bool) -> Estimate:
-    """The labels without the judge: their weighted share, and what it is worth where rows are independent.
-
-    `held` is how many units the labelled ones of each instance stand for.
-    """
-    if not len(held) or (grouped and len(held) < MIN_CLUSTERS):
-        return Estimate(withheld=f"{len(held)} labelled instances, {MIN_CLUSTERS} are needed")
-    share = clip(float(rows.weight @ rows.truth / held.sum()))
-    if not grouped:
-        effective = kish(rows.weight)
-        return Estimate(share, effective_interval(share, effective), effective)
-    ends = clustered_share(_sums(rows.group, rows.weight * rows.truth), held)
-    return Estimate(share, ends) if ends else Estimate(withheld="the labelled instances are too unequal in size")

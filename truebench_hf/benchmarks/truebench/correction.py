@@ -21,7 +21,7 @@ from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.metrics.double_sampling import MAX_OPEN, DoubleSampling, bounded, double_sampling, error_rates
+from truebench_hf.metrics.double_sampling import MAX_OPEN, DoubleSampling, bounded, double_sampling
 from truebench_hf.metrics.pass_rate import conjunction
 from truebench_hf.metrics.votes import majority
 from truebench_hf.report.labels import FILE, read_rows
@@ -229,21 +229,15 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], sample: Sample | N
     opinions = _opinions(population, rows, sample)
     counts = Counter(opinions.values())
     estimate = _estimate(population, opinions, sample, _too_open(sample.unit, counts))
-    labelled = [own for own in population if own.id in opinions]
     decided = [own.stratum for own in population if own.stratum != "undecided"]
-    rates = error_rates(
-        [_LABELS.get(opinions[own.id]) for own in labelled], [STRATA[own.stratum] for own in labelled],
-        weights=[sample.weight(own.id) for own in labelled], groups=[own.instance_id for own in labelled],
-    )  # fmt: skip
     return {
         "method": sample.estimator, "unit": sample.unit, **asdict(estimate.estimate),
-        "labels_alone": asdict(estimate.labels_alone), "strata": [asdict(stratum) for stratum in estimate.strata],
+        "strata": [asdict(stratum) for stratum in estimate.strata],
         "lambda": estimate.lambda_, "observed": decided.count("pass") / len(decided) if decided else None,
         "n": len(decided), "undecided": len(population) - len(decided),
         "instances": len({own.instance_id for own in population}), "incomplete": incomplete, "labels": estimate.labelled,
         "drawn": len(sample.drawn), "ties": counts["tie"], "partly": counts["partly"],
         "unanswered": len(sample.drawn) - counts["tie"] - counts["yes"] - counts["no"],
-        "judge": asdict(rates),
     }  # fmt: skip
 
 
@@ -303,11 +297,7 @@ def _estimate(
     if not {"tie", "partly"} & set(opinions.values()):
         return estimate
     failed, passed = with_open_as("no"), with_open_as("yes")
-    return replace(
-        estimate,
-        estimate=bounded(estimate.estimate, failed.estimate, passed.estimate, why),
-        labels_alone=bounded(estimate.labels_alone, failed.labels_alone, passed.labels_alone, why),
-    )
+    return replace(estimate, estimate=bounded(estimate.estimate, failed.estimate, passed.estimate, why))
 
 
 _METHODS = {
@@ -322,31 +312,23 @@ _HUMAN = (
 
 def human_labels(correction: Mapping[str, Any], model: str = "") -> Table:
     """Return what the labels say of a run: a report's `bias_corrected`, estimate or why it is withheld, and its grounds."""
-    judge, alone, n = correction["judge"], correction["labels_alone"], correction["n"]
+    n = correction["n"]
     samples = correction["unit"] == "instance" and n + correction["undecided"] > correction["instances"]
     title = "Samples that truly pass" if samples else "Instances that truly pass"
-    if correction["withheld"] is not None and alone["withheld"] == correction["withheld"]:
-        alone = alone | {"withheld": "for the same reason"}
     labels, weight, worth = correction["labels"], correction["lambda"], correction["effective_labels"]
     how = _METHODS[correction["method"]]
     how += "" if weight is None else f", these weighted by lambda {weight:.2f} (0 = ignored)"
     how += "; chosen before a label was read"
     how += "" if worth is None else f"; as good as {worth:.0f} labels on a simple random sample of the run"
-    j = "" if judge["youden_j"] is None else f"; Youden's J {judge['youden_j']:.2f}, at least {judge['j_lower']:.2f}"
     observed = Score(correction["observed"], n, correction["undecided"])
     lines: list[tuple[str, Score | None, str]] = [
         _estimate_line(title if correction["unit"] == "instance" else "Criteria truly met", correction, labels, how),
-        _estimate_line("Labels alone", alone, labels, "weighted, without verdicts on the rest"),
         ("As judged", observed, f"of {correction['instances']} instances" if samples else ""),
     ]
     for stratum in correction["strata"]:
         of_stratum = f"{stratum['labelled']} of {stratum['n']} labelled"
         share = Score(stratum["share"], stratum["labelled"])
         lines.append((f"Truly pass, {_VERDICTS[stratum['name']]}", share, of_stratum))
-    lines += [
-        ("Sensitivity of the judge", Score(judge["sensitivity"], judge["n1"]), f"of those that truly pass{j}"),
-        ("Specificity of the judge", Score(judge["specificity"], judge["n0"]), "of those that truly fail"),
-    ]
     if left := _left_out(correction):
         lines.append(("Left out", None, "; ".join(left)))
     note = "The interval is for runs like this one, and carries the uncertainty of the run and that of the labels."
