@@ -1,7 +1,7 @@
 """RubricEval (paper 003): labelled rubric judgments in two splits, with the whole checklist beside each rubric.
 
 A judge at checklist level reads all rubrics of a response at once, so every row carries all of them. The mini set is made
-by `truebench_hf.benchmarks.rubric_eval.mini` with seed 0; its labels are certain by construction. `pair_id` names the
+by `truebench_hf.benchmarks.rubric_eval.data` with seed 0; its labels are certain by construction. `pair_id` names the
 contrast pair of a row. Rows of its hard split name their `trap`, and say whether they are `measurable`: decided by a
 program that reads no more than rubric and response. In the easy split both are null.
 """
@@ -18,7 +18,7 @@ from typing import Annotated, Any, Self
 import datasets
 from pydantic import PlainValidator, model_validator
 
-from truebench_hf.benchmarks.rubric_eval import mini
+from truebench_hf.benchmarks.rubric_eval import data as rubric_data
 from truebench_hf.data.row_files import Rows
 from truebench_hf.data.row_formats import Entry
 from truebench_hf.data.rows import Id, MaybeText, Record, Text, Texts
@@ -204,7 +204,7 @@ class RubricMini(Builder):
         return {**totals(data), "contrast pairs": len(pairs)}
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        return [datasets.SplitGenerator(split, {"split": split}) for split in mini.SPLITS]
+        return [datasets.SplitGenerator(split, {"split": split}) for split in rubric_data.SPLITS]
 
     def rows(self, split: str) -> Iterator[Row]:
-        yield from mini.rows(0, split)
+        yield from rubric_data.mini_rows(0, split)

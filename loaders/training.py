@@ -120,8 +120,7 @@ def pair_rows(items: Iterable[Item]) -> Iterator[Row]:
     for item in items:
         if "preferred" in item.facts:
             criteria = "\n".join(criterion.text for criterion in item.case.criteria)
-            name = str(item.facts.get("pair", item.instruction_id))
-            halves.setdefault(name, {})[bool(item.facts["preferred"])] = (item, criteria)
+            halves.setdefault(item.instruction_id, {})[bool(item.facts["preferred"])] = (item, criteria)
         for rubric in item.rubrics:
             if (pair := rubric.row.get("pair_id")) and rubric.label in ("yes", "no"):
                 good = (rubric.label == "yes") != names_fault(rubric.text)

@@ -105,7 +105,7 @@ def test_the_reading_reads_something() -> None:
     assert any(name == "truebench_hf.types.Message" for _, name in imports(PACKAGE / "models" / "asking.py"))
     in_a_function = modules_imported(PACKAGE / "api" / "face.py")
     assert "truebench_hf.loaders.prepare" in in_a_function
-    assert "truebench_hf.hub.push" not in in_a_function, "under TYPE_CHECKING alone"
+    assert "truebench_hf.loaders.export" not in in_a_function, "under TYPE_CHECKING alone"
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) in (
         ["a", "c", "b", "a"],
         ["b", "a", "c", "b"],
@@ -268,7 +268,7 @@ def _compares_within_a_share(node: ast.AST) -> bool:
     ("does", "places", "still"),
     [
         (lambda p: _calls(p, "read_info"), {"results/folder.py"} | OWN_FOLDER, RUN_JSON_OF_OTHERS),
-        (lambda p: _calls(p, "sheets.write"), {"study/labelling.py"}, set()),
+        (lambda p: _calls(p, "labels.write"), {"study/labelling.py"}, set()),
         (lambda p: any(map(_formats_percent, nodes(p))), {"report/sections.py"}, set()),
         (lambda p: any(map(_compares_within_a_share, nodes(p))), set(), set()),
     ],

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.runs import row
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
-from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows
 from truebench_hf.benchmarks.truebench.correction import read_labels, results, units
 from truebench_hf.benchmarks.truebench.data import data_hash, load
 from truebench_hf.benchmarks.truebench.results import read_responses, read_run
@@ -28,7 +28,7 @@ from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import public_judgments
 from truebench_hf.hub.submission import validate
-from truebench_hf.report import sheets
+from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations, adjudicate
 from truebench_hf.report.labels import line as label_line
 from truebench_hf.report.sections import guard, unguard
@@ -108,7 +108,7 @@ def test_any_text_comes_back_from_the_files_of_a_run(tmp_path_factory: pytest.Te
     assert validate(file).judged[0].response == response
     assert [item.name for item in Results(folder.path, {}).judged()] == ["1"]
     assert list(read_outcomes(file).values()) == [{"1": True}]
-    assert public_judgments(file).count(b"\n") == 1
+    assert public_judgments(validate(file).judged, "j").count(b"\n") == 1
 
 
 @settings(max_examples=15, deadline=None)
@@ -139,8 +139,8 @@ def sheet_text() -> st.SearchStrategy[str]:
 def test_any_text_comes_back_from_sheets(tmp_path_factory: pytest.TempPathFactory, text: str, name: str) -> None:
     folder = tmp_path_factory.mktemp("sheets")
     name = name.replace("|", "") or "x"
-    asked = sheets.Question(name, f"?{text}", {"Response": text}, ("yes", f"no {name}"))
-    sheet, _ = sheets.write([asked], folder, ["ann"])
+    asked = labels.Question(name, f"?{text}", {"Response": text}, ("yes", f"no {name}"))
+    sheet, _ = labels.write([asked], folder, ["ann"])
     given = list(csv.reader(io.StringIO(sheet.read_bytes().decode("utf-8-sig"), newline="")))
     header, cells = given
     assert cells[header.index("Response")] == guard(text)
@@ -148,7 +148,7 @@ def test_any_text_comes_back_from_sheets(tmp_path_factory: pytest.TempPathFactor
     back = io.StringIO()
     csv.writer(back).writerows([header, cells])
     sheet.write_bytes(back.getvalue().encode("utf-8-sig"))
-    found = sheets.read([sheet])
+    found = labels.read([sheet])
     assert found.labels == {name: {"ann": f"no {name}"}}
     assert found.options == {name: ("yes", f"no {name}")}
     assert found.notes.get((name, "ann"), "") == unguard(text).strip()

@@ -198,7 +198,7 @@ def test_it_names_every_metric_and_every_example() -> None:
     (metrics,) = re.findall(r"The measures are .*", README)
     names = {name for name in re.findall(r"`(\w+)`", metrics) if name != "stats"}
     folder = Path(truebench_hf.__file__).parent / "evaluate_modules"
-    assert names == {path.name for path in folder.iterdir() if (path / "app.py").is_file()}
+    assert names == {path.name for path in folder.iterdir() if (path / "README.md").is_file()}
     examples = {path.name for path in (ROOT / "examples").iterdir() if path.is_file()}
     assert {name for name in examples if f"examples/{name})" in README} == examples
 

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from tests.support.runs import write_jsonl
-from truebench_hf.benchmarks.rubric_eval.data import items
+from truebench_hf.benchmarks.rubric_eval.data import items, mini_rows
 from truebench_hf.benchmarks.rubric_eval.data import load as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.funnel import read_trusted
-from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.data.row_files import splits
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError

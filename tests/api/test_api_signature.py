@@ -13,7 +13,7 @@ from truebench_hf.api.face import BuildOptions
 from truebench_hf.api.judge import KeptJudgeOptions
 from truebench_hf.api.run import AgreementOptions
 from truebench_hf.benchmarks.tick.tick import TickOptions
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.hub.options import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 
 CALLS = [

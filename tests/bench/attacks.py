@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import obedient
+from truebench_hf.benchmarks.rubric_eval.comparisons import attacks
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
-from truebench_hf.benchmarks.rubric_eval.perturbations import attacks
 from truebench_hf.benchmarks.rubric_eval.scores import MetaEvaluation
 from truebench_hf.prompts import Prompts
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import groupby
 
-from truebench_hf.benchmarks.rubric_eval.mini import rows
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rows
 from truebench_hf.data.judged import Case
-from truebench_hf.judging.case import sections
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 from truebench_hf.types import Criterion, Message
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from tests.support.runs import ROOT, row, write_jsonl
 from tests.support.stages import run
 from tests.test_house import FLOOR_OF
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.types import Instance
 
 _PACKAGE = f"{ROOT / 'truebench_hf'}/"

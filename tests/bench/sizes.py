@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.benchmarks.truebench.study import Run
 from truebench_hf.types import Usage
 

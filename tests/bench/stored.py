@@ -10,9 +10,8 @@ from typing import Any
 
 from tests.support.runs import row, script, write_jsonl
 from tests.support.stages import run
-from truebench_hf.benchmarks.truebench.board import ranking
-from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, RunOptions
+from truebench_hf.benchmarks.truebench.results import ranking
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.results.report import Report
 

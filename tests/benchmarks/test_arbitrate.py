@@ -16,16 +16,15 @@ from tests.support.runs import script
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, answer, arbitrate, prepare, question
+from truebench_hf.benchmarks.rubric_eval.data import COLUMNS
 from truebench_hf.benchmarks.rubric_eval.funnel import Trace, disputed, unanimous
-from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import Item
 from truebench_hf.data.sources.forms import SetForm, item_of
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections
 from truebench_hf.loaders.export import export
 from truebench_hf.models.spec import open_model
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 from truebench_hf.results.folder import Results
 from truebench_hf.types import Criterion, Message, Usage, Verdict
 
@@ -403,8 +402,6 @@ def test_a_context_of_the_data_reaches_every_judge(tmp_path: Path, prefix: str) 
         ({"judge_level": "rubric"}, "is not for this command; checklist or decision"),
         ({"threshold": 1.0}, "between 0 and 1"),
         ({"max_tokens": 0}, "must be at least 1"),
-        ({"candidate": ("hf:a",)}, "name them with --reference"),
-        ({"candidate": ("hf:a",), "reference": "rubric_mini"}, "is a base judge already"),
     ],
 )
 def test_options_that_make_no_sense(change: dict[str, Any], message: str) -> None:

@@ -12,12 +12,9 @@ import pytest
 
 from tests.support.runs import row, script, write_jsonl
 from tests.support.stages import run
-from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.calibration import CalibrateOptions, Fit, calibrate
-from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions, RunOptions
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.choosing import frontier
-from truebench_hf.results.folder import Results
 
 # Ten instructions with two rubrics each: of those the judge gives 0.9, eight are met, of those with 0.7 only two.
 # "alpha" stands in the text of what is met, "beta" in what is not: the reasoning judge sees that, the other does not.
@@ -50,12 +47,6 @@ def reasoning(tmp_path: Path) -> str:
     return script(tmp_path / "reasoning.json", KNOWS)
 
 
-def paying(tmp_path: Path) -> Fit:
-    """A calibration whose decision judge is sure of half the rubrics, and rightly so."""
-    data = write_jsonl(tmp_path / "paying.jsonl", rows([(True, i < 5) for i in range(10)]))
-    return calibrate(options(tmp_path, data=data, cascade_judge=reasoning(tmp_path)))
-
-
 def accuracy(study: Fit, way: str) -> float:
     value = study.agreement[way].value
     assert value is not None
@@ -81,17 +72,16 @@ def test_figures_by_hand(tmp_path: Path, kind: str) -> None:
 
 def test_every_call_is_in_the_ledger_and_asked_once(tmp_path: Path) -> None:
     record = tmp_path / "prompts.jsonl"
-    chosen = options(tmp_path, judge_arg=(f"record={record}",), cascade_judge=reasoning(tmp_path))
+    chosen = options(tmp_path, judge_arg=(f"record={record}",))
     first = calibrate(chosen)
     asked = record.read_text()
     assert len(asked.splitlines()) == 10, "one request per response, with both its questions"
     with closing(sqlite3.connect(tmp_path / "out" / "ledger.sqlite")) as ledger:
         counts = dict(ledger.execute("SELECT role, COUNT(*) FROM calls GROUP BY role"))
-    assert counts == {"judge": 10, "cascade": 20}
+    assert counts == {"judge": 10}
     again = calibrate(chosen)
     assert record.read_text() == asked
     assert again.agreement == first.agreement
-    assert again.points == first.points
 
 
 def test_another_kind_in_the_same_folder_asks_nothing_and_other_data_is_refused(tmp_path: Path) -> None:
@@ -105,54 +95,6 @@ def test_another_kind_in_the_same_folder_asks_nothing_and_other_data_is_refused(
         calibrate(options(tmp_path, data=other, judge_arg=(f"record={record}",)))
 
 
-def test_cascades_by_hand(tmp_path: Path) -> None:
-    study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path)))
-    assert accuracy(study, "reasoning judge") == 1.0
-    # Ten calls of the decision judge. Nothing handed on: 0.8. All of 0.7 (10 calls more): the two met ones are found,
-    # 0.9. Everything (20 calls more): 1, which the reasoning judge alone has for its 20 calls.
-    found = {(point.calls, round(point.balanced_accuracy or 0, 6)) for point in study.points}
-    assert {(10, 0.5), (10, 0.8), (20, 0.9), (30, 1.0), (20, 1.0)} <= found
-    assert max(accuracy for _, accuracy in found) == 1.0
-    edge = frontier(study.points)
-    assert (edge[0].calls, edge[0].balanced_accuracy) == (10, pytest.approx(0.8))
-    assert (edge[-1].calls, edge[-1].balanced_accuracy) == (20, 1.0)
-    assert study.choice == edge[-1]
-    assert study.calibrated.band is None
-    assert "No cascade pays here: the reasoning judge alone" in study.notes[-1]
-
-
-def test_a_cascade_that_pays_leaves_its_band(tmp_path: Path) -> None:
-    study = paying(tmp_path)
-    # 0.9 is always met, and half of 0.7: the doubtful half handed on, 20 of 30 calls, everything is right.
-    assert study.choice is not None
-    assert (study.choice.calls, study.choice.handed_on, study.choice.balanced_accuracy) == (20, 0.5, 1.0)
-    assert study.calibrated.band == (study.choice.low, study.choice.high)
-    assert not [note for note in study.notes if "No cascade pays" in note]
-
-
-def test_of_judges_at_chance_no_cascade_is_recommended(tmp_path: Path) -> None:
-    # What is met, what the one judge believes and what the other says: every combination equally often.
-    says = [{"contains": f"says {p}", "probability": p} for p in (0.55, 0.45)]
-    made = []
-    for number in range(32):
-        met, sure, passes = bool(number & 1), bool(number & 2), bool(number & 4)
-        text = f"says {0.55 if sure else 0.45} {'alpha' if passes else 'beta'} n{number}"
-        made.append({**rows()[0], "id": f"i{number}", "instruction_id": f"i{number}", "response_id": f"r{number}"})
-        made[-1] |= {"checklist": [text], "rubric": text, "label": "yes" if met else "no"}
-    judge, data = script(tmp_path / "chance.json", says), write_jsonl(tmp_path / "chance.jsonl", made)
-    study = calibrate(
-        CalibrateOptions(data=data, judge=judge, out=str(tmp_path / "out"), cascade_judge=reasoning(tmp_path))
-    )
-    assert accuracy(study, "reasoning judge") == 0.5
-    assert study.calibrated.band is None
-    assert study.choice is not None
-    assert study.choice.low is None
-    assert "No cascade pays here: a threshold alone comes within one point of the best." in study.notes
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "No cascade pays here" in page
-    assert json.loads((tmp_path / "out" / "calibration.json").read_text())["band"] is None
-
-
 def test_what_has_no_probability_is_counted_and_left_out(tmp_path: Path) -> None:
     judge = script(tmp_path / "judge.json", [{"contains": "says 0.7 alpha", "probability": None}, *SURE])
     data = write_jsonl(tmp_path / "data.jsonl", rows())
@@ -163,33 +105,17 @@ def test_what_has_no_probability_is_counted_and_left_out(tmp_path: Path) -> None
 
 
 def test_the_report_is_self_contained_and_shows_both_curves(tmp_path: Path) -> None:
-    calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path)))
+    calibrate(options(tmp_path))
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "http" not in page.replace("http-equiv", "")
-    for text in ("Reliability", "as given", "calibrated", "What a cascade costs", "best for its cost", "0.2900"):
+    for text in ("Reliability", "as given", "calibrated", "Bins of the reliability plot", "0.2900"):
         assert text in page
-    assert page.count("<svg") == 1 + 5, "a plot, and a dot for each decision rule"
+    assert page.count("<svg") == 1 + 3, "a plot, and a dot for each decision rule"
     assert page.count("<polyline") == 2, "before and after"
-    assert "tokens per response" in page
-    for name in ("decision judge alone", "reasoning judge alone"):
-        assert name in page
     assert "NaN" not in page
     facts = json.loads((tmp_path / "out" / "scores.json").read_text())
     assert facts["probabilities"][0]["ece"] == pytest.approx(0.3)
-    assert facts["cascades"][0]["balanced_accuracy"] is not None
     assert len((tmp_path / "out" / "rows.jsonl").read_text().splitlines()) == 20
-
-
-def test_costs_are_per_response(tmp_path: Path) -> None:
-    study = calibrate(options(tmp_path, cascade_judge=reasoning(tmp_path)))
-    rows = Results.open(tmp_path / "out").tables["costs"].rows
-    by_way = {name: [row["cost"] for row in rows if row["way"] == name] for name in {row["way"] for row in rows}}
-    facts = json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["total"]
-    spent = {role: (used["input_tokens"] + used["output_tokens"]) / 10 for role, used in facts.items()}
-    assert by_way["decision judge alone"] == [pytest.approx(spent["judge"])]
-    assert by_way["reasoning judge alone"] == [pytest.approx(spent["cascade"])]
-    dearest = max(point.cost / 10 for point in study.points)
-    assert dearest == pytest.approx(sum(spent.values())), "everything handed on costs what both judges do"
 
 
 @pytest.mark.parametrize(
@@ -246,34 +172,19 @@ def test_a_run_applies_calibrator_and_threshold_and_notes_them(tmp_path: Path) -
         scored(tmp_path, "calibrated", judge_level="decision")
 
 
-def test_a_run_cascades_with_the_band_of_the_calibration(tmp_path: Path) -> None:
-    study = paying(tmp_path)
+def test_a_run_cascades_behind_the_calibration(tmp_path: Path) -> None:
+    """What is calibrated to lie between 0.2 and 0.8 goes to the reasoning judge, which tells alpha from beta."""
+    study = calibrate(options(tmp_path))
+    assert all(0.2 < study.calibrated.calibrator.apply(p) < 0.8 for p in (0.7, 0.9))
     labels, settings = scored(
         tmp_path, "cascade", judge_level="cascade", cascade_judge=reasoning(tmp_path),
         calibration=str(tmp_path / "out"),
     )  # fmt: skip
     assert labels == [["yes", "no"], ["yes"]]
-    assert tuple(settings["judging"]["band"]) == study.calibrated.band
     assert settings["cascade_judge"] == reasoning(tmp_path)
     assert set(settings["prompts"]) == {"decision", "decision_question", "rubric", "repair"}
     usage = json.loads((tmp_path / "cascade" / "run.json").read_text())["usage"]["total"]
     assert set(usage) == {"model", "judge", "cascade"}
-
-
-def test_the_figure_of_what_is_chosen_is_that_of_unseen_instructions(tmp_path: Path) -> None:
-    study = paying(tmp_path)
-    assert study.choice is not None
-    assert study.worth is not None
-    assert study.choice.balanced_accuracy == pytest.approx(study.worth.value)
-    scores = Results.open(tmp_path / "out").tables
-    chosen = row_of(scores["costs"], way="chosen, on unseen instructions")
-    assert chosen["balanced_accuracy"] == study.choice.balanced_accuracy
-    worth = row_of(scores["decisions"], rule="chosen from the cascades, undecided = wrong")
-    assert worth["balanced_accuracy"] == study.worth
-    assert any("nested folds" in note for note in study.notes)
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "chosen, on unseen instructions" in page
-    assert "chosen from the cascades, undecided = wrong" in page
 
 
 def test_a_calibration_that_is_not_there_is_refused() -> None:

@@ -14,10 +14,9 @@ from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptio
 from truebench_hf.cli.app import app
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections
 from truebench_hf.loaders.export import export
 from truebench_hf.metrics.texts import edit_size
-from truebench_hf.prompts import Prompts, read_between
+from truebench_hf.prompts import Prompts, read_between, sections
 
 FINE = "You check one requirement"
 

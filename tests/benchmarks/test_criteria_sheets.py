@@ -15,7 +15,7 @@ from truebench_hf.api.labels import ask_people
 from truebench_hf.benchmarks.truebench.criteria_types import read_answered
 from truebench_hf.benchmarks.truebench.rating import questions
 from truebench_hf.errors import UserError
-from truebench_hf.report.sheets import SheetAnswer, write_answers
+from truebench_hf.report.labels import SheetAnswer, write_answers
 from truebench_hf.study.labelling import LabelOutOptions
 
 SECRET = ("Criterion-ALFA-4711", "Criterion-BRAVO-4712", "Reference-4713", "Fault-4714", "modelname-4715")

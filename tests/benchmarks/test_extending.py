@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks.test_rubric_eval_resuming import _arbitrate, _calibrate, _cascade, _contrast, _metaeval, _taxonomy
+from tests.benchmarks.test_rubric_eval_resuming import _arbitrate, _calibrate, _contrast, _metaeval, _taxonomy
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
 from tests.support.stages import generate, judge, run
-from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
-from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows
+from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions, load
 from truebench_hf.comparing.runs import read_board
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
@@ -61,7 +60,7 @@ def results(out: Path) -> dict[str, bytes]:
     [
         (_stages, 3, 6), (_metaeval, 4, 9),
         *(pytest.param(*one, marks=pytest.mark.slow) for one in (
-            (_run, 5, 12), (_arbitrate, 2, 5), (_calibrate, 12, 20), (_cascade, 12, 20), (_contrast, 4, 9), (_taxonomy, 4, 9)
+            (_run, 5, 12), (_arbitrate, 2, 5), (_calibrate, 12, 20), (_contrast, 4, 9), (_taxonomy, 4, 9)
         )),
     ],
     ids=lambda made: made.__name__[1:] if callable(made) else str(made),

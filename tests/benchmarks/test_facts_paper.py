@@ -12,6 +12,7 @@ import pytest
 from truebench_hf.benchmarks.facts import rank as paper
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.ranks import fused_rank
+from truebench_hf.report.table import paper_rows
 
 TABLES = (paper.BEFORE, paper.AFTER)
 COLUMNS = ("Macro-F1", "Acc.", "FPR", "FNR", "F1(+)", "F1(-)")
@@ -33,7 +34,7 @@ def shown(gold: list[str], judged: list[str]) -> list[float]:
 @pytest.mark.parametrize(("table", "positive", "negative"), [(2, 344, 62), (4, 150, 300)])
 def test_fpr_and_fnr_give_every_other_column(table: int, positive: int, negative: int) -> None:
     # Table 2 says N=402 in its caption; only 344 accurate and 62 inaccurate responses (406) give its figures.
-    rows = paper.paper_rows(table)
+    rows = paper_rows("facts", f"facts_table{table}")
     assert len(rows) == {2: 21, 4: 6}[table]
     for row in rows:
         wrong = round(row["FNR"] * positive / 100), round(row["FPR"] * negative / 100)
@@ -49,7 +50,7 @@ def test_always_accurate() -> None:
 def test_means_and_half_widths_as_printed(table: int) -> None:
     from statsmodels.stats.proportion import proportion_confint
 
-    for row in paper.paper_rows(table):
+    for row in paper_rows("facts", table):
         scores = paper.paper_scores(table)[row["Response Model"]]
         # Six figures rounded to a tenth, and their mean is: a tenth is the most that rounding explains.
         assert mean(scores.values()) == pytest.approx(row["Average"], abs=0.1 + 1e-9)
@@ -63,7 +64,7 @@ def test_means_and_half_widths_as_printed(table: int) -> None:
 def test_fused_ranks_as_printed(table: int) -> None:
     scores: dict[str, list[float | None]] = {model: [*row.values()] for model, row in paper.paper_scores(table).items()}
     found = fused_rank(scores)
-    assert found.ranks == {row["Response Model"]: row["Fused Rank"] for row in paper.paper_rows(table)}
+    assert found.ranks == {row["Response Model"]: row["Fused Rank"] for row in paper_rows("facts", table)}
     assert found.cycles == ()
     assert len(found.tied) == 2  # pairs that win three rankings each: without a rule for ties there is no order
     without_means = {model: [*row, 50 - (sum(row) / 6)] for model, row in scores.items()}  # type: ignore[arg-type]
@@ -71,16 +72,22 @@ def test_fused_ranks_as_printed(table: int) -> None:
 
 
 def test_self_preference_of_the_printed_scores() -> None:
-    assert paper.paper_self_preference() == pytest.approx((3.03, 2.26), abs=0.005)
+    ours, reported = paper.published_self_preference()
+    assert (ours["final"].value, ours["unadjusted"].value) == pytest.approx((0.0303, 0.0226), abs=0.00005)
+    assert reported["final"].value == 0.0323
 
 
 @pytest.mark.parametrize("name", [2, 4, 5, 6])
 def test_reference_rows_say_that_they_are_the_papers(name: int) -> None:
     folder = Path(paper.__file__).parent / "reference"
     whole: dict[str, Any] = json.loads(next(folder.glob(f"facts_table{name}_*.json")).read_text(encoding="utf-8"))
-    assert (whole["paper"], whole["table"], whole["rows"]) == ("FACTS Grounding", name, paper.paper_rows(name))
+    assert (whole["paper"], whole["table"], whole["rows"]) == (
+        "FACTS Grounding",
+        name,
+        paper_rows("facts", f"facts_table{name}"),
+    )
 
 
 def test_no_such_table() -> None:
     with pytest.raises(KeyError, match="facts_table1"):
-        paper.paper_rows(1)
+        paper_rows("facts", "facts_table1")

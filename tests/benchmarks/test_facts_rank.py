@@ -15,7 +15,7 @@ from truebench_hf.benchmarks.facts import rank as ranks
 from truebench_hf.benchmarks.facts.rank import rank
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.report.table import Table
+from truebench_hf.report.table import Table, paper_rows
 
 JUDGE = {"template": "json", "eligibility": "request", "identity": {"provider": "scripted"}, "prompts": {"p": "1"}}
 Shares = Mapping[str, tuple[float | None, float | None]]  # of each judge: unadjusted and final
@@ -80,12 +80,12 @@ def table(ranking: Any, name: str) -> Table:
 
 def test_the_papers_tables_come_out_as_printed(printed: list[str]) -> None:
     found = rank(printed)
-    rows = {row["Response Model"]: row for row in ranks.paper_rows(ranks.AFTER)}
+    rows = {row["Response Model"]: row for row in paper_rows("facts", ranks.AFTER)}
     assert [row["model"] for row in found.places] == list(rows)
     for row in found.places:
         assert row["rank"] == rows[row["model"]]["Fused Rank"]
         assert row["final"].value == pytest.approx(rows[row["model"]]["Average"] / 100, abs=0.001)
-    before = {row["Response Model"]: row["Fused Rank"] for row in ranks.paper_rows(ranks.BEFORE)}
+    before = {row["Response Model"]: row["Fused Rank"] for row in paper_rows("facts", ranks.BEFORE)}
     assert {row["model"]: row["rank_unadjusted"] for row in found.places} == before
     # Disqualification turns the first two round, as in the paper.
     assert {row["model"]: row["moved"] for row in found.places if row["moved"] != "0"} == {

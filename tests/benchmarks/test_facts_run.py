@@ -283,8 +283,6 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("more than all", {"data": "facts_mini", "model": "smollm2", "fail_under": 101.0}, "is a percentage"),
     ("a share for percent", {"data": "facts_mini", "model": "smollm2", "fail_under": 0.9}, "not a share; write 90"),
     ("all as a share", {"data": "facts_mini", "model": "smollm2", "fail_under": 1.0}, "not a share; write 100"),
-    ("a baseline for nothing", {"answers": "f", "eligibility": "none", "baseline": "smollm2"}, "leave out --baseline"),
-    ("a name for a model", {"data": "facts_mini", "model": "smollm2", "model_name": "m"}, "goes with --answers"),
 ]
 
 

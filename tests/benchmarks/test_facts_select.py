@@ -15,6 +15,7 @@ from truebench_hf.benchmarks.facts.select_template import Selection, SelectOptio
 from truebench_hf.benchmarks.facts.templates import TemplateChoice, fitted, read_choices
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
+from truebench_hf.judging.grounding.classifier import Cut
 
 ACCURATE, INACCURATE = 'Looked at. {"verdict": "accurate"}', 'Looked at. {"verdict": "inaccurate"}'
 
@@ -271,10 +272,9 @@ def test_the_cut_of_a_classifier() -> None:
     """Fitted on all answers; the labels are those of cuts that had not seen the document."""
     shares = [0.95 if row % 2 else 0.7 for row in range(40)]
     gold: list[Any] = ["yes" if row % 2 else "no" for row in range(40)]
-    found = fitted(shares, gold, [row // 2 for row in range(40)], folds=5, seed=0)
-    assert found is not None
-    assert found.labels == tuple(gold)
-    assert found.cut.share(0.7) < found.cut.threshold <= found.cut.share(0.95)  # 0.5 would have called all supported
+    cut, labels = fitted(shares, gold, [row // 2 for row in range(40)], folds=5, seed=0) or (Cut(), [])
+    assert labels == gold
+    assert cut.share(0.7) < cut.threshold <= cut.share(0.95)  # 0.5 would have called all supported
     assert fitted(shares, ["yes"] * 40, range(40), folds=5, seed=0) is None  # one kind of answer
     assert fitted([None] * 40, gold, range(40), folds=5, seed=0) is None  # no probability
     assert fitted([], [], [], folds=5, seed=0) is None

@@ -220,6 +220,8 @@ def test_real_logs_beside_simulated_ones_show_what_the_simulation_lacks(folder: 
     assert [turns_row[side].value for side in ("simulated", "real", "lacking")] == [2.0, 3.0, 1.0]
     assert rows["turns with a question %"]["real"].value == pytest.approx(100 / 3)
     assert rows["topics covered %"]["simulated"].value == 0.0
+    assert {row["word"] for row in tables["topics"].rows} == {"want", "refund", "broken", "suitcase", "pays"}
+    assert all(row["gap"].ci95[0] > 0 for row in tables["topics"].rows)
     board = json.loads((folder / "scores" / "run.json").read_text())["board"]
     assert [row["name"] for row in board["rows"]] == ["b", "model a"], "people's conversations are no model's rank"
     assert json.loads((folder / "scores" / "verdicts.jsonl").read_text().splitlines()[-1])["real"] is True
@@ -257,6 +259,13 @@ def test_two_instructions_share_no_column_of_a_dimension(folder: Path) -> None:
 
 def test_the_procedure_is_drawn_branch_by_branch_with_its_scores(folder: Path) -> None:
     scored(folder, judge=judge(ask=YES, limit=YES, form=NOT))
+    drawing = (folder / "scores" / "procedure.mmd").read_text(encoding="utf-8").splitlines()
+    assert drawing[:2] == ["flowchart LR", '  start(["hotel"])']
+    limit = (
+        'n2["limit: Does it name the limit?<br/>b: C 100 %<br/>b: A 100 %<br/>model a: C 100 %<br/>model a: A 100 %"]'
+    )
+    assert drawing[3] == f'  n1 -->|"needed, either 1"| {limit}'
+    assert [line.split("[")[0] for line in drawing[2::2]] == ["  start --> n1", '  n1 -->|"not needed, either 1"| n3']
     page = (folder / "scores" / "report.html").read_text(encoding="utf-8")
     (tree,) = re.findall(r'<div class="tb-scroll tb-tree".*?</div>\n</section>|tb-tree.*?</ul></div>', page, re.S)[:1]
     assert tree.count("<li>") == 3

@@ -24,8 +24,8 @@ from truebench_hf.benchmarks.flexbench.users import (
     FlexProfiles,
     ProfileOptions,
     leaks,
-    measures,
     read_profiles,
+    users_table,
 )
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import base_actions
@@ -252,8 +252,8 @@ def test_the_simulator_never_sees_a_dimension(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("adjusted", "said"),
     [
-        (ADJUSTED | {"catchphrases": []}, "0 catchphrases, not one or two"),
-        (ADJUSTED | {"catchphrases": ["a", "b", "c"]}, "3 catchphrases"),
+        (ADJUSTED | {"catchphrases": []}, "'catchphrases' Value should have at least 1 item"),
+        (ADJUSTED | {"catchphrases": ["a", "b", "c"]}, "'catchphrases' Value should have at most 2 items"),
         ({"catchphrases": ["a"]}, "missing field 'communication_style'"),
     ],
 )
@@ -296,14 +296,12 @@ def test_users_are_measured() -> None:
         Message("user", "The Grand Hotel, 2 nights?"),
         Message("user", "Yes."),
     )
-    found = measures([Talk("1", "m", messages)])
-    assert {name: score.value for name, score in found.items()} == {
-        "words": 3.0,
-        "disclosure": 1.5,
-        "questions": 50.0,
-        "turns": 2.0,
-    }
-    assert {score.value for score in measures([]).values()} == {None}
+    values = []
+    for talks in ([Talk("1", "m", messages)], []):
+        (row,) = users_table(talks).rows
+        values.append({name: score.value for name, score in row.items() if name != "users"})
+    assert values[0] == {"words": 3.0, "disclosure": 1.5, "questions": 50.0, "turns": 2.0}
+    assert set(values[1].values()) == {None}
 
 
 LANGUAGES = [

@@ -100,7 +100,7 @@ def test_it_is_never_ranked_with_a_judged_run(bench: Bench) -> None:
 def test_its_judgments_can_be_published(bench: Bench, tmp_path: Path) -> None:
     bench.run()
     file = bench.folder / "out" / "judgments.jsonl"
-    staged = stage_file(file, validate(file), tmp_path / "staged")
+    staged = stage_file(validate(file), tmp_path / "staged")
     assert "none" in staged.rows[0]["judge"]
 
 

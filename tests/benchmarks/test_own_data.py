@@ -160,7 +160,7 @@ def test_answers_first_and_verdicts_later_keep_it_all(tmp_path: Path, models: di
            "criteria": [{"text": "a slip", "weight": -2, "condition": "it is said", "kind": "k"}, "names a colour"]}  # fmt: skip
     path = write_jsonl(tmp_path / "rows.jsonl", [one])
     from tests.support.stages import generate, judge
-    from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions
+    from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
 
     generate(GenerateOptions(data=path, model=models["model"], out=models["out"]))
     (line,) = (tmp_path / "out" / "responses.jsonl").read_text().splitlines()

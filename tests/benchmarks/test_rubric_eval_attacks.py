@@ -18,13 +18,13 @@ from typer.testing import CliRunner
 from tests.support import obedient
 from tests.support.runs import script, write_jsonl
 from tests.support.tables import row_of
+from truebench_hf.benchmarks.rubric_eval.comparisons import Attack, aimed, appended, attack_set, attacks, drawn
 from truebench_hf.benchmarks.rubric_eval.data import items, load
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
-from truebench_hf.benchmarks.rubric_eval.perturbations import Attack, aimed, appended, attack_set, attacks, drawn
 from truebench_hf.benchmarks.rubric_eval.scores import MetaEvaluation
 from truebench_hf.cli.app import app
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections
+from truebench_hf.prompts import sections
 from truebench_hf.types import Verdict
 
 MINI = items(load("rubric_mini"))[:40]

@@ -43,10 +43,6 @@ def _calibrate(out: Path, *given: str, **more: Any) -> object:
     return calibrate(CalibrateOptions(**{**named, "out": str(out), "judge_arg": given, **more}))
 
 
-def _cascade(out: Path, *given: str, **more: Any) -> object:
-    return _calibrate(out, *given, cascade_judge="openai:b", cascade_judge_arg=given, **more)
-
-
 def _contrast(out: Path, *given: str, **more: Any) -> object:
     named = {"data": few(out.parent), "writer": "openai:a", "judge": "openai:b", "limit": 4}
     return contrast(ContrastOptions(**{**named, "out": str(out), "writer_arg": given, "judge_arg": given, **more}))
@@ -58,7 +54,7 @@ def _taxonomy(out: Path, *given: str, **more: Any) -> object:
 
 
 every_study = pytest.mark.parametrize(
-    "study", [_arbitrate, _metaeval, _calibrate, _cascade, _contrast, _taxonomy], ids=lambda made: made.__name__[1:]
+    "study", [_arbitrate, _metaeval, _calibrate, _contrast, _taxonomy], ids=lambda made: made.__name__[1:]
 )
 
 
@@ -109,7 +105,6 @@ def test_what_shapes_a_models_answers_binds(
     [
         (_metaeval, "judge_base_url"),
         (_calibrate, "judge_base_url"),
-        (_cascade, "cascade_judge_base_url"),
         (_taxonomy, "model_base_url"),
     ],
 )
@@ -138,48 +133,6 @@ def test_a_judge_joins_with_an_option_of_its_own(tmp_path: Path, servers: tuple[
     assert other.stats()["total"] == 4, "only the new one is asked"
     with pytest.raises(UserError, match=r'judge_models\.judge openai:b.*reasoning_effort: "low" there, "high" now'):
         _metaeval(tmp_path / "out", f"base_url={other.url}", "2.reasoning_effort=high", judge=both)
-
-
-def test_a_candidate_joins_with_an_option_of_its_own(
-    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
-) -> None:
-    one, other = servers
-    reference = few(tmp_path)
-    _arbitrate(tmp_path / "out", f"base_url={one.url}", reference=reference)
-    joining = {"reference": reference, "candidate": ("openai:e",)}
-    own = (f"base_url={other.url}", "timeout=99", "reasoning_effort=low")
-    found = _arbitrate(tmp_path / "out", f"base_url={other.url}", candidate_arg=own, **joining)
-    assert isinstance(found, dict)
-    assert "openai:e" in [row["method"] for row in found["judges"].rows]
-    spent = json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["total"]
-    calls = {role: usage["calls"] for role, usage in spent.items() if role.endswith("openai:e")}
-    assert {other.stats()["total"]} == set(calls.values()), "nobody else is asked"
-
-
-def test_a_cascade_judge_joins_a_study_and_does_not_vanish_from_it(
-    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
-) -> None:
-    one, other = servers
-    _calibrate(tmp_path / "out", f"base_url={one.url}")
-    _cascade(tmp_path / "out", f"base_url={other.url}")
-    assert other.stats()["by_path"] == {"/v1/chat/completions": 44}, "each labelled rubric, and no decision again"
-    assert json.loads((tmp_path / "out" / "scores.json").read_text())["cascades"]
-    settings = json.loads((tmp_path / "out" / "run.json").read_text())["settings"]
-    assert set(settings["prompts"]) == {"decision", "decision_question", "rubric", "repair"}
-    with pytest.raises(UserError, match=r"results of openai:b too, .* name them again with --cascade-judge"):
-        _calibrate(tmp_path / "out", f"base_url={one.url}")
-
-
-def test_a_cascade_judge_that_never_finished_leaves_no_trace_in_the_results(
-    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
-) -> None:
-    one, _ = servers
-    one.add_faults([{"match": {"path": "/v1/chat/completions"}, "status": 401} for _ in range(20)])
-    with pytest.raises(UserError, match="401"):
-        _cascade(tmp_path / "out", f"base_url={one.url}")
-    _calibrate(tmp_path / "out", f"base_url={one.url}")
-    assert "openai:b" not in (tmp_path / "out" / "calibration.json").read_text()
-    assert json.loads((tmp_path / "out" / "run.json").read_text())["settings"]["reasoning_judge"] == {}
 
 
 @pytest.mark.parametrize("name", ["calibration", "taxonomy"])

@@ -15,15 +15,14 @@ from typer.testing import CliRunner
 
 from tests.support.runs import script, write_jsonl
 from tests.support.tables import row_of
+from truebench_hf.benchmarks.rubric_eval.comparisons import AGAIN, OTHERS
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
-from truebench_hf.benchmarks.rubric_eval.perturbations import AGAIN, OTHERS
 from truebench_hf.benchmarks.rubric_eval.scores import MetaEvaluation
 from truebench_hf.cli.app import app
 from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections
 from truebench_hf.metrics.votes import flips
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 from truebench_hf.types import Criterion, Score
 
 SECOND = "you are to find out whether the reply meets one requirement"  # words of the second wording alone

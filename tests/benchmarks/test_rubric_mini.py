@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, fill, rows, templates
+from truebench_hf.benchmarks.rubric_eval.data import COLUMNS, fill, templates
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rows
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 
 Row = dict[str, Any]

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from tests.benchmarks.test_rubric_mini_labels import language
-from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, rows, templates
+from truebench_hf.benchmarks.rubric_eval.data import COLUMNS, templates
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rows
 from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES
 
 Row = dict[str, Any]

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 from lingua import Language, LanguageDetectorBuilder
 
-from truebench_hf.benchmarks.rubric_eval.mini import fill, rows, templates
+from truebench_hf.benchmarks.rubric_eval.data import fill, templates
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rows
 
 Row = dict[str, Any]
 Check = Callable[[Row], bool]

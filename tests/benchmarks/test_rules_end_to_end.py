@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.runs import Done, command_here, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file
@@ -194,7 +194,7 @@ def test_a_file_alone_tells_that_rules_decided(bench: Bench) -> None:
     for mode in ("off", "decide"):
         assert bench.run(mode, "--rules", mode).returncode == 0
         judgments = bench.folder / mode / "judgments.jsonl"
-        stage_file(judgments, validate(judgments), bench.folder / f"staged-{mode}")
+        stage_file(validate(judgments), bench.folder / f"staged-{mode}")
         (info,) = (bench.folder / f"staged-{mode}").glob("runs/*/run.json")
         (rows[mode],) = json.loads(info.read_text())["board"]["rows"]
     assert rows["off"]["setting"] != rows["decide"]["setting"]

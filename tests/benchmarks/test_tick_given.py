@@ -151,7 +151,10 @@ def test_models_that_were_asked_and_that_were_given_are_ranked_together(tmp_path
     assert (one.setting, one.scores) == (two.setting, two.scores)
 
 
-def test_logs_are_judged_by_checklists_written_once_for_each_instruction(tmp_path: Path, judge: str) -> None:
+@pytest.mark.parametrize("words", [("tick",), ("study", "checklist", "score")])
+def test_logs_are_judged_by_checklists_written_once_for_each_instruction(
+    words: tuple[str, ...], tmp_path: Path, judge: str
+) -> None:
     """Two answers to one question are its samples: one checklist is for both; rows without an answer are left out."""
     writer = script(tmp_path / "writer.json", [], {"reply": "Questions:\nIs it a?\nIs it b?"})
     said = [{"role": "user", "content": "Say alfa."}]
@@ -161,7 +164,7 @@ def test_logs_are_judged_by_checklists_written_once_for_each_instruction(tmp_pat
     rows += [{"input": "Say bravo.", "output": "good", "model": "m"}, {"messages": said}]
     log, out = write_jsonl(tmp_path / "log.jsonl", rows), tmp_path / "out"
     named = ("--logs", log, "--judge", judge, "--generator", writer, "--out", str(out))
-    done = command("study", "checklist", "score", *named, cwd=tmp_path)
+    done = command(*words, *named, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "3 of 4 rows are conversations with an answer" in " ".join(done.stderr.split())
     kept = [row for _, row in jsonl.read(out / "verdicts.jsonl")]
@@ -173,10 +176,20 @@ def test_logs_are_judged_by_checklists_written_once_for_each_instruction(tmp_pat
     assert Study(again).run().value.scores["pass_rate"] == {"m": Score(0.875, 2)}, "a judge that writes no checklist"
 
 
-@pytest.mark.parametrize("more", [{"data": "d.jsonl"}, {"instruction": "Say it."}, {"responses": ("r.jsonl",)}])
-def test_what_does_not_go_with_logs(more: dict[str, Any], judge: str) -> None:
-    with pytest.raises(UserError, match="--logs holds prompts and answers; leave out --data, --column and --responses"):
-        ScoreOptions(logs="log.jsonl", judge=judge, out="o", **more)
+@pytest.mark.parametrize(
+    ("kind", "more", "remedy"),
+    [
+        (ScoreOptions, {"data": "d.jsonl", "column": ("id=key",)}, "leave out --data and --column$"),
+        (ScoreOptions, {"instruction": "Say it."}, "leave out --instruction$"),
+        (ScoreOptions, {"responses": ("r.jsonl",)}, "leave out --responses$"),
+        (TickOptions, {"model": ("smollm2",)}, "leave out --model$"),
+        (TickOptions, {"samples": 2}, "--samples are answers of a --model"),
+        (TickOptions, {"logs": None, "data": "d.jsonl"}, "at least one --model, or --logs"),
+    ],
+)
+def test_what_does_not_go_with_logs(kind: type, more: dict[str, Any], remedy: str, judge: str) -> None:
+    with pytest.raises(UserError, match=remedy):
+        kind(**{"logs": "log.jsonl", "judge": judge, "out": "o", **more})
 
 
 def test_responses_are_read_as_judge_reads_them(tmp_path: Path, judge: str) -> None:

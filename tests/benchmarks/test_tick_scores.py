@@ -1,17 +1,21 @@
-"""Scores of judged checklists on what is rare: nothing, ties alone, open questions; and intervals where there are enough."""
+"""Scores of judged checklists on what is rare: nothing, ties alone, open questions; intervals where there are enough; and the paper's tables."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations_with_replacement
 from typing import Any
 
 import pytest
 
 from truebench_hf.benchmarks.tick.checklists import ListedChecklist, checklist_tables
-from truebench_hf.benchmarks.tick.scoring import GradedResponse, response_frame, score_tables, unscored
+from truebench_hf.benchmarks.tick.scoring import GradedResponse, paper_rows, response_frame, score_tables, unscored
 from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.pass_rate import drfr
+from truebench_hf.metrics.preference import preference_from_scores
+from truebench_hf.metrics.votes import mean
 from truebench_hf.types import Criterion, Instance, Label, Response, Score, Turn, Verdict
 
 MODELS = ("a", "b")
@@ -71,7 +75,7 @@ def test_intervals_are_those_of_the_metrics() -> None:
     assert a["pass_rate"].ci95 is not None
     (pair,) = found["pairs"]
     expected = paired_difference(*shares)
-    assert pair["difference"] == Score(expected.difference, 12, 0, expected.interval)
+    assert pair["difference"] == expected
     assert pair["win"].n == pair["tie"].n == pair["loss"].n == 12
 
 
@@ -94,3 +98,41 @@ def test_of_many_that_went_wrong_the_page_shows_the_first(count: int, shown: int
     of_what = [table for table in made if table.title.startswith("Instructions without a checklist")]
     assert sum(len(table.rows) for table in of_what if table.on_page) == shown
     assert sum(len(table.rows) for table in of_what if table.name) == count
+
+
+def test_equal_means_are_ties() -> None:
+    """Three samples with checklists of up to seven questions: every tie of fractions, and no other, is found."""
+    shares = sorted({Fraction(yes, of) for of in (3, 6, 7) for yes in range(of + 1)})
+    sampled = list(combinations_with_replacement(shares, 3))[::5]
+    means = [(sum(of) / 3, mean([float(share) for share in of])) for of in sampled]
+    pairs = [(a, b) for i, a in enumerate(means) for b in means[:i]]
+    by_floats = [a[1] == b[1] for a, b in pairs]
+    exact = [a[0] == b[0] for a, b in pairs]
+    assert sum(by_floats) < sum(exact), "floats alone miss some"
+    assert [preference_from_scores(a[1], b[1]) == "tie" for a, b in pairs] == exact
+
+
+@pytest.mark.parametrize("table", ["1", "2", "3a", "3b", "4", "5", "6", "7", "8"])
+def test_every_table_of_the_paper_is_there(table: str) -> None:
+    assert all(len(row) > 1 for row in paper_rows(table))
+
+
+def test_another_table_of_the_paper_is_not_there() -> None:
+    with pytest.raises(KeyError):
+        paper_rows("9")
+
+
+def test_the_weighted_distance_is_what_its_parts_make() -> None:
+    for row in paper_rows("4"):
+        assert row["PLD-0"] + row["PLD-1"] + row["PLD-2"] == pytest.approx(1, abs=0.0015)
+        assert row["WPLD"] == pytest.approx(row["PLD-1"] + 2 * row["PLD-2"], abs=0.0015)
+
+
+def test_one_printed_change_of_table_1_is_off_by_one() -> None:
+    off = [
+        (row["Task"], name)
+        for row in paper_rows("1")
+        for name in ("Command-R+/Self-Refine", "Command-R+/STICK", "GPT-4o/Self-Refine", "GPT-4o/STICK")
+        if abs(row[name] - row[f"{name.split('/')[0]}/Base"] - row[f"{name}/delta"]) > 0.051
+    ]
+    assert off == [("Language", "Command-R+/Self-Refine")]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.truebench.board import content, model_facts, ranking
-from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
+from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions
+from truebench_hf.benchmarks.truebench.results import content, model_facts, ranking
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.data.judged import Judged
 from truebench_hf.prompts import Prompts

@@ -13,7 +13,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.people import sample
 from tests.support.runs import Done, command_here, row, script, write_jsonl
 from tests.support.stages import generate, judge, run
-from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.results import read_run
 from truebench_hf.errors import UserError
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support import runs
 from tests.support.runs import ROOT, command, command_here, write_jsonl
-from truebench_hf.benchmarks.truebench import results as official
+from truebench_hf.benchmarks.truebench import scores as official
 from truebench_hf.benchmarks.truebench.results import read_run
 from truebench_hf.benchmarks.truebench.scores import as_frames
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions
+from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import LEVELS
 from truebench_hf.study.roles import Roles

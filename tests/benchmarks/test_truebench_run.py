@@ -14,7 +14,7 @@ import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Done, command, command_here, row, script, write_jsonl
 from tests.support.stages import generate, judge
-from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions
+from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.errors import UserError
 from truebench_hf.results.report import Report

@@ -18,9 +18,8 @@ import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command_here, row, run_scores, script, write_jsonl
 from tests.support.stages import generate, judge
-from truebench_hf.benchmarks.truebench.board import ranking
-from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
-from truebench_hf.benchmarks.truebench.results import read_responses, read_run
+from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.results import ranking, read_responses, read_run
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data.records import read_outcomes
 from truebench_hf.errors import UserError

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import command_here
-from truebench_hf.benchmarks.truebench import results as official
+from truebench_hf.benchmarks.truebench import scores as official
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.results import from_official_row, read_run
 from truebench_hf.benchmarks.truebench.scores import as_frames, score

@@ -11,7 +11,7 @@ import pytest
 from tests.support.bad_server import BadServer, storm
 from tests.support.runs import row, write_jsonl
 from tests.support.stages import run
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.data import RunOptions
 
 INSTANCES = 500  # a thousand calls
 

@@ -45,7 +45,7 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
-from truebench_hf.report.sheets import SheetAnswer, write_answers
+from truebench_hf.report.labels import SheetAnswer, write_answers
 from truebench_hf.study.labelling import LabelInOptions
 from truebench_hf.types import Criterion, Instance, Turn
 

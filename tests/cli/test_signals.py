@@ -193,19 +193,13 @@ main.main(lambda: asyncio.run(sleep()))
 """
 
 
-@pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
-def test_an_interruption_that_gets_lost_still_ends_it(twice: bool) -> None:
+def test_an_interruption_that_gets_lost_still_ends_it() -> None:
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    # On a busy machine the second signal may come late, and so may the word that the first one is lost.
-    deaf = [sys.executable, "-c", _DEAF, "200" if twice else "2"]
+    deaf = [sys.executable, "-c", _DEAF, "2"]
     process = subprocess.Popen(deaf, cwd=ROOT, text=True, **streams)  # type: ignore[call-overload]
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGTERM)
     assert process.stdout.readline() == "lost\n"
     process.send_signal(signal.SIGHUP)  # systemd sends both
-    while twice and process.poll() is None:
-        # Where two signals are under way at once the kernel may hand one to another thread, and the main one sleeps on.
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.1)
-    assert_stopped(process, signal.SIGINT if twice else signal.SIGTERM)
+    assert_stopped(process, signal.SIGTERM)

@@ -38,9 +38,9 @@ def test_by_hand(pair: tuple[str, str]) -> None:
     # A passes 14 of 20, B 5: A alone 10 (q4 to q13), B alone one (q19), both 4.
     gap = found.overall.difference
     assert (found.overall.first, found.overall.second, gap.n) == (0.7, 0.25, 20)
-    assert gap.difference == pytest.approx(-0.45), "B - A: a worse new model gives a minus"
+    assert gap.value == pytest.approx(-0.45), "B - A: a worse new model gives a minus"
     # -(11 - 2) / 22, and t(19) 2.093 x sqrt((13 / 22 - (9 / 22)^2) / 22)
-    assert gap.interval == pytest.approx((-0.700, -0.118), abs=1e-3)
+    assert gap.ci95 == pytest.approx((-0.700, -0.118), abs=1e-3)
     assert gap.p_value == pytest.approx(2 * (1 + 11) / 2**11)
     assert gap.ahead == -1
     assert [flip.ids[0] for flip in found.flips] == ["q19", *(f"q{n}" for n in range(4, 14))]
@@ -55,8 +55,8 @@ def test_few_instances_are_compared_by_mcnemar(tmp_path: Path) -> None:
     two = finished(tmp_path, "two", numbered([False] * 7 + [True]))
     found = compare(one, two)
     gap = found.overall.difference
-    assert (gap.n, gap.interval, gap.p_value, gap.ahead) == (7, None, 2 / 2**7, -1)
-    assert (found.undecided, found.overall.undecided) == (("q7",), 1)
+    assert (gap.n, gap.ci95, gap.p_value, gap.ahead) == (7, None, 2 / 2**7, -1)
+    assert (found.undecided, found.overall.difference.unscored) == (("q7",), 1)
     said = " ".join(shown.notes(found))
     assert "McNemar's exact test" in said
     assert "Undecided in one of the runs, and left out: 1 (q7)." in said
@@ -190,7 +190,7 @@ def test_answers_from_documents_are_compared_by_their_final_score(tmp_path: Path
     # Of two judges one finds "disputed" grounded; "evasive" is eligible to one judge, so that it stays in.
     scores = found.runs[0].scores
     assert (scores["grounded"], scores["disputed"], scores["failed"]) == (1.0, 0.5, None)
-    assert found.overall.difference.difference == 0
+    assert found.overall.difference.value == 0
     with pytest.raises(UserError, match=r"of kind facts, .* of kind tick"):
         compare(str(tmp_path / "facts"), golden("tick", tmp_path / "tick"), model_b="scripted:one.json")
 

@@ -243,13 +243,12 @@ def test_a_line_of_another_form_is_named(change: dict[str, Any], said: str) -> N
     assert "\n" not in str(caught.value)
 
 
-def test_published_lines_name_no_folder_also_where_another_judged(tmp_path: Path) -> None:
+def test_published_lines_name_no_folder_also_where_another_judged() -> None:
     item = about("a", DOCUMENT, "hf:/home/me/models/small")
     other = replace(
         item.verdicts[0][0], judge="vllm:/home/me/models/large", label=None, reason="http://me:80/v1 is down"
     )
-    file = written(tmp_path, JUDGMENTS, judgment_lines([replace(item, verdicts=((other,),))], "hf:/home/me/j"))
-    published = public_judgments(file)
+    published = public_judgments([replace(item, verdicts=((other,),))], "hf:/home/me/j")
     assert b"/home/me" not in published
     assert b"me:80" not in published
     again, judge = Reader().judged(json.loads(published), "here")

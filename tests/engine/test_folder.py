@@ -179,7 +179,7 @@ def test_what_no_run_overwrites_and_what_is_empty_may_be_there(tmp_path: Path) -
 
 def test_files_are_whole_or_absent(tmp_path: Path) -> None:
     folder = RunFolder(str(tmp_path), SETTINGS)
-    folder.write("a.txt", "old")
+    folder.write_lines("a.txt", ["old"])
 
     def parts() -> Iterator[str]:
         yield "new"
@@ -193,7 +193,7 @@ def test_files_are_whole_or_absent(tmp_path: Path) -> None:
 
 def test_half_an_emoji_keeps_the_files_readable(tmp_path: Path) -> None:
     folder = RunFolder(str(tmp_path), SETTINGS)
-    path = folder.write("a.jsonl", json.dumps({"text": "half \ud83d, whole 🎉"}, ensure_ascii=False))
+    path = folder.write_lines("a.jsonl", [json.dumps({"text": "half \ud83d, whole 🎉"}, ensure_ascii=False)])
     assert json.loads(path.read_text(encoding="utf-8")) == {"text": "half \ud83d, whole 🎉"}
     folder.ledger.close()
 
@@ -219,7 +219,7 @@ def finished(path: Path, settings: dict[str, Any] = SETTINGS) -> RunFolder:
     folder = RunFolder(str(path), settings, kind="truebench", files=FILES)
     folder.ledger.put("key", "model", "{}", {}, Usage(calls=1))
     for name in FILES:
-        folder.write(name, "{}")
+        folder.write_lines(name, ["{}"])
     folder.finish(judges=["j"])
     folder.ledger.close()
     return folder
@@ -291,7 +291,7 @@ def test_what_asks_nothing_goes_on_without_a_ledger_and_leaves_what_it_cost(tmp_
 def test_a_run_that_paid_for_nothing_needs_no_ledger(tmp_path: Path) -> None:
     for _ in range(2):
         folder = RunFolder(str(tmp_path), SETTINGS, kind="truebench", files=FILES)
-        folder.write("scores.json", "{}")
+        folder.write_lines("scores.json", ["{}"])
         folder.finish()
         folder.ledger.close()
         (tmp_path / "ledger.sqlite").unlink()
@@ -306,7 +306,7 @@ def test_links_that_are_planted_later_are_replaced(tmp_path: Path) -> None:
         for plant in (Path.symlink_to, Path.hardlink_to):
             (out / name).unlink(missing_ok=True)
             plant(out / name, mine)
-            folder.write("a.txt", "ours")
+            folder.write_lines("a.txt", ["ours"])
             assert (out / "a.txt").read_text() == "ours"
             assert not (out / "a.txt").is_symlink()
             assert mine.read_text() == "mine"

@@ -11,7 +11,7 @@ from tests.support.finished import finished, numbered
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
 from tests.support.stages import run
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.comparing.gate_statistics import ratio_loss, score_loss, verdicts
 
 OLD = [True] * 240 + [False] * 60

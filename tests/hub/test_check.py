@@ -201,7 +201,7 @@ def test_answers_that_nobody_judged_are_no_results(tmp_path: Path, capsys: pytes
 def test_a_submission_stands_among_them_by_itself(repo: Path, tmp_path: Path) -> None:
     """Two people may submit runs of one model: each has a folder of its own, and is marked."""
     owned = ann(repo)
-    submitted = stage_file(owned / "judgments.jsonl", validate(owned / "judgments.jsonl"), repo)
+    submitted = stage_file(validate(owned / "judgments.jsonl"), repo)
     assert submitted.run_id != owned.name
     assert (submitted.rows[0]["submitted"], submitted.rows[0]["tool_version"]) == (True, None)
     assert check(repo).faults == ()

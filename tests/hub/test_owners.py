@@ -184,7 +184,7 @@ def test_the_figures_of_a_study_are_published_and_its_rows_are_not(tmp_path: Pat
     run_id = stage_study(EXPECTED / name, tmp_path).run_id
     out = tmp_path / "runs" / run_id
     assert {path.name for path in out.iterdir()} == {"run.json", "scores.json", "scores.parquet", "report.html"}
-    here, there = board.read(EXPECTED / name), board.read(out)
+    here, there = board.read_board(EXPECTED / name), board.read_board(out)
     assert here is not None
     assert there is not None
     assert [e.key for e in here.entries] == [e.key for e in there.entries], "one study, whichever copy a board reads"

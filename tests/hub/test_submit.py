@@ -13,7 +13,7 @@ from tests.support.hub_store import Repo
 from tests.support.hub_stub import HubStub
 from tests.support.runs import run_scores
 from truebench_hf.hub.layout import read_table
-from truebench_hf.hub.queue import describe
+from truebench_hf.hub.results import describe
 from truebench_hf.hub.staging import Staged, stage_file, stage_run
 from truebench_hf.hub.submission import validate
 
@@ -32,7 +32,7 @@ def submit(client: HubClient, run: Path) -> list[object]:
         client.value(f"""
             import json
             from truebench_hf.errors import UserError
-            from truebench_hf.hub.queue import submit
+            from truebench_hf.hub.results import submit
             try:
                 pushed = submit({str(run / "judgments.jsonl")!r}, {RESULTS!r})
                 print(json.dumps([pushed.url, pushed.new]))
@@ -42,7 +42,7 @@ def submit(client: HubClient, run: Path) -> list[object]:
 
 
 def staged(run: Path, out: Path) -> Staged:
-    return stage_file(run / "judgments.jsonl", validate(run / "judgments.jsonl"), out)
+    return stage_file(validate(run / "judgments.jsonl"), out)
 
 
 def test_a_submission_becomes_a_pull_request(

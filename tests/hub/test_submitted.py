@@ -30,7 +30,7 @@ def test_states(hub: HubStub, client: HubClient) -> None:
         repo.open_pull(title, status=status)
     every, three, newest = client.value(f"""
         import json
-        from truebench_hf.hub.queue import submissions
+        from truebench_hf.hub.results import submissions
         every = [submissions({RESULTS!r}, most) for most in (30, 3, 1)]
         print(json.dumps([[[each.num, each.state, each.url] for each in some] for some in every]))""")
     assert {num: state for num, state, _ in every} == {num: state for num, (*_, state) in enumerate(PULLS, 1) if state}
@@ -43,8 +43,8 @@ def test_a_pull_request_of_ours_is_one_of_them(hub: HubStub, client: HubClient, 
     said = client.value(f"""
         import json
         import huggingface_hub as h
-        from truebench_hf.hub.queue import submit
-        from truebench_hf.hub.queue import submissions
+        from truebench_hf.hub.results import submit
+        from truebench_hf.hub.results import submissions
         h.create_repo({RESULTS!r}, repo_type="dataset")
         url = submit({str(runs / "part" / "judgments.jsonl")!r}, {RESULTS!r}).url
         before = submissions({RESULTS!r}, 5)

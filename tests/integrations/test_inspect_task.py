@@ -15,7 +15,7 @@ from tests.integrations.test_neighbours_read import python
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, script, write_jsonl
 from tests.support.stages import run
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.results.report import Report
 from truebench_hf.types import Score
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from truebench_hf import Criterion, UserError
+from truebench_hf.integrations.export import to_verifiers
 from truebench_hf.integrations.rewards import reward_of
-from truebench_hf.integrations.verifiers import to_verifiers
 from truebench_hf.types import Verdict
 
 

@@ -13,7 +13,6 @@ import yaml
 from tests.support.runs import caller
 from tests.support.signing import tag_of
 from truebench_hf.data.judged import Case
-from truebench_hf.judging.case import sections
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import Source, material
 from truebench_hf.judging.ratings import prefer, rate
@@ -22,7 +21,7 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.prompts import Prompts, _samples, about_prompts, example
+from truebench_hf.prompts import Prompts, _samples, about_prompts, example, sections
 from truebench_hf.types import Criterion, Message
 
 ROWS = yaml.safe_load((Path(__file__).parent / "answers.yaml").read_text(encoding="utf-8"))

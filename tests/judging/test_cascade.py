@@ -1,4 +1,4 @@
-"""The cascade: what is handed on, what it costs, who is asked, and where its points and its calibration come from."""
+"""The cascade: what is handed on, who is asked, and where its calibration comes from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from truebench_hf.judging.judge import (
     read_calibration,
 )
 from truebench_hf.metrics.calibration import Calibrator
-from truebench_hf.metrics.choosing import First, Second, cheapest, curve, frontier
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel, verdicts
@@ -150,7 +149,7 @@ def test_a_run_notes_every_prompt_that_shaped_it(settings: dict[str, str], names
 # --- calibration files ----------------------------------------------------------------------------------------------
 
 
-FITTED = Calibrated("scripted:a", Calibrator("platt", 2.0, -0.5), 0.45, (0.3, 0.7))
+FITTED = Calibrated("scripted:a", Calibrator("platt", 2.0, -0.5), 0.45)
 
 
 def test_a_calibration_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -178,91 +177,3 @@ def test_a_calibration_that_does_not_fit_is_refused(tmp_path: Path, change: dict
 def test_a_missing_calibration_names_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="truebench study calibrate"):
         read_calibration(str(tmp_path / "none.json"), "scripted:a", Prompts())
-
-
-# --- cost and balanced accuracy -------------------------------------------------------------------------------------
-
-# Four rows, two calls of the reasoning judge. The decision judge errs on the two in the middle, the other on none.
-P = [0.1, 0.6, 0.4, 0.9]
-GOLD = ["no", "no", "yes", "yes"]
-FIRST = First(calls=2, tokens=20.0)
-SECOND = Second(["no", "no", "yes", "yes"], ["x", "x", "y", "y"], {"x": 100.0, "y": 50.0})
-
-
-def test_the_curve_by_hand() -> None:
-    points = curve(P, GOLD, FIRST, SECOND, threshold=0.5)
-    alone = [point for point in points if point.low is None and point.high is not None]
-    # At a threshold alone at best three of four are right: 0.75, between 0.1 and 0.4 or between 0.6 and 0.9.
-    assert max(point.balanced_accuracy or 0 for point in alone) == 0.75
-    assert {(point.calls, point.tokens) for point in alone} == {(2, 20.0)}, "only the decision judge is paid for"
-    assert [point.balanced_accuracy for point in alone if point.high == 0.5] == [0.5], (
-        "the threshold itself is among them"
-    )
-    middle = [point for point in points if point.low == 0.4 and point.high == 0.6]
-    assert [(p.handed_on, p.calls, p.tokens, p.balanced_accuracy) for p in middle] == [(0.5, 4, 170.0, 1.0)]
-    everything = next(point for point in points if (point.low, point.high) == (0.0, 1.0))
-    assert (everything.handed_on, everything.balanced_accuracy) == (1.0, 1.0)
-    (reasoning,) = [point for point in points if point.high is None]
-    shown = (reasoning.low, reasoning.handed_on, reasoning.calls, reasoning.tokens, reasoning.balanced_accuracy)
-    assert shown == (None, 1.0, 2, 150.0, 1.0), "the decision judge is not asked then"
-
-
-def test_a_band_hands_something_on_and_has_two_ends() -> None:
-    for p in (P, [0.5] * 4, [0.5, 0.5, 0.4, 0.9], [None, 0.1, 0.9, 0.9]):
-        for point in curve(p, GOLD, FIRST, SECOND, threshold=0.5):
-            if point.low is not None:
-                assert point.high is not None
-                assert point.low < point.high
-                assert point.handed_on > 0
-
-
-def test_the_frontier_gets_dearer_and_better_and_its_cheapest_good_point_is_chosen() -> None:
-    second = Second([*SECOND.labels, "no", "yes"], [*SECOND.calls, "z", "z"], {**SECOND.tokens, "z": 100.0})
-    points = curve([*P, 0.05, 0.95], [*GOLD, "no", "yes"], FIRST, second, threshold=0.5)
-    edge = frontier(points)
-    assert [(point.tokens, round(point.balanced_accuracy or 0, 6)) for point in edge] == [(20, 0.833333), (170, 1.0)]
-    best = cheapest(points)
-    assert best is not None
-    assert (best.tokens, round(best.handed_on, 6)) == (170, 0.333333), "of equals the one that asks for less"
-    free = cheapest(points, tolerance=0.25)
-    assert free is not None
-    assert free.low is None, "within the tolerance a threshold alone is cheaper"
-
-
-def test_where_all_would_be_handed_on_the_reasoning_judge_alone_is_cheaper() -> None:
-    best = cheapest(curve(P, GOLD, FIRST, SECOND, threshold=0.5))
-    assert best is not None
-    assert (best.low, best.high, best.tokens) == (None, None, 150.0)
-
-
-@pytest.mark.parametrize(
-    ("first", "tokens"),
-    [
-        (First(2, 0.0), {"x": 100.0, "y": 50.0}),  # the decision server counts none
-        (First(2, 20.0), {"x": 0.0, "y": 0.0}),  # the reasoning server counts none
-    ],
-)
-def test_cost_is_calls_where_a_judge_reports_no_tokens(first: First, tokens: dict[str, float]) -> None:
-    points = curve(P, GOLD, first, Second(SECOND.labels, SECOND.calls, tokens), threshold=0.5)
-    assert {point.tokens for point in points} == {None}
-    assert all(point.cost == point.calls for point in points)
-    assert [point.cost for point in frontier(points)] == [2], "both judges take two calls for two responses"
-
-
-def test_undecided_rows_count_as_wrong_and_rows_without_probability_are_handed_on() -> None:
-    p = [None, 0.1, 0.9, 0.45]  # between 0.4 and 0.5 the last one is handed on, too
-    for label, balanced in ((None, 0.75), ("no", 1.0)):
-        second = Second([label, "no", "yes", "yes"], ["x", "x", "y", "y"], {"x": 1.0, "y": 1.0})
-        points = curve(p, GOLD, FIRST, second, threshold=0.5)
-        narrow = min((point for point in points if point.low is not None), key=lambda point: point.handed_on)
-        assert (narrow.handed_on, narrow.calls, narrow.balanced_accuracy) == (0.5, 4, balanced)
-        alone = next(point for point in points if point.low is None and point.high == 0.5)
-        assert alone.balanced_accuracy == 0.5, "without a probability a row stays open, and 0.45 is a no"
-
-
-@pytest.mark.parametrize("gold", [["yes"] * 4, ["no"] * 4, [None] * 4, []])  # one class, no label, nothing at all
-def test_without_both_labels_there_is_no_best(gold: list[str | None]) -> None:
-    n = len(gold)
-    points = curve(P[:n], gold, FIRST, Second(SECOND.labels[:n], SECOND.calls[:n], SECOND.tokens), threshold=0.5)
-    assert all(point.balanced_accuracy is None for point in points)
-    assert cheapest(points) is None

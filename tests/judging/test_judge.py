@@ -16,12 +16,11 @@ from truebench_hf.data.judged import Case, cases
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Decision, DecisionRequest, Sampling, SchemaRefused
 from truebench_hf.models.scripted import ScriptedModel, verdicts
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn, Verdict
 
 CASE = Case("Name a river.", "The Rhine.", (Criterion("names a river"), Criterion("is German")))

@@ -9,14 +9,13 @@ import pytest
 
 from truebench_hf.data.judged import Case
 from truebench_hf.engine.ledger import Calls
-from truebench_hf.judging.case import sections
 from truebench_hf.judging.ratings import ask_ratings, rate
 from truebench_hf.judging.signed import SignedAnswer
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 from truebench_hf.types import Criterion
 
 

@@ -10,11 +10,10 @@ import pytest
 from tests.support.runs import caller
 from truebench_hf.benchmarks.rubric_eval.data import items, load
 from truebench_hf.data.judged import Case
-from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel, verdicts
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 from truebench_hf.types import Criterion
 
 CASES = {item.category: item.case for item in items(load("rubric_mini"))}

@@ -11,7 +11,7 @@ import pytest
 import truebench_hf
 from truebench_hf.benchmarks.facts import data as facts
 from truebench_hf.benchmarks.rubric_eval import data as rubrics
-from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubric_rows
 from truebench_hf.benchmarks.truebench import data as truebench
 from truebench_hf.errors import UserError
 

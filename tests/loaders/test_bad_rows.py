@@ -11,7 +11,7 @@ import pytest
 
 import truebench_hf
 from tests.support.runs import command_here, write_jsonl
-from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubric_rows
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
 

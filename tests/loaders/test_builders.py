@@ -13,8 +13,8 @@ import pytest
 
 import truebench_hf
 from tests.support.tables import named
-from truebench_hf.benchmarks.rubric_eval.mini import COLUMNS, SPLITS
-from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
+from truebench_hf.benchmarks.rubric_eval.data import COLUMNS, SPLITS
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubric_rows
 from truebench_hf.data.catalogue import CATALOGUE
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.errors import UserError

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubric_rows
 
 RUBRIC = {name: value for name, value in rubric_rows(seed=0)[0].items() if name != "pair_id"}
 MOST = 150  # megabytes above what the imports take

@@ -10,7 +10,7 @@ import pytest
 
 import truebench_hf
 from tests.support.tables import named
-from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
 

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truebench_hf.benchmarks.rubric_eval import mini
-from truebench_hf.data.sources import READERS, read
+from truebench_hf.benchmarks.rubric_eval import data as rubric_data
+from truebench_hf.data.sources import read
+from truebench_hf.data.sources.forms import sets
 from truebench_hf.errors import UserError
 from truebench_hf.types import Criterion, Message
 
@@ -31,43 +32,43 @@ def real(name: str) -> Path:
 
 def test_the_real_structflowbench() -> None:
     found = read("structflowbench", real("structflowbench/StructFlowBench.json"))
-    assert len({source.facts["conversation"] for source in found}) == 155
+    places = [source.instruction_id.split("-")[1:] for source in found]  # conversation, turn
+    assert len({conversation for conversation, _ in places}) == 155
     assert len(found) == 643  # turns, the "instructions" of RubricEval's Table 5
     assert sum(len(source.rubrics) for source in found) == 1775
     kinds = Counter(rubric.hint for source in found for rubric in source.rubrics)
     assert kinds["Content Constraint"] == 505
     assert kinds["recall"] == 32
     assert {source.category for source in found} == {"multi_turn"}
-    for source in found:
+    for source, (_, turn) in zip(found, places, strict=True):
         roles = [message.role for message in source.messages]
-        assert roles == ["user", "assistant"] * (source.facts["turn"] - 1) + ["user"]
+        assert roles == ["user", "assistant"] * (int(turn) - 1) + ["user"]
         assert not source.answered
         assert source.reference
 
 
 def test_a_real_conversation_whose_turn_names_start_over() -> None:
     found = read("structflowbench", real("structflowbench/StructFlowBench.json"))
-    turns = [source for source in found if source.facts["conversation"] == 136]
-    assert [source.facts["name"] for source in turns] == ["c1", "c2", "c3", "c1", "c2", "c3"]
-    assert [source.facts["turn"] for source in turns] == [1, 2, 3, 4, 5, 6]
+    turns = [source for source in found if source.instruction_id.startswith("structflowbench-136-")]
+    assert [source.instruction_id[-1] for source in turns] == ["1", "2", "3", "4", "5", "6"]
     assert turns[5].messages[:6] == (*turns[3].messages[:6],)  # one conversation, history and all
 
 
 def test_the_real_llmbar() -> None:
     found = read("llmbar", real("llmbar"))
-    pairs = {source.facts["pair"] for source in found}
+    pairs = {source.instruction_id for source in found}
     assert len(pairs) == 419
     assert len(found) == 838
     assert Counter(source.facts["subset"] for source in found) == {
         "Natural": 200, "Neighbor": 268, "GPTInst": 184, "GPTOut": 94, "Manual": 92,
     }  # fmt: skip
     for pair in pairs:
-        both = [source for source in found if source.facts["pair"] == pair]
+        both = [source for source in found if source.instruction_id == pair]
         assert sorted(source.facts["preferred"] for source in both) == [False, True]
         assert both[0].messages == both[1].messages
         assert all(source.case.response for source in both)
     first = json.loads((real("llmbar") / "Natural" / "dataset.json").read_text())[0]
-    chosen = next(s for s in found if s.facts["pair"] == "llmbar-natural-000" and s.facts["preferred"])
+    chosen = next(s for s in found if s.instruction_id == "llmbar-natural-000" and s.facts["preferred"])
     assert chosen.case.response == first[f"output_{first['label']}"]
 
 
@@ -251,13 +252,11 @@ def test_infobench(tmp_path: Path) -> None:
     assert found.messages[0].content == "Sum it up."
 
 
-def test_complexbench_keeps_dependencies_and_rules(tmp_path: Path) -> None:
+def test_complexbench_keeps_dependencies(tmp_path: Path) -> None:
     path = written(tmp_path, RECORDS["complexbench"])
     (chinese,) = read("complexbench", path)
     assert (chinese.language, chinese.category) == ("ZH", "compositional")
     assert [criterion.condition for criterion in chinese.case.criteria] == [None, "是茶吗？", "是茶吗？ / 是诗吗？"]
-    assert chinese.facts["depends_on"] == ((), (0,), (0, 1))
-    assert chinese.facts["rules"] == (None, "model_length:[1,100]", None)
     assert [criterion.kind for criterion in chinese.case.criteria] == ["Factuality, Selection", "Length", None]
     (english,) = read("complexbench_en", path)
     assert english.language == "EN"
@@ -271,15 +270,13 @@ def test_complexbench_dependencies_go_by_id_and_not_by_place(tmp_path: Path) -> 
     for question, needed in zip(questions, ([], [10], [10, 11]), strict=True):
         question["dep"] = needed
     (found,) = read("complexbench", written(tmp_path, {**RECORDS["complexbench"], "scoring_questions": questions}))
-    assert found.facts["depends_on"] == ((), (0,), (0, 1))
+    assert [criterion.condition for criterion in found.case.criteria] == [None, "是茶吗？", "是茶吗？ / 是诗吗？"]
 
 
 def test_cfbench(tmp_path: Path) -> None:
     (found,) = read("cfbench", written(tmp_path, RECORDS["cfbench"]))
     assert found.case.criteria == (Criterion("是诗", "内容约束/主题"), Criterion("不超过十字", "数值约束"))
     assert (found.reference, found.case.reference) == ("茶香。", "茶香。")
-    assert found.facts["priorities"] == ("1", "0")
-    assert found.facts["split"] == "hard"
 
 
 SYSBENCH_BY_TEXT = {
@@ -301,7 +298,6 @@ def test_sysbench(tmp_path: Path, row: dict[str, Any]) -> None:
     assert first.reference == ANSWER["content"]
     assert [message.role for message in second.messages] == ["system", "user", "assistant", "user"]
     assert second.case.criteria == (Criterion("像船长吗？"), Criterion("拒绝了吗？"))
-    assert second.facts["alignment"] == "misaligned"
 
 
 def test_wildbench(tmp_path: Path) -> None:
@@ -328,7 +324,7 @@ def test_wildbench_from_parquet(tmp_path: Path) -> None:
 
 
 def test_rubric_mini_comes_back_as_whole_responses(tmp_path: Path) -> None:
-    rows = mini.rows()
+    rows = rubric_data.mini_rows()
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     found = read("rubric_eval", path)
@@ -399,7 +395,7 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("rar_without_pitfalls", _with("rar", rubric=[RECORDS["rar"]["rubric"][1]]), "rubric", "nothing else"),
     ("multichallenge", _with("multichallenge", PASS_CRITERIA="PERHAPS"), "PASS_CRITERIA", "neither"),
     ("multichallenge", _with("multichallenge", CONVERSATION=[]), "CONVERSATION", "empty"),
-    ("biggen", _with("biggen", score_rubric={"criteria": "x"}), "score1_description", "no levels"),
+    ("biggen", _with("biggen", score_rubric={"criteria": "x"}), "score5_description", "no levels"),
     ("llmbar", _with("llmbar", label=3), "label", "no such output"),
     ("llmbar", _with("llmbar", label=True), "label", "True equals 1 in Python and is no label"),
 ]  # fmt: skip
@@ -562,7 +558,7 @@ def test_ids_count_all_rows(tmp_path: Path) -> None:
 
 
 def test_rows_of_a_response_that_do_not_fit_it_are_left_out(tmp_path: Path) -> None:
-    whole = mini.rows()
+    whole = rubric_data.mini_rows()
     rows = [row for row in whole if row["response_id"] == whole[0]["response_id"]]
     another = {"checklist": ["another"], "rubric": "another", "rubric_index": 0}
     wrong = [rows[0] | another, rows[0] | {"rubric_index": 99}, rows[0] | {"response": None, "label": "yes"}]
@@ -598,7 +594,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@pytest.mark.parametrize("name", [name for name in READERS if name in RECORDS])
+@pytest.mark.parametrize("name", [name for name in sets() if name in RECORDS])
 def test_any_value_in_any_field_is_read_or_refused(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp(name)
 

@@ -14,7 +14,7 @@ from tests.loaders.test_sources_of_pairs import ROWS as PAIRS
 from tests.support.runs import command_here, run_scores, script
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.data.checklist_rows import load_entries
-from truebench_hf.data.sources import READERS, instances, is_source, read
+from truebench_hf.data.sources import instances, is_source, read
 from truebench_hf.data.sources.forms import sets
 from truebench_hf.errors import UserError
 from truebench_hf.types import Criterion, Message
@@ -103,13 +103,12 @@ def test_multichallenge_turns_a_question_that_must_be_no_into_a_fault(tmp_path: 
 def test_biggen_asks_for_the_highest_level(tmp_path: Path) -> None:
     (found,) = read("biggen", written(tmp_path, RECORDS["biggen"]))
     assert found.case.criteria[0].text == "Is the plan complete? Answered yes by no less than this: Level 5."
-    assert found.facts["levels"] == tuple(f"Level {level}." for level in range(1, 6))
     assert (found.category, found.case.reference) == ("system", "At five.")
     (other,) = read("biggen", written(tmp_path, RECORDS["biggen"] | {"capability": "multilingual"}))
     assert (found.language, other.language) == ("EN", "UND")
 
 
-@pytest.mark.parametrize("name", sorted(set(READERS) - {"rubric_eval"}))
+@pytest.mark.parametrize("name", sorted(set(sets()) - {"rubric_eval"}))
 def test_every_source_is_data_of_a_run(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, {**RECORDS, **PAIRS}[name])
     found, items = load(f"{name}:{path}"), read(name, path)
@@ -124,8 +123,9 @@ def test_every_source_is_data_of_a_run(tmp_path: Path, name: str) -> None:
 
 
 def test_every_source_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert sorted(sets()) == sorted(READERS)
-    assert "nvidia/ProfBench" in command_here(capsys, "data", "list").stdout
+    shown = command_here(capsys, "data", "list").stdout
+    assert all(name in shown for name in sets())
+    assert "nvidia/ProfBench" in shown
 
 
 def test_kinds_of_a_source_are_categories_of_a_run(tmp_path: Path) -> None:

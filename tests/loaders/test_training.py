@@ -13,7 +13,7 @@ import truebench_hf
 from tests.loaders.test_sources import RECORDS, USER, written
 from tests.support.runs import command_here
 from tests.support.tables import named
-from truebench_hf.benchmarks.rubric_eval.mini import rows as rubric_rows
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubric_rows
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.data.judged import stated
 from truebench_hf.errors import UserError

@@ -12,7 +12,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.binary import Label
 from truebench_hf.metrics.calibration import best_threshold
-from truebench_hf.metrics.choosing import Direction, Halved, choose, first_half, halved_kappa
+from truebench_hf.metrics.choosing import choose, first_half, halved_kappa
+from truebench_hf.metrics.pass_rate import joint_mean
 from truebench_hf.types import Score
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -41,7 +42,7 @@ def test_equals_go_to_the_first_and_are_never_told_apart() -> None:
     gold: list[Label] = ["yes", "no"] * 10
     found = choose(gold, {"one": gold, "two": list(gold)}, range(20))
     assert (found.best, found.runner_up) == ("one", "two")
-    assert (found.lead.difference, found.lead.interval, found.lead.ahead) == (0.0, (0.0, 0.0), 0)
+    assert (found.lead.value, found.lead.ci95, found.lead.ahead) == (0.0, (0.0, 0.0), 0)
 
 
 @pytest.mark.parametrize(
@@ -112,12 +113,13 @@ def test_both_directions_by_hand() -> None:
     scores = [1, 2, 8, 9, 4, 6, 6, 9]
     labels = [F, F, T, T, F, F, T, T]
     found = halved_kappa(scores, labels, ["a", "a", "b", "b", "c", "c", "d", "d"], {"a", "b"})
-    first, second = found.first, found.second
+    first, second = found
     # On the first half the cut of the second (5, kappa 0.5 there) is clean; on the second 5 lets one too many pass.
     assert (first.threshold, first.chosen_at, first.kappa) == (5.0, 0.5, Score(1.0, 4))
     assert (second.threshold, second.chosen_at, second.kappa) == (5.0, 1.0, Score(0.5, 4))
-    assert found.mean == 0.75
-    assert found.interval is None, "two instances in a half tell nothing of how far instances differ"
+    mean = joint_mean([first.kappa, second.kappa])
+    assert mean.value == 0.75
+    assert mean.ci95 is None, "two instances in a half tell nothing of how far instances differ"
 
 
 def test_a_threshold_fitted_on_noise_is_worth_nothing_on_the_other_half() -> None:
@@ -127,8 +129,8 @@ def test_a_threshold_fitted_on_noise_is_worth_nothing_on_the_other_half() -> Non
     for _ in range(25):
         scores, labels = [draw.randint(1, 10) for _ in range(40)], [draw.choice([T, F]) for _ in range(40)]
         found = halved_kappa(scores, labels, range(40), set(range(20)))
-        seen += [one.chosen_at for one in (found.first, found.second) if one.chosen_at is not None]
-        measured.append(found.mean or 0.0)
+        seen += [one.chosen_at for one in found if one.chosen_at is not None]
+        measured.append(joint_mean([one.kappa for one in found]).value or 0.0)
     assert np.mean(seen) > 0.15
     assert abs(np.mean(measured)) < 0.06
 
@@ -142,9 +144,9 @@ def test_a_threshold_fitted_on_noise_is_worth_nothing_on_the_other_half() -> Non
 )
 def test_a_half_without_a_threshold_leaves_the_mean_open(labels: list[Label], why: str) -> None:
     found = halved_kappa([1, 2, 3, 4], labels, "abcd", {"a", "b"})
-    assert found.mean is None, why
-    assert all(one.reason for one in (found.first, found.second) if one.kappa.value is None), why
-    assert any(one.kappa.value is None for one in (found.first, found.second)), why
+    assert joint_mean([one.kappa for one in found]).value is None, why
+    assert all(one.reason for one in found if one.kappa.value is None), why
+    assert any(one.kappa.value is None for one in found), why
 
 
 def test_rows_of_one_instance_are_never_divided_and_order_does_not_matter() -> None:
@@ -158,13 +160,11 @@ def test_rows_of_one_instance_are_never_divided_and_order_does_not_matter() -> N
 
 
 def test_the_interval_of_the_mean_by_hand() -> None:
-    def one(kappa: float | None, ends: tuple[float, float] | None) -> Direction:
-        return Direction(5.0, 0.9, Score(kappa, 20, 0, ends))
-
-    found = Halved(one(0.5, (0.3, 0.7)), one(0.7, (0.4, 0.9))).interval
-    assert found == pytest.approx((0.6 - (0.04 + 0.09) ** 0.5 / 2, 0.6 + (0.04 + 0.04) ** 0.5 / 2))
-    assert Halved(one(0.5, (0.3, 0.7)), one(0.7, None)).interval is None
-    assert Halved(one(None, None), one(0.7, (0.4, 0.9))).interval is None
+    mean = joint_mean([Score(0.5, 20, 1, (0.3, 0.7)), Score(0.7, 20, 2, (0.4, 0.9))])
+    assert (mean.value, mean.n, mean.unscored) == (0.6, 40, 3)
+    assert mean.ci95 == pytest.approx((0.6 - (0.04 + 0.09) ** 0.5 / 2, 0.6 + (0.04 + 0.04) ** 0.5 / 2))
+    assert joint_mean([Score(0.5, 20, 0, (0.3, 0.7)), Score(0.7, 20)]).ci95 is None
+    assert joint_mean([Score(None, 20), Score(0.7, 20, 0, (0.4, 0.9))]).ci95 is None
 
 
 def test_columns_of_unequal_length_are_refused() -> None:
@@ -192,10 +192,8 @@ def test_the_interval_of_the_mean_covers() -> None:
         found = halved_kappa(
             scores.ravel().tolist(), np.where(labels.ravel(), T, F).tolist(), groups, set(range(instances // 2))
         )
-        worths = [
-            cohen_kappa_score(endless[0].ravel() >= one.threshold, endless[1].ravel())
-            for one in (found.first, found.second)
-        ]
-        assert found.interval is not None
-        hits += found.interval[0] <= sum(worths) / 2 <= found.interval[1]
+        worths = [cohen_kappa_score(endless[0].ravel() >= one.threshold, endless[1].ravel()) for one in found]
+        ends = joint_mean([one.kappa for one in found]).ci95
+        assert ends is not None
+        hits += ends[0] <= sum(worths) / 2 <= ends[1]
     assert 0.92 <= hits / n <= 1.0

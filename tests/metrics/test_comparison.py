@@ -47,9 +47,9 @@ def test_paired_edges(
     reason: str,
 ) -> None:
     found = paired_difference(first, second)
-    assert found.difference == difference, reason
-    assert found.interval == (interval if interval is None else pytest.approx(interval, abs=1e-5)), reason
-    assert found.left_out == left_out, reason
+    assert found.value == difference, reason
+    assert found.ci95 == (interval if interval is None else pytest.approx(interval, abs=1e-5)), reason
+    assert found.unscored == left_out, reason
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,13 @@ def test_few_pairs_are_compared_by_mcnemar(won: int, lost: int, p_value: float, 
     first, second = [True] * won + [False] * lost, [False] * won + [True] * lost
     alike = [True] * (9 - won - lost)
     found = paired_difference(first + alike, second + alike)
-    assert (found.interval, found.ahead, found.n) == (None, ahead, 9), reason
+    assert (found.ci95, found.ahead, found.n) == (None, ahead, 9), reason
     assert found.p_value == pytest.approx(p_value), reason
 
 
 def test_few_scores_between_0_and_1_are_not_compared() -> None:
     found = paired_difference([0.9] * 9, [0.1] * 9)
-    assert (found.difference, found.interval, found.p_value, found.ahead) == (pytest.approx(0.8), None, None, 0)
+    assert (found.value, found.ci95, found.p_value, found.ahead) == (pytest.approx(0.8), None, None, 0)
     assert paired_difference([0.9] * 10, [0.1] * 10).ahead == 1
 
 
@@ -129,7 +129,7 @@ def test_paired_differences_of_few_instances_cover_the_truth_and_separate_no_equ
     for place, (won, lost) in enumerate(cells):
         tied = n - won - lost
         found = paired_difference([1] * won + [0] * (n - won), [0] * won + [1] * lost + [0] * tied)
-        ends[place] = found.interval or (np.nan, np.nan)
+        ends[place] = found.ci95 or (np.nan, np.nan)
     for first, second in DISCORDANT:
         # Every outcome weighed by how likely it is: no simulation.
         chance = multinomial.pmf(np.c_[cells, n - cells.sum(axis=1)], n, [first, second, max(0, 1 - first - second)])
@@ -157,7 +157,7 @@ def test_other_scores_have_the_interval_of_a_mean_over_clusters() -> None:
             found = paired_difference(first.tolist(), second.tolist())
             wanted = clustered_share(((1 + first - second) / 2).tolist(), [1.0] * n)
             assert wanted is not None
-            assert found.interval == pytest.approx([2 * end - 1 for end in wanted], abs=1e-9)
+            assert found.ci95 == pytest.approx([2 * end - 1 for end in wanted], abs=1e-9)
             assert found.p_value is None
 
 
@@ -172,11 +172,11 @@ Y, N = True, False
 @pytest.mark.parametrize(
     ("first", "second", "clusters", "expected", "why"),
     [
-        ([], [], [], PairedDifference(None, None, 0, 0), "nothing"),
-        ([None, Y], [Y, None], ["a", "b"], PairedDifference(None, None, 0, 2), "nothing that both decide"),
-        ([Y], [N], ["a"], PairedDifference(1.0, None, 1, 0), "one; no interval of one cluster"),
-        ([Y, Y, N, N], [Y, N, Y, N], list("äbc日"), PairedDifference(0.0, None, 4, 0), "one won, one lost"),
-        ([Y, Y, N, None], [N, N, N, N], list("abcd"), PairedDifference(2 / 3, None, 3, 1), "two of three won"),
+        ([], [], [], PairedDifference(None, 0, 0), "nothing"),
+        ([None, Y], [Y, None], ["a", "b"], PairedDifference(None, 0, 2), "nothing that both decide"),
+        ([Y], [N], ["a"], PairedDifference(1.0, 1, 0), "one; no interval of one cluster"),
+        ([Y, Y, N, N], [Y, N, Y, N], list("äbc日"), PairedDifference(0.0, 4, 0), "one won, one lost"),
+        ([Y, Y, N, None], [N, N, N, N], list("abcd"), PairedDifference(2 / 3, 3, 1), "two of three won"),
     ],
 )
 def test_differences_by_hand(
@@ -190,12 +190,12 @@ def test_where_one_side_has_nothing_the_interval_is_that_of_the_share() -> None:
     found = clustered_difference(first, [N] * 20, clusters)
     share = clustered_share(list(map(float, first)), [1.0] * 20)
     nothing = clustered_share([0.0] * 20, [1.0] * 20)
-    assert found.interval is not None
+    assert found.ci95 is not None
     assert share is not None
     assert nothing is not None
-    assert found.difference == pytest.approx(0.3)
-    assert found.interval[1] == pytest.approx(share[1])
-    assert found.interval[0] == pytest.approx(0.3 - ((0.3 - share[0]) ** 2 + nothing[1] ** 2) ** 0.5)
+    assert found.value == pytest.approx(0.3)
+    assert found.ci95[1] == pytest.approx(share[1])
+    assert found.ci95[0] == pytest.approx(0.3 - ((0.3 - share[0]) ** 2 + nothing[1] ** 2) ** 0.5)
 
 
 def test_turned_round_it_is_the_same_with_the_other_sign() -> None:
@@ -203,8 +203,8 @@ def test_turned_round_it_is_the_same_with_the_other_sign() -> None:
     first, second, clusters = ([draw.random() < p for _ in range(90)] for p in (0.6, 0.3, 0.5))
     names = [f"{i % 15}" for i in range(len(clusters))]
     one, other = clustered_difference(first, second, names), clustered_difference(second, first, names)
-    assert one.interval is not None
-    assert other.interval == pytest.approx((-one.interval[1], -one.interval[0]))
+    assert one.ci95 is not None
+    assert other.ci95 == pytest.approx((-one.ci95[1], -one.ci95[0]))
     assert (one.ahead, other.ahead) == (1, -1)
 
 
@@ -228,7 +228,7 @@ def test_coverage(one: float, other: float, clusters: int) -> None:
                 for column, share in zip(columns, shares, strict=False):
                     column.append(draw.random() < share)
                 columns[2].append(cluster)
-        found = clustered_difference(*columns).interval
+        found = clustered_difference(*columns).ci95
         assert found is not None
         covered += found[0] <= one - other <= found[1]
     assert covered / rounds > 0.92

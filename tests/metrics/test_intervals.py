@@ -17,10 +17,10 @@ from truebench_hf.metrics import intervals
 from truebench_hf.metrics.intervals import (
     clustered_mean,
     clustered_share,
+    effective_interval,
     resampled_difference,
     resampled_ratio,
     wilson,
-    wilson_at,
 )
 
 
@@ -40,31 +40,29 @@ def test_wilson_without_units() -> None:
     assert wilson(0, 0) is None
 
 
-T8, T9, T11 = stats.t.ppf(0.975, (8, 9, 11))  # Student's t: of clusters alike, one degree of freedom less than those
+T9 = stats.t.ppf(0.975, 9)  # Student's t: of clusters alike, one degree of freedom less than those
 
 
 @pytest.mark.parametrize(
-    ("passed", "of", "n", "quantile", "reason"),
+    ("passed", "of", "n", "freedom", "reason"),
     [
-        ([1] * 10, [1] * 10, 10, T9, "all agree: n is the number of clusters"),
-        ([0] * 10, [1] * 10, 10, T9, "and at the other end"),
-        ([4] * 10, [4] * 10, 10, T9, "however many rows a cluster has"),
+        ([1] * 10, [1] * 10, 10, 9, "all agree: n is the number of clusters"),
+        ([0] * 10, [1] * 10, 10, 9, "and at the other end"),
+        ([4] * 10, [4] * 10, 10, 9, "however many rows a cluster has"),
         # 48 rows in clusters of 1, 3 and 8 weigh like 48^2 / 296 = 7.78 clusters alike (Kish).
-        ([1, 3, 8] * 4, [1, 3, 8] * 4, 12, stats.t.ppf(0.975, 48**2 / 296 - 1), "and however they differ in that"),
-        ([0.5] * 10, [1] * 10, 10, T9, "they agree on a half as well"),
-        ([1, 2] * 5, [2, 4] * 5, 10, T8, "which may be of different numbers of rows"),
-        ([1, 1, 0, 1, 0, 1, 1, 0, 1, 0], [1] * 10, 9, T9, "one row each: the variance has one degree less than rows"),
-        ([1, 0] * 5 + [0] * 9, [1, 1] * 5 + [0] * 9, 9, T9, "a cluster with nothing is none"),
+        ([1, 3, 8] * 4, [1, 3, 8] * 4, 12, 48**2 / 296 - 1, "and however they differ in that"),
+        ([0.5] * 10, [1] * 10, 10, 9, "they agree on a half as well"),
+        ([1, 2] * 5, [2, 4] * 5, 10, 8, "which may be of different numbers of rows"),
+        ([1, 1, 0, 1, 0, 1, 1, 0, 1, 0], [1] * 10, 9, 9, "one row each: the variance has one degree less than rows"),
+        ([1, 0] * 5 + [0] * 9, [1, 1] * 5 + [0] * 9, 9, 9, "a cluster with nothing is none"),
         # One of 12 checklists of 4 fails one criterion. Between clusters, 48 rows count as 47; half of what is missing
         # to one unit a cluster is added, since one cluster dissents.
-        ([4] * 11 + [3], [4] * 12, 1 / (1 / 47 + (1 / 12 - 1 / 47) / 2), T11, "a single dissenter proves little"),
+        ([4] * 11 + [3], [4] * 12, 1 / (1 / 47 + (1 / 12 - 1 / 47) / 2), 11, "a single dissenter proves little"),
     ],
 )
-def test_a_clustered_share_by_hand(
-    passed: list[float], of: list[float], n: float, quantile: float, reason: str
-) -> None:
+def test_a_clustered_share_by_hand(passed: list[float], of: list[float], n: float, freedom: float, reason: str) -> None:
     found = clustered_share(passed, of)
-    assert found == pytest.approx(wilson_at(sum(passed) / sum(of), n, quantile), abs=1e-9), reason
+    assert found == pytest.approx(effective_interval(sum(passed) / sum(of), n, freedom), abs=1e-9), reason
 
 
 def test_a_perfect_score_is_not_certain() -> None:
@@ -98,7 +96,9 @@ def test_rows_that_go_together_count_less() -> None:
 def test_shares_that_make_up_for_one_another_are_not_certain() -> None:
     """Two judges who disagree on every document: each document's mean is one half, and nothing varies."""
     passed = np.array([[[1.0, 0.0]], [[0.0, 1.0]]] * 6)
-    assert clustered_mean(passed, np.ones((12, 1, 2))) == pytest.approx(wilson_at(0.5, 12, T11)), "as where all agree"
+    assert clustered_mean(passed, np.ones((12, 1, 2))) == pytest.approx(effective_interval(0.5, 12, 11)), (
+        "as where all agree"
+    )
 
 
 def test_means_of_shares_by_hand() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pandas as pd
 import pytest
 
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.comparison import panel_worth
+from truebench_hf.metrics.comparison import panel_worth as worth_of_panel
+from truebench_hf.types import Score
 
 
 def judged(errors: Any, gold: Any, clusters: Any = None) -> pd.DataFrame:
@@ -24,6 +26,16 @@ def judged(errors: Any, gold: Any, clusters: Any = None) -> pd.DataFrame:
             gold_label = "yes" if truth[item] else "no"
             rows.append((f"judge {judge}", f"r{item}", f"i{places[item]}", gold_label, label))
     return pd.DataFrame(rows, columns=["judge", "item", "cluster", "gold", "label"], dtype=object)
+
+
+def panel_worth(frame: pd.DataFrame) -> Any:
+    worth = worth_of_panel(frame)
+    return worth and SimpleNamespace(**worth[0], members=worth[1])
+
+
+def ahead(gain: Score) -> int:
+    low, high = gain.ci95 or (0, 0)
+    return (low > 0) - (high < 0)
 
 
 def planted(rows: int, rates: tuple[float, ...], shared: float, seed: int = 0) -> pd.DataFrame:
@@ -64,11 +76,11 @@ def test_independent_judges_beat_the_best_of_them_and_copies_do_not() -> None:
     worth, same = panel_worth(planted(800, (0.25,) * 5, 0.0)), panel_worth(planted(800, (0.25,) * 5, 1.0))
     assert worth is not None
     assert same is not None
-    assert worth.gain.ahead == 1
-    assert worth.balanced_accuracy > max(member.balanced_accuracy for member in worth.members)
-    assert (same.gain.difference, same.gain.ahead) == (0.0, 0)
-    assert same.gain.interval is not None
-    assert same.gain.interval[0] < 0 < same.gain.interval[1], "judges that never differed here may differ elsewhere"
+    assert ahead(worth.gain) == 1
+    assert worth.balanced_accuracy > max(member["balanced_accuracy"] for member in worth.members)
+    assert (same.gain.value, ahead(same.gain)) == (0.0, 0)
+    assert same.gain.ci95 is not None
+    assert same.gain.ci95[0] < 0 < same.gain.ci95[1], "judges that never differed here may differ elsewhere"
 
 
 def test_a_judge_that_guesses_is_the_one_to_leave_out() -> None:
@@ -77,7 +89,7 @@ def test_a_judge_that_guesses_is_the_one_to_leave_out() -> None:
     errors = random.random((900, 5)) < np.array([0.1, 0.15, 0.15, 0.95, 0.9])
     worth = panel_worth(judged(errors, gold))
     assert worth.best == "judge 0"
-    assert worth.gain.ahead == -1, "a good judge among bad ones is better alone"
+    assert ahead(worth.gain) == -1, "a good judge among bad ones is better alone"
     assert worth.leave_out == "judge 3"
 
 
@@ -92,7 +104,7 @@ def test_a_judge_that_guesses_is_the_one_to_leave_out() -> None:
 def test_majorities_by_hand(errors: Any, gold: Any, balanced: float, n: int, why: str) -> None:
     worth = panel_worth(judged(np.array(errors, dtype=float), gold))
     assert worth.balanced_accuracy == balanced, why
-    assert (worth.n, worth.gain.interval, worth.votes.ci95) == (n, None, None), "two clusters give no interval"
+    assert (worth.n, worth.gain.ci95, worth.votes.ci95) == (n, None, None), "two clusters give no interval"
 
 
 @pytest.mark.parametrize(
@@ -148,8 +160,8 @@ def test_simulated_intervals_cover_the_gain_and_the_votes(clusters: int, size: i
 
     truth = draw(4000, 0)
     worths = [draw(clusters, seed) for seed in range(1, 201)]
-    gains = [worth.gain.interval[0] <= truth.gain.difference <= worth.gain.interval[1] for worth in worths]
+    gains = [worth.gain.ci95[0] <= truth.gain.value <= worth.gain.ci95[1] for worth in worths]
     votes = [worth.votes.ci95[0] <= truth.votes.value <= worth.votes.ci95[1] for worth in worths]
     assert sum(gains) / len(gains) > 0.93
     assert sum(votes) / len(votes) > 0.87
-    assert sum(worth.gain.ahead > 0 for worth in worths) / len(worths) < 0.04, "the best judge is better here"
+    assert sum(ahead(worth.gain) > 0 for worth in worths) / len(worths) < 0.04, "the best judge is better here"

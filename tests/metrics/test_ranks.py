@@ -13,7 +13,6 @@ from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.metrics.ranks import (
-    Entrant,
     FusedRank,
     Judged,
     RankSpan,
@@ -136,16 +135,17 @@ def test_a_tie_that_a_path_settles_is_not_left_to_the_mean() -> None:
 Scores_of_rank_span = Mapping[str, Sequence[float | None]]
 
 
-def entrants(scores: Scores_of_rank_span) -> dict[str, Entrant]:
-    return {name: Entrant(Score(None, 0), dict(enumerate(column))) for name, column in scores.items()}
+def ranked(scores: Scores_of_rank_span, *, ascending: bool = False) -> dict[str, RankSpan]:
+    results = {name: dict(enumerate(column)) for name, column in scores.items()}
+    return rank_spans(dict.fromkeys(scores, Score(None, 0)), results, ascending=ascending)
 
 
 def spans(scores: Scores_of_rank_span) -> dict[str, str]:
-    return {name: str(span) for name, span in rank_spans(entrants(scores)).items()}
+    return {name: str(span) for name, span in ranked(scores).items()}
 
 
-def total(share: float, n: int = 1000) -> Entrant:
-    return Entrant(Score(share, n, 0, wilson(round(share * n), n)))
+def total(share: float, n: int = 1000) -> Score:
+    return Score(share, n, 0, wilson(round(share * n), n))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_rank_goes_from_the_surely_better_to_the_surely_worse() -> None:
     scores: Scores_of_rank_span = {
         name: random.Random(name).sample([True] * n + [False] * (200 - n), 200) for name, n in passed.items()
     }
-    found = rank_spans(entrants(scores))
+    found = ranked(scores)
     for one in scores:
         sure = [paired_difference(scores[one], scores[other]).ahead for other in scores]
         assert found[one] == RankSpan(1 + sure.count(-1), 5 - sure.count(1))
@@ -191,7 +191,7 @@ def test_a_clear_order_has_ranks_of_one_place_and_less_may_be_better() -> None:
         "d": [row < 20 for row in range(200)],
     }
     assert list(spans(scores).values()) == ["1", "2-3", "2-3", "4"]
-    found = rank_spans(entrants(scores), ascending=True)
+    found = ranked(scores, ascending=True)
     assert [str(span) for span in found.values()] == ["4", "2-3", "2-3", "1"]
 
 
@@ -205,7 +205,7 @@ def test_all_pairs_at_once_are_as_two_by_two(seed: int) -> None:
         values = column * 1.0 if number % 3 else np.round(column * rng.random(60) * 4) / 4
         kept = rng.random(60) < (0.15 if number % 4 == 0 else 0.9)
         scores[f"m{number}"] = [float(v) if there else None for v, there in zip(values, kept, strict=True)]
-    found = rank_spans(entrants(scores))
+    found = ranked(scores)
     for one in scores:
         pairs = [paired_difference(scores[one], scores[other]) for other in scores]
         sure = [pair.ahead for pair in pairs]
@@ -214,22 +214,18 @@ def test_all_pairs_at_once_are_as_two_by_two(seed: int) -> None:
 
 
 def test_totals_alone_are_compared_by_their_intervals_and_marked() -> None:
-    found = rank_spans({"a": total(0.69), "b": total(0.60), "c": total(0.59), "d": total(0.2)})
+    found = rank_spans({"a": total(0.69), "b": total(0.60), "c": total(0.59), "d": total(0.2)}, {})
     assert [str(span) for span in found.values()] == ["1", "2-3", "2-3", "4"]
     assert all(span.approximate for span in found.values())
-    assert not rank_spans({"a": total(0.69)})["a"].approximate  # nobody it was compared with
+    assert not rank_spans({"a": total(0.69)}, {})["a"].approximate  # nobody it was compared with
 
 
 def test_a_model_without_results_is_compared_with_all_by_totals() -> None:
     # a and b differ on 30 of 1,000: sure in pairs, not by totals; c has only its total, which lies between.
     a, b = [row < 530 for row in range(1000)], [row < 500 for row in range(1000)]
-    made = {
-        "a": Entrant(total(0.53).score, dict(enumerate(a))),
-        "b": Entrant(total(0.50).score, dict(enumerate(b))),
-        "c": total(0.515),
-    }
-    assert unpaired(made["a"].score, made["b"].score) == 0
-    found = rank_spans(made)
+    totals = {"a": total(0.53), "b": total(0.50), "c": total(0.515)}
+    assert unpaired(totals["a"], totals["b"]) == 0
+    found = rank_spans(totals, {"a": dict(enumerate(a)), "b": dict(enumerate(b))})
     assert [str(span) for span in found.values()] == ["1-2", "2-3", "1-3"]
     assert all(span.approximate for span in found.values())
 
@@ -244,7 +240,7 @@ def test_the_true_rank_lies_in_the_span() -> None:
         ease = rng.normal(0, 1, 300)
         logits = np.log(chances / (1 - chances))[:, None] + ease
         passed = rng.random((6, 300)) < 1 / (1 + np.exp(-logits))
-        found = rank_spans(entrants({str(number): row.tolist() for number, row in enumerate(passed)}))
+        found = ranked({str(number): row.tolist() for number, row in enumerate(passed)})
         held += sum(found[str(n)].first <= n + 1 <= found[str(n)].last for n in range(6))
     assert held / 3000 >= 0.97
 

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.votes import (
     Transitions,
-    broken_share,
     flip_score,
     majority,
     majority_of,
-    mended_share,
     share_score,
     transitions,
+    turned_shares,
     vote_share,
 )
 from truebench_hf.types import Score
@@ -134,16 +133,15 @@ def test_every_question_is_counted_once_for_every_pair_of_labels() -> None:
 
 def test_shares_are_of_what_could_turn() -> None:
     rows = [Transitions(2, 1, 0, 3), Transitions(1, 0, 1, 0, 2)]
-    mended, broken = mended_share(rows), broken_share(rows)
+    mended, broken = turned_shares(rows)
     assert (mended.value, mended.n, mended.unscored) == (0.75, 4, 2)
     assert (broken.value, broken.n, broken.unscored) == (0.25, 4, 2)
     assert mended.ci95 is None, "two checklists tell nothing of how far checklists differ"
-    assert rows[0] + rows[1] == Transitions(3, 1, 1, 3, 2)
 
 
 @pytest.mark.parametrize("rows", [[], [Transitions(undecided=4)], [Transitions(still_yes=3)]])
 def test_without_a_no_there_is_no_share_to_mend(rows: list[Transitions]) -> None:
-    assert mended_share(rows).value is None
+    assert turned_shares(rows)[0].value is None
 
 
 def test_other_labels_and_unequal_columns_are_refused() -> None:

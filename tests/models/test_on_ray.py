@@ -14,11 +14,10 @@ import pytest
 from truebench_hf.engine.money import PaidTokens, Price, note_unanswered, unanswered
 from truebench_hf.engine.retry import CircuitBreaker, RequestFailed, RetryPolicy, ServerUnavailable, TryAgain
 from truebench_hf.errors import UserError
-from truebench_hf.models.on_ray import Cluster, Holder, OnRay, Opening
+from truebench_hf.models.on_ray import Cluster, Holder, OnRay
 from truebench_hf.models.protocol import ChatModel, ChatRequest, DecisionRequest, Identity, SchemaRefused
-from truebench_hf.models.providers import Served
 from truebench_hf.models.scripted import Answer, ScriptedModel
-from truebench_hf.models.spec import open_model
+from truebench_hf.models.spec import Opening, open_model
 from truebench_hf.text import redaction
 from truebench_hf.types import Message
 
@@ -48,7 +47,7 @@ class Here(OnRay):
         self.holder._model = model
         self._slots = asyncio.Semaphore(100)
 
-    async def _start(self) -> None:
+    def _start(self) -> None:
         pass
 
     async def _reply(self, request: Any) -> Any:
@@ -110,27 +109,6 @@ def test_what_a_provider_raises_is_raised_here(raised: Exception, arrives: type[
         assert other.text == "fine"
 
     asyncio.run(ask())
-
-
-def test_who_gave_the_answers_is_told_here() -> None:
-    class Telling(ScriptedModel):
-        def __init__(self) -> None:
-            super().__init__("m", lambda request: "yes")
-            self.served = Served()
-
-        async def complete(self, request: ChatRequest) -> Any:
-            self.served.add("provider", request.messages[-1].content)
-            return await super().complete(request)
-
-    model = Telling()
-    asked = Here(model)
-
-    async def ask() -> None:
-        for text in ("one", "other", "one"):
-            await asked.complete(chat(text))
-
-    asyncio.run(ask())
-    assert asked.served.counts == {"provider": {"one": 2, "other": 1}}
 
 
 def test_a_call_that_waits_for_its_next_try_holds_up_nobody_and_no_other_are_under_way() -> None:

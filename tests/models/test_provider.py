@@ -6,9 +6,10 @@ import pytest
 
 from tests.support.openai_client import chat, open_at
 from tests.support.openai_server import OpenAIServer
+from truebench_hf.models import openai_reading as reading
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
-from truebench_hf.models.providers import OPEN, Served, pinning, provider
+from truebench_hf.models.providers import OPEN, pinning, provider
 from truebench_hf.models.spec import open_model
 
 ROUTER = "https://router.huggingface.co/v1"
@@ -52,20 +53,8 @@ def test_who_left_the_provider_open_is_told_how_to_pin_one(
     assert pinning("openai:m").count("openai:m:PROVIDER") == 1
 
 
-def test_what_answers_tell_is_counted(server: OpenAIServer) -> None:
+def test_what_an_answer_tells_of_who_gave_it(server: OpenAIServer) -> None:
     model = open_at(server.url)
-    chat(model)
-    assert model.served.counts["model"] == {"test-model": 1}
-
-
-def test_what_servers_tell_is_bounded() -> None:
-    served = Served()
-    for number in range(50):
-        served.add("model", f"m{number}")
-    for odd in (None, 3, "", "  ", ["x"]):
-        served.add("provider", odd)
-    served.add("system_fingerprint", "x" * 5000)
-    assert len(served.counts["model"]) == 21
-    assert sum(served.counts["model"].values()) == 50
-    assert "provider" not in served.counts
-    assert [len(text) for text in served.counts["system_fingerprint"]] == [100]
+    assert chat(model).served["model"] == "test-model"
+    odd = {"provider": ["x"], "model": "  ", "system_fingerprint": "x" * 5000}
+    assert reading.served(odd) == {"system_fingerprint": "x" * 100}

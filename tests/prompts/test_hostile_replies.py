@@ -13,11 +13,11 @@ import pytest
 from tests.models.test_control_tokens import TOKENS
 from tests.support.runs import caller
 from truebench_hf.benchmarks.flexbench import simulate, users
+from truebench_hf.benchmarks.flexbench.conversations import Talk
 from truebench_hf.benchmarks.rubric_eval.arbitration import meta_verdict
-from truebench_hf.benchmarks.rubric_eval.perturbations import attacks
+from truebench_hf.benchmarks.rubric_eval.comparisons import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
 from truebench_hf.data.judged import Case
-from truebench_hf.judging.case import sections
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, Excerpt, Source, Unit
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
@@ -29,7 +29,7 @@ from truebench_hf.models.chat_template import broken_up, encode_chat, yes_no_pro
 from truebench_hf.models.loading import locate
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.prompts import Prompts, _samples, about_prompts
+from truebench_hf.prompts import Prompts, _samples, about_prompts, sections
 from truebench_hf.types import Criterion, Message, Verdict
 
 CASE = Case(
@@ -91,7 +91,7 @@ def contrasted(asked: Caller, reply: str) -> Awaitable[Any]:
 
 def flex_conversation(prompt: str) -> Asking:
     def ask(asked: Caller, reply: str) -> Awaitable[Any]:
-        (shown,), tag = users.shown_talks([talk(reply)])
+        (shown,), tag = users.shown_talks([replace(_TALK, messages=tuple(talk(reply)))])
         values = {"conversation": shown, "conversations": [shown], "tag": tag, "level": 3, "structured": False}
         return asked.complete(ChatRequest((Message("user", PROMPTS.render(prompt, **values)),)))
 
@@ -102,6 +102,7 @@ def ended(asked: Caller, reply: str) -> Awaitable[Any]:
     return simulate.ended_by(asked, PROMPTS, talk(reply), 4096)
 
 
+_TALK = Talk("t", "x", ())
 _ONE = Requirement("Does it name the limit?", "A room is wanted", "Name the limit.")
 SHOWN: dict[str, Asking] = {
     **{level: judged(level) for level in ("checklist", "rubric", "decision")},

@@ -12,8 +12,7 @@ import pytest
 
 from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections
-from truebench_hf.prompts import Prompts, fence, names, variants
+from truebench_hf.prompts import Prompts, fence, names, sections, variants
 from truebench_hf.types import Criterion
 
 TWO = (Criterion("is short"), Criterion("is polite"))

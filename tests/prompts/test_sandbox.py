@@ -9,8 +9,7 @@ import pytest
 
 from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 from truebench_hf.types import Criterion
 
 VALUES = sections(Case("Sum up.", "Done.", (Criterion("is short"),))) | {"structured": False, "reasoning": True}

@@ -12,9 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truebench_hf.errors import UserError
-from truebench_hf.report.labels import adjudicate, agreement, joined, read_rows, write_rows
+from truebench_hf.report.labels import (
+    Question,
+    SheetAnswer,
+    adjudicate,
+    agreement_table,
+    annotator_kappas,
+    form,
+    joined,
+    read,
+    read_answers,
+    read_rows,
+    write,
+    write_answers,
+    write_rows,
+)
 from truebench_hf.report.sections import guard, unguard
-from truebench_hf.report.sheets import Question, SheetAnswer, form, read, read_answers, write, write_answers
 
 ROWS = [
     Question(
@@ -220,7 +233,8 @@ def test_adjudication(tmp_path: Path) -> None:
 
 def decisions_of(folder: Path) -> dict[str, str]:
     sheets = [answered(folder, "chief", {"t": "yes", "m": "yes"}), answered(folder, "dean", {"t": "no", "m": ""})]
-    return read(sheets).decisions()
+    annotations = read(sheets)
+    return {item: label for name in annotations.annotators for item, label in annotations.of(name).items()}
 
 
 def test_labels_of_a_file_are_joined_by_newer_answers(tmp_path: Path) -> None:
@@ -263,18 +277,17 @@ def test_a_line_that_is_no_label_is_named(tmp_path: Path, line: str) -> None:
 def test_agreement_by_hand(tmp_path: Path) -> None:
     ann = {"1": "yes", "2": "yes", "3": "no", "4": "no", "5": "yes"}
     bob = {"1": "yes", "2": "no", "3": "no", "4": "no", "5": ""}
-    found = agreement(read([answered(tmp_path, "ann", ann), answered(tmp_path, "bob", bob)]))
-    assert found.raw == 3 / 4
-    assert found.pairs == 4
-    assert found.missing == {"ann": 0, "bob": 1}
+    annotations = read([answered(tmp_path, "ann", ann), answered(tmp_path, "bob", bob)])
+    (row,) = agreement_table(annotations).rows
+    assert (row["raw"], row["missing"]) == (3 / 4, 1)
     # observed 3/4; by chance 1/2 * 1/4 + 1/2 * 3/4 = 1/2; (3/4 - 1/2) / (1 - 1/2)
-    kappa = found.cohen["ann", "bob"]
+    kappa = annotator_kappas(annotations)["ann", "bob"]
     assert kappa.value == pytest.approx(0.5)
     assert (kappa.n, kappa.unscored) == (4, 1)
     # pooled shares 3/8 and 5/8: chance 17/32 -> (3/4 - 17/32) / (15/32)
-    assert found.fleiss.value == pytest.approx(7 / 15)
+    assert row["fleiss_kappa"] == pytest.approx(7 / 15)
     # disagreement 1/4 over expected 2 * 3 * 5 / (8 * 7)
-    assert found.alpha.value == pytest.approx(1 - (1 / 4) / (30 / 56))
+    assert row["krippendorff_alpha"] == pytest.approx(1 - (1 / 4) / (30 / 56))
 
 
 SHORT = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=12).filter(str.isprintable)

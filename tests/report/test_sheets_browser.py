@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.report.sheets import Question, read, write
+from truebench_hf.report.labels import Question, read, write
 
 pytestmark = pytest.mark.slow
 SCREENSHOTS = Path(__file__).parents[2] / "screenshots"

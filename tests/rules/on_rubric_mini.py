@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from truebench_hf.benchmarks.rubric_eval.mini import rows
-from truebench_hf.judging.case import Case
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rows
+from truebench_hf.data.judged import Case
 from truebench_hf.judging.rules.deciding import ruled, rules_of
 from truebench_hf.types import Criterion
 

@@ -28,7 +28,7 @@ from typing import Any
 import pytest
 
 from tests.rules.decisions import RELEASE
-from truebench_hf.benchmarks.rubric_eval.mini import rows as rubrics
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubrics
 from truebench_hf.data.rules import rule_of
 
 PACKAGE = Path(__file__).parents[2] / "truebench_hf"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from tests.support.runs import command_here
 from truebench_hf.data.instances import as_row, of_row
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rules import KINDS, LANGUAGES, rule_of
@@ -121,10 +122,12 @@ def vocabulary() -> str:
     return "\n".join(lines)
 
 
-def test_the_documentation_holds_every_kind() -> None:
+def test_the_documentation_and_the_command_show_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
     """What `vocabulary` gives stands there: copy it from here where this fails."""
     page = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
     assert vocabulary().strip() in page
+    shown = command_here(capsys, "data", "rules", "--show")
+    assert (shown.returncode, shown.stdout.strip()) == (0, vocabulary().strip())
 
 
 def test_the_import_of_rules_loads_and_compiles_nothing_that_only_their_use_needs() -> None:

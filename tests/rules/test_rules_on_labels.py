@@ -16,7 +16,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.mini import rows, templates
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rows
+from truebench_hf.benchmarks.rubric_eval.data import templates
 from truebench_hf.data.rules import rule_of
 from truebench_hf.judging.rules.measuring import measure
 

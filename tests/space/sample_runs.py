@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.stages import run
-from truebench_hf.benchmarks.truebench import board as truebench
-from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, load
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench import results as truebench
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, RunOptions, load
 from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.results.report import Report
 

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from tests.space.conftest import serving
-from truebench_hf.hub.folders import stage_space
+from truebench_hf.hub.push import stage_space
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "space"

@@ -17,7 +17,7 @@ from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.space.board.asked import Asked, AskedConversations
 from truebench_hf.space.board.boards import boards
 from truebench_hf.space.board.explorer import Explorer, ExplorerPage

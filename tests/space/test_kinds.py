@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import time
 import urllib.request
@@ -16,6 +18,7 @@ from tests.support import facts
 from tests.support.runs import script
 from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.papers import JUDGES
+from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.comparing.table import Kind
 from truebench_hf.space import visitors
 from truebench_hf.space.app import serve
@@ -61,6 +64,16 @@ def _kind(board: BoardStore, name: str) -> Kind:
     return found
 
 
+def _row(kind: Kind, entry: BoardEntry) -> dict[str, str]:
+    """A line as its CSV has it."""
+    (row,) = csv.DictReader(io.StringIO(table.to_csv(kind, [entry])))
+    return row
+
+
+def _titles(kind: Kind) -> dict[str, list[str]]:
+    return {group: [column.title for column in columns] for group, columns in kind.groups.items()}
+
+
 def test_a_board_says_how_it_is_called_and_what_its_figures_are(tmp_path: Path) -> None:
     _written(tmp_path / "plain", _haiku({"m1": 2.0}))
     assert (_kind(BoardStore([tmp_path]), "haiku").title, _kind(BoardStore([tmp_path]), "haiku").unit) == (
@@ -77,19 +90,15 @@ def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
     board = BoardStore([tmp_path])
     assert [kind.name for kind in board.snapshot.kinds if kind.name != JUDGES] == ["truebench", "facts", "haiku"]
     kind = _kind(board, "haiku")
-    assert kind.headers == (
-        "95 % interval", "Results", "n", "Unscored", "Poet", "Season word", "Spring", "Autumn"
-    )  # fmt: skip
-    assert kind.groups == {"Seasons": ("Spring", "Autumn")}
+    assert _titles(kind) == {"Seasons": ["Spring", "Autumn"]}
     found = table.by_rank(board.snapshot.of(kind))
     assert [(e.name, e.rank, e.last) for e in found] == [("m2", 1, 2), ("m3", 1, 2), ("m1", 3, 3)], (
         "the fewest errors first"
     )
-    shown = [kind.text(found[0], name) for name in ("Rank", "Model", kind.main, *kind.headers[:6])]
-    assert shown == ["1-2", "m2", "1.0", "0.8 to 1.2", "measured", "40", "1", "me", ""]
-    assert table.to_csv(kind, found).startswith(
-        "Rank,Last rank,Model,Syllables off,Low 95,High 95,Results,n,Unscored,Poet,"
-    )
+    assert table.to_csv(kind, found).splitlines()[:2] == [
+        "Rank,Last rank,Model,Syllables off,Low 95,High 95,Results,n,Unscored,Poet,Season word,Spring,Autumn",
+        "1,2,m2,1.0,0.8,1.2,measured,40,1,me,,100.0,",
+    ]
 
 
 def test_a_page_offers_the_boards_that_have_come_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +136,7 @@ def test_runs_of_a_kind_share_a_table_and_a_row_of_any_of_them_is_found(tmp_path
     _written(tmp_path / "b", more)
     board = BoardStore([tmp_path])
     kind = _kind(board, "haiku")
-    assert (kind.main, kind.headers[-1]) == ("Syllables off", "X"), "the first run of a kind says what is ranked"
+    assert (kind.main, list(kind.scores)[-1]) == ("Syllables off", "X"), "the first run of a kind says what is ranked"
     assert kind.facts == ("Poet",), "no fact takes the place of a column of ours"
     ranks = {e.name: (e.overall.value, e.rank) for e in board.snapshot.of(kind)}
     assert ranks == {"m1": (2.0, 2), "m2": (1.0, 1)}
@@ -155,16 +164,14 @@ def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
     kind = _kind(board, papers.JUDGES)
     assert kind.name == JUDGES
     measured = [e for e in board.snapshot.of(kind) if e.source == "measured"]
-    assert [kind.text(e, "Data") for e in measured[1:]] == ["rubric_mini, easy", "rubric_mini, hard"]
+    assert [_row(kind, e)["Data"] for e in measured[1:]] == ["rubric_mini, easy", "rubric_mini, hard"]
     entry = measured[0]
     # A judge that always says yes: it finds every met rubric and no other, which is 50 in every category and overall.
-    shown = [
-        kind.text(entry, name) for name in ("Rank", "Model", "Paradigm", "Data", "Overall", *kind.groups["Categories"])
-    ]
+    row = _row(kind, entry)
+    shown = [row[name] for name in ("Rank", "Model", "Paradigm", "Data", "Overall", *_titles(kind)["Categories"])]
     assert shown == ["1", "scripted:judge.json", "rubric, no reasoning", "rubric_mini", *["50.0"] * 5]
-    pooled = {name: kind.cell(entry, name) for name in kind.groups["All rows pooled"]}
-    assert (pooled["Met found"], pooled["Unmet found"], pooled["Passes"]) == (100.0, 0.0, 100.0)
-    assert all(isinstance(kind.cell(entry, name), float) for name in kind.groups["Rubric types"]), "all of them occur"
+    assert [row[name] for name in ("Met found", "Unmet found", "Passes")] == ["100.0", "0.0", "100.0"]
+    assert all(row[name] for name in _titles(kind)["Rubric types"]), "all of them occur"
     assert entry.overall.ci95 == pytest.approx((0.428, 0.572), abs=0.001)
 
 
@@ -181,7 +188,8 @@ def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -
     kind = _kind(board, "facts")
     assert kind.name != JUDGES
     (entry,) = (e for e in board.snapshot.of(kind) if e.source == "measured")
-    shown = [kind.text(entry, name) for name in ("Rank", "Model", "Final", "Unadjusted", "n", "Judge", "Baseline")]
+    row = _row(kind, entry)
+    shown = [row[name] for name in ("Rank", "Model", "Final", "Unadjusted", "n", "Judge", "Baseline")]
     assert shown == [
         "1", "openai:gpt-x", "50.0", "50.0", "24", "scripted:one.json (response) + scripted:two.json (response)",
         "the data's baseline answers",
@@ -208,12 +216,13 @@ def test_the_papers_judges_are_all_there_and_tell_no_more_than_the_paper() -> No
     by_table = {n: [e for e in found if f"Table {n}" in e.facts["Data"]] for n in (2, 3, 9, 4)}
     assert [len(entries) for entries in by_table.values()] == [22, 8, 16, 4]
     for entry in found:
-        assert [kind.text(entry, name) for name in ("Rank", "95 % interval", "n", "Unscored")][:2] == ["", ""]
+        assert [_row(kind, entry)[name] for name in ("Rank", "Low 95", "High 95")] == ["", "", ""]
         assert (entry.overall.value is None) == (entry in by_table[4])
     gpt = next(e for e in by_table[3] if e.name == "GPT-4.1" and e.facts["Paradigm"] == "rubric, reasoning")
-    assert [kind.cell(gpt, name) for name in ("Overall", "Constrained", "Multi-turn", "n")] == [82.2, 82.9, 83.5, None]
+    row = _row(kind, gpt)
+    assert [row[name] for name in ("Overall", "Constrained", "Multi-turn", "n")] == ["82.17", "82.9", "83.5", ""]
     qwen = next(e for e in by_table[4] if e.name == "Qwen3-235B")
-    assert [kind.cell(qwen, name) for name in ("Accuracy", "Content", "Role Persona")] == [None, 76.9, 71.1]
+    assert [_row(kind, qwen)[name] for name in ("Accuracy", "Content", "Role Persona")] == ["", "76.9", "71.1"]
     values = [e.overall.value for e in by_table[2] if e.facts["Data"].endswith("hard")]
     assert values == sorted(values, key=lambda value: -(value or 0)), "best first"
     assert len(kind.groups["Rubric types"]) == 13
@@ -226,10 +235,6 @@ def test_the_papers_table_of_facts_is_there_and_marked_as_the_papers() -> None:
     assert [e.name for e in found][:2] == ["Gemini 2.0 Flash Experimental", "Gemini 1.5 Flash"]
     first = found[0]
     assert {e.source for e in found} == {"paper"}
-    assert [kind.text(first, name) for name in ("Final", "Unadjusted", "95 % interval", "n")] == [
-        "83.6",
-        "85.6",
-        "81.8 to 85.4",
-        "1719",
-    ]
-    assert kind.cell(first, "GPT-4o, blind") == 77.2
+    row = _row(kind, first)
+    assert [float(row[name]) for name in ("Final", "Low 95", "High 95")] == pytest.approx([83.6, 81.8, 85.4])
+    assert [row[name] for name in ("Unadjusted", "n", "GPT-4o, blind")] == ["85.6", "1719", "77.2"]

@@ -275,7 +275,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     here = patchy_run(folder / "rules", folder / "here" / "patchy")
     stage_run(here, folder / "published")
     judgments = here / "judgments.jsonl"
-    stage_file(judgments, validate(judgments), folder / "submitted")
+    stage_file(validate(judgments), folder / "submitted")
     return {name: folder / name for name in ("here", "published", "submitted")}
 
 

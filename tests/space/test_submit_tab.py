@@ -12,7 +12,7 @@ import pytest
 from tests.space.sample_runs import real_runs
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
-from truebench_hf.hub.queue import Submitted
+from truebench_hf.hub.results import Submitted
 from truebench_hf.space import submit, visitors
 from truebench_hf.space.submit import Submissions
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.runs import script
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.benchmarks.truebench.study import Run
 from truebench_hf.cli.app import app
 

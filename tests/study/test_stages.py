@@ -16,7 +16,7 @@ from truebench_hf import UserError
 from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, arbitrate
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions
-from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.space.board.store import BoardStore
 
 ROWS = [{"prompt": f"Say {n}.", "criteria": [f"is {n}"]} for n in range(6)]

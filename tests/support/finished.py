@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.support.runs import row, script, write_jsonl
 from tests.support.stages import run
-from truebench_hf.benchmarks.truebench.options import RunOptions
+from truebench_hf.benchmarks.truebench.data import RunOptions
 
 Passed = Mapping[str, bool | None]
 

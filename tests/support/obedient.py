@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from aiohttp import web
 
-from truebench_hf.benchmarks.rubric_eval.perturbations import Attack, attacks
+from truebench_hf.benchmarks.rubric_eval.comparisons import Attack, attacks
 from truebench_hf.models.chat_template import JOINER
 
 from . import loopback

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.api.labels import ask_people, take_labels
-from truebench_hf.report.labels import AnnotatorAgreement
 from truebench_hf.results.report import Report
 from truebench_hf.study.labelling import LabelInOptions, LabelOutOptions
 
@@ -22,8 +21,8 @@ def sample(
 
 def read(
     folder: str, sheets: Sequence[str], decisions: Sequence[str] = (), **more: Any
-) -> tuple[Report, AnnotatorAgreement]:
+) -> tuple[Report, dict[str, Any]]:
     """Read sheets back, and return the report of the run and how far annotators agree."""
     taken = take_labels(LabelInOptions(folder=folder, sheets=tuple(sheets), decisions=tuple(decisions), **more))
-    assert taken.agreement is not None
-    return taken.value, taken.agreement
+    (among,) = next(section.rows for section in taken.sections if getattr(section, "name", "") == "annotators")
+    return taken.value, dict(among)

@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 
 from tests.support.runs import write_jsonl
-from truebench_hf.benchmarks.rubric_eval.mini import rows
+from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rows
 
 
 def few(folder: Path, instructions: int = 4) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truebench_hf.benchmarks.truebench.options import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
 from truebench_hf.results.report import Report
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from truebench_hf.errors import UserError, in_python
-from truebench_hf.hub import folders, publish, results
+from truebench_hf.hub import publish, push, results
 from truebench_hf.hub.options import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 from truebench_hf.options import Options, as_call, option, pairs
 
@@ -61,13 +61,13 @@ def metric_to_hub(options: MetricOptions) -> Pushed:
         raise UserError(f"--repo-id {repo_id}: a metric loads by the name of its repository; call it {named}")
     if "." in repo_id:  # it imports what it loads by the name of the repository
         raise UserError(f"--repo-id {repo_id}: evaluate cannot load from an organisation with a dot; give another")
-    return folders.push_space(folder, repo_id, options, f"Update {name}")
+    return push.push_space(folder, repo_id, options, f"Update {name}", folder.parent / "app.py")
 
 
 build_data = as_call("build_data", BuildOptions, build_folder, "name", "out")
-push_data = as_call("push_data", PushOptions, folders.push_data, "folder", "repo_id")
+push_data = as_call("push_data", PushOptions, push.push_data, "folder", "repo_id")
 publish_results = as_call("publish_results", ResultsOptions, publish.publish_results, "run", "repo_id")
-publish_space = as_call("publish_space", PublishSpaceOptions, folders.publish_space, "repo_id", "folder")
+publish_space = as_call("publish_space", PublishSpaceOptions, push.publish_space, "repo_id", "folder")
 publish_metric = as_call("publish_metric", MetricOptions, metric_to_hub, "name", "repo_id")
 check_results = in_python(results.check_results)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from truebench_hf.api.reading import Criteria, Prompt, read_case, read_cases
 from truebench_hf.data.judged import Case
-from truebench_hf.engine.ledger import CacheOptions, Calls, open_cache
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.pool import Background, bounded, progress
 from truebench_hf.errors import UserError, in_python
 from truebench_hf.judging.judge import (
@@ -28,6 +28,7 @@ from truebench_hf.models.protocol import ChatModel, Sampling
 from truebench_hf.models.spec import open_model
 from truebench_hf.options import NOBODY, InMemory, explained, from_values, option, pairs, with_settings
 from truebench_hf.prompts import Prompts, check_prompts
+from truebench_hf.study.options import CacheOptions
 from truebench_hf.types import Label, Verdict
 
 _MANY = 8  # cases from which a bar is worth showing
@@ -113,7 +114,7 @@ class KeptJudgeOptions(CacheOptions):
         None, help="decision and cascade: the P(yes) from which a criterion is met; by default that of `calibration`, else 0.5."
     )  # fmt: skip
     calibration: str | None = option(
-        None, help="File of `truebench study calibrate`; a cascade hands on what lies within its band, else between 0.2 and 0.8."
+        None, help="File of `truebench study calibrate`: the judge's calibrator and threshold."
     )  # fmt: skip
     votes: int = option(
         1, least=1, help="How many votes make a verdict, by majority; several need a `temperature` above 0."
@@ -313,7 +314,7 @@ async def _opened(
     if openings and prompts.replaced:
         check_prompts(prompts_used(how), prompts, how.structured, how.reasoning)
     models = [open_model(*opening, not options.offline) for opening in openings]
-    ledger, cache = Calls(Path(":memory:")), open_cache(options)
+    ledger, cache = Calls(Path(":memory:")), options.open_cache()
     callers = [
         Caller(model, ledger, role, options.concurrency, cache, ask=not options.offline)
         for model, role in zip(models, ("judge", "cascade"), strict=False)

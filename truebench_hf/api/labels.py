@@ -14,7 +14,6 @@ from truebench_hf.study.labelling import (
     Labelling,
     LabelOpenOptions,
     LabelOutOptions,
-    Sent,
     Taken,
     label_in,
     label_open,
@@ -34,7 +33,7 @@ _KINDS = {  # who asks, by what run.json says
 }
 
 
-def ask_people(options: LabelOutOptions) -> Sent:
+def ask_people(options: LabelOutOptions) -> Taken:
     """Write blind sheets about a folder or a file, a CSV and an HTML form for each annotator. Raises UserError."""
     return label_out(_labelling(options.folder), options)
 

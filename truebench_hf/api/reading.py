@@ -16,21 +16,19 @@ CriterionLike: TypeAlias = str | Criterion | Mapping[str, Any]
 Prompt: TypeAlias = str | Iterable[MessageLike]
 Criteria: TypeAlias = CriterionLike | Iterable[CriterionLike]
 
-_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_CRITERION, _MESSAGE = (str, Criterion, Mapping), (Message, Mapping)  # the types of one
 
 
 def read_case(prompt: Any, response: Any, criteria: Any, context: Any, reference: Any) -> Case:
     """One case. A response of None is an answer that is not there. Raises UserError on what is none of this."""
-    messages = [Message("user", prompt)] if isinstance(prompt, str) else list(map(_message, _listed("prompt", prompt)))
-    if not messages:
-        raise UserError("prompt: holds no message")
-    *before, last = messages
+    entries = [Message("user", prompt)] if isinstance(prompt, str) else list(map(_message, _listed("prompt", prompt)))
+    *before, last = Record("judge", {"prompt": entries}).messages("prompt")
     if last.role != "user":
         raise UserError("prompt: its last message must be the user's; the answer to it is the response")
     for name, text in (("response", response), ("context", context), ("reference", reference)):
         if not (text is None or isinstance(text, str)):
             raise UserError(f"{name}: must be a text, not a {type(text).__name__}")
-    texts = [criteria] if isinstance(criteria, str | Criterion | Mapping) else _listed("criteria", criteria)
+    texts = [criteria] if isinstance(criteria, _CRITERION) else _listed("criteria", criteria)
     if not texts:
         raise UserError("criteria: there are none; give a text or a list of texts")
     history, read = tuple(before), tuple(_criterion(number, text) for number, text in enumerate(texts))
@@ -43,21 +41,20 @@ def read_cases(prompt: Any, response: Any, criteria: Any, context: Any, referenc
     Criteria are for all where they are texts, and for each where they are lists: how many there are decides nothing.
     """
     responses = _listed("response", response)
-    is_one = isinstance(prompt, str) or (
-        isinstance(prompt, list | tuple) and bool(prompt) and all(isinstance(m, Message | Mapping) for m in prompt)
-    )
-    prompts = _each("prompt", prompt, len(responses), is_one)
-    own = None if isinstance(criteria, str | Criterion | Mapping) else _listed("criteria", criteria)
-    nested = [not isinstance(entry, str | Criterion | Mapping) for entry in own or ()]
+    is_one = isinstance(prompt, list | tuple) and bool(prompt) and all(isinstance(m, _MESSAGE) for m in prompt)
+    own = [] if isinstance(criteria, _CRITERION) else _listed("criteria", criteria)
+    nested = [not isinstance(entry, _CRITERION) for entry in own]
     if any(nested) and not all(nested):
         raise UserError("criteria: some are lists and some are not; give one list for all, or a list for each response")
-    lists = _each("criteria", criteria if own is None else own, len(responses), not any(nested))
-    contexts, references = (
-        _each(name, value, len(responses), value is None or isinstance(value, str))
-        for name, value in (("context", context), ("reference", reference))
-    )
+    columns = [
+        _each("prompt", prompt, len(responses), is_one or isinstance(prompt, str)),
+        responses,
+        _each("criteria", own or criteria, len(responses), not any(nested)),
+        _each("context", context, len(responses), isinstance(context, str | None)),
+        _each("reference", reference, len(responses), isinstance(reference, str | None)),
+    ]
     cases = []
-    for place, row in enumerate(zip(prompts, responses, lists, contexts, references, strict=True), 1):
+    for place, row in enumerate(zip(*columns, strict=True), 1):
         try:
             cases.append(read_case(*row))
         except UserError as error:
@@ -80,15 +77,11 @@ def _listed(name: str, value: Any) -> list[Any]:
     return list(value)
 
 
-def _message(value: Any) -> Message:
-    if isinstance(value, Message):
+def _message(value: Any) -> Any:
+    """A message as rows of data hold them; a developer's is one of the system."""
+    if not isinstance(value, Mapping):
         return value
-    role, content = (value.get("role"), value.get("content")) if isinstance(value, Mapping) else (None, None)
-    if not isinstance(role, str) or not isinstance(content, str):
-        raise UserError('prompt: a message is {"role": "user", "content": "a text"}')
-    if role not in _ROLES:
-        raise unknown("role", role, _ROLES)
-    return Message(_ROLES[role], content)  # type: ignore[arg-type]
+    return {**value, "role": "system"} if value.get("role") == "developer" else dict(value)
 
 
 def _criterion(number: int, source: Any) -> Criterion:

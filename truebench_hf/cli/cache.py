@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from truebench_hf.engine.ledger import FILE, CacheOptions, Calls, cache_folder, clear_cache, open_cache
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.errors import UserError
+from truebench_hf.study.options import CACHE_FILE, CacheOptions
 from truebench_hf.text.terminal import how_many, say
 
 _DAY = 86_400
@@ -32,7 +33,7 @@ def info(cache: Cache = None) -> None:
         for model, (count, first, last) in store.dates().items()
     ]
     store.close()
-    size = sum(file.stat().st_size for file in folder.glob(f"{FILE}*"))
+    size = sum(file.stat().st_size for file in folder.glob(f"{CACHE_FILE}*"))
     columns = (
         Column("model", "model"), Column("answers", "answers", "count"), Column("first", "first asked"),
         Column("last", "last asked"),
@@ -55,19 +56,23 @@ def prune(
 def clear(cache: Cache = None) -> None:
     """`truebench cache clear`."""
     folder = _folder(cache)
-    clear_cache(folder)
+    for suffix in ("", "-wal", "-shm"):  # whatever state it is in
+        try:
+            (folder / f"{CACHE_FILE}{suffix}").unlink(missing_ok=True)
+        except OSError as error:
+            raise UserError(f"--cache {folder}: cannot be removed: {error.strerror or error}") from error
     say(f"{folder}: empty")
 
 
 def _folder(cache: str | None) -> Path:
-    folder = cache_folder(CacheOptions(cache=cache))
+    folder = CacheOptions(cache=cache).cache_folder
     if folder is None:
         raise UserError("TRUEBENCH_CACHE turns the cache off; name its folder by --cache")
     return folder
 
 
 def _opened(cache: str | None) -> tuple[Path, Calls | None]:
-    return _folder(cache), open_cache(CacheOptions(cache=cache), reading=True)
+    return _folder(cache), CacheOptions(cache=cache).open_cache(reading=True)
 
 
 def _day(moment: float) -> str:

@@ -21,6 +21,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from truebench_hf.errors import UserError
+from truebench_hf.text.terminal import say
 
 _HELP = Path(__file__).parent / "help"
 # The headings of `--help`, in order; flags under the rare ones are shown by `--help-all` alone.
@@ -121,15 +122,21 @@ def command(path: str, load: Callable[[], Callable[..., None]]) -> None:
 
 
 def from_options(options: type[Any], action: Callable[[Any], Any]) -> Callable[..., None]:
-    """Return `action` as a function whose parameters are the fields of an options class."""
+    """Return `action` as a function whose parameters are the fields of an options class.
+
+    A class with `SHOWS` has a flag `--show`, which prints the help file of that name and ends.
+    """
 
     def run(**values: Any) -> None:
-        values.pop("help_all", None)
+        for name in ("help_all", "show"):
+            values.pop(name, None)
         action(options(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}))
 
     parameters = [_parameter(*field) for field in _fields(options)]
     if any(parameter.annotation.__metadata__[0].hidden for parameter in parameters):
         parameters.append(_HELP_ALL)
+    if shows := getattr(options, "SHOWS", ""):
+        parameters.append(_flag("show", "--show", _shows(shows), "Print the kinds there are, and end."))
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__, run.__doc__ = {}, inspect.getdoc(action)
     return run
@@ -144,12 +151,23 @@ def _show_all(context: typer.Context, wanted: bool) -> None:
         raise typer.Exit
 
 
-_HELP_ALL = inspect.Parameter(
-    "help_all", inspect.Parameter.KEYWORD_ONLY, default=False,
-    annotation=Annotated[
-        bool, typer.Option("--help-all", is_eager=True, callback=_show_all, help="This page with rare options, too.")
-    ],
-)  # fmt: skip
+def _shows(name: str) -> Callable[[bool], None]:
+    """What prints a help file, and ends."""
+
+    def show(wanted: bool) -> None:
+        if wanted:
+            say(_read(name))
+            raise typer.Exit
+
+    return show
+
+
+def _flag(name: str, text: str, callback: Callable[..., None], about: str) -> inspect.Parameter:
+    flag = typer.Option(text, is_eager=True, callback=callback, help=about)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, flag])
+
+
+_HELP_ALL = _flag("help_all", "--help-all", _show_all, "This page with rare options, too.")
 
 
 def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any, str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from truebench_hf.api.face import BuildOptions, build_folder, metric_to_hub
-from truebench_hf.hub import folders, publish
+from truebench_hf.hub import publish, push
 from truebench_hf.hub.options import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 from truebench_hf.hub.results import check_results
 from truebench_hf.loaders.card import table
@@ -55,7 +55,7 @@ def build(options: BuildOptions) -> None:
 
 def push_data(options: PushOptions) -> None:
     """`truebench data push`."""
-    _show(folders.push_data(options))
+    _show(push.push_data(options))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ def publish_results(options: ResultsCommand) -> None:
 
 def publish_space(options: PublishSpaceOptions) -> None:
     """`truebench publish space`."""
-    _show(folders.publish_space(options))
+    _show(push.publish_space(options))
 
 
 def publish_metric(options: MetricOptions) -> None:

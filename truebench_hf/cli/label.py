@@ -11,7 +11,7 @@ from truebench_hf.text.terminal import say
 def out(options: LabelOutOptions) -> None:
     """`truebench label out`."""
     sent = ask_people(options)
-    for line in (*sent.lines, *sent.files):
+    for line in (*sent.notes, *sent.files):
         say(line)
 
 

@@ -19,29 +19,19 @@ _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 _GRACE = 10.0  # seconds for what is under way to be put away
 
 
-class Signals:
-    """What becomes of the signals. `number` is the one that came, None as long as none did.
+def main(run: Callable[[], None] | None = None) -> None:
+    """Run the command, by default `truebench`. What is ignored stays so, as under `nohup`."""
+    stopped: list[int] = []
 
-    What is ignored stays so, as under `nohup`. For the main thread of a process of its own.
-    """
-
-    def __init__(self) -> None:
-        self.number: int | None = None
-        self.handled = [number for number in _ENDING if signal.getsignal(number) not in (signal.SIG_IGN, None)]
-        for number in self.handled:
-            signal.signal(number, self.receive)
-
-    def receive(self, number: int, frame: FrameType | None) -> None:
-        """End the process: on the spot where no call is under way, and where a signal of the same kind, or Ctrl-C, comes
-        again; else once the calls are put away.
-        """
+    def stop(number: int, frame: FrameType | None) -> None:
+        """End the process: on the spot where no call is under way, else once the calls are put away."""
         asyncio: Any = sys.modules.get("asyncio")
         running = getattr(asyncio, "_get_running_loop", None)  # which a module that is being imported may lack yet
         loop = running and running()
-        if loop is None or (self.number is not None and number in (self.number, signal.SIGINT)):
+        if loop is None:
             _exit(number)
-        if self.number is None:
-            self.number = number
+        if not stopped:
+            stopped.append(number)
             timer = threading.Timer(_GRACE, _exit, (number,))
             timer.daemon = True
             timer.start()
@@ -49,10 +39,9 @@ class Signals:
                 task.cancel()
             loop.call_soon_threadsafe(lambda: None)  # wakes it up
 
-
-def main(run: Callable[[], None] | None = None) -> None:
-    """Run the command, by default `truebench`."""
-    signals = Signals()
+    handled = [number for number in _ENDING if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+    for number in handled:
+        signal.signal(number, stop)
     try:
         if run is None:
             from truebench_hf.cli.app import run as command
@@ -61,10 +50,10 @@ def main(run: Callable[[], None] | None = None) -> None:
         else:
             run()
     finally:
-        if signals.number is not None:  # whatever has come of it
-            _exit(signals.number)
+        if stopped:  # whatever has come of it
+            _exit(stopped[0])
         # What is left is to leave: a signal would only hide how the command ended.
-        for number in signals.handled:
+        for number in handled:
             signal.signal(number, signal.SIG_IGN)
 
 

@@ -286,8 +286,8 @@ def score(
     ] = False,
 ) -> None:
     """`truebench study score`."""
-    from truebench_hf.benchmarks.truebench.results import judgments, pass_rate_table, read_frames, usage_table
-    from truebench_hf.benchmarks.truebench.scores import unfinished
+    from truebench_hf.benchmarks.truebench.results import judgments, read_frames
+    from truebench_hf.benchmarks.truebench.scores import pass_rate_table, unfinished, usage_table
     from truebench_hf.data.records import stamp
     from truebench_hf.judging.rules.deciding import JUDGE
     from truebench_hf.report.sections import csv_text
@@ -315,9 +315,16 @@ def score(
 
 def _scored(path: Path, model: str, judge: str, frames: VerdictFrames, before: Stamp) -> int:
     """Print the scores of one run; returns how many instances are unscored that should not be."""
-    from truebench_hf.benchmarks.truebench.board import models_of, one_model, provenance
     from truebench_hf.benchmarks.truebench.correction import correction, human_labels, label_place, read_labels
-    from truebench_hf.benchmarks.truebench.results import judgments, made_by, no_context, read_each
+    from truebench_hf.benchmarks.truebench.results import (
+        judgments,
+        made_by,
+        models_of,
+        no_context,
+        one_model,
+        provenance,
+        read_each,
+    )
     from truebench_hf.benchmarks.truebench.scores import score, unfinished
     from truebench_hf.benchmarks.truebench.tables import lead, run_charts, run_tables
     from truebench_hf.data.records import unchanged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
@@ -21,7 +21,6 @@ from truebench_hf.results.verdicts import ordered
 from truebench_hf.study.notes import providers
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import how_many, shortened
-from truebench_hf.types import Score
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -47,15 +46,11 @@ GROUPS = {"Category": "category", "Language": "language"}
 
 @dataclass(frozen=True)
 class ComparedMeans:
-    """Both means (0..1) over the instances that both runs decided, and second minus first: above 0 the second is better.
-
-    `undecided`: in either run.
-    """
+    """Both means (0..1) over the instances that both runs decided, and second minus first: above 0 the second is better."""
 
     first: float | None
     second: float | None
     difference: PairedDifference
-    undecided: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +140,7 @@ def _apart(pairs: DataFrame) -> tuple[Flip, ...]:
 def _line(pairs: DataFrame) -> ComparedMeans:
     decided = pairs[["a", "b"]].dropna()
     first, second = (sum(decided[run].tolist()) / len(decided) if len(decided) else None for run in "ab")
-    difference = paired_difference(pairs["b"].to_numpy(), pairs["a"].to_numpy())
-    return ComparedMeans(first, second, difference, difference.left_out)
+    return ComparedMeans(first, second, paired_difference(pairs["b"].to_numpy(), pairs["a"].to_numpy()))
 
 
 def differences(run_a: Finished, run_b: Finished, otherwise: bool) -> list[str]:
@@ -223,12 +217,21 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
     """The content of `compare.json`: shares are between 0 and 1, differences (B - A) between -1 and 1."""
     return {
         **{letter: {"run": run.where, "model": run.model, "judge": run.judge} for letter, run in zip("ab", comparison.runs, strict=True)},
-        "kind": comparison.runs[0].kind, "differs": list(comparison.differs), "overall": asdict(comparison.overall),
-        "groups": {by: {name: asdict(line) for name, line in lines.items()} for by, lines in comparison.groups.items()},
+        "kind": comparison.runs[0].kind, "differs": list(comparison.differs), "overall": _line_json(comparison.overall),
+        "groups": {by: {name: _line_json(line) for name, line in lines.items()} for by, lines in comparison.groups.items()},
         "flips": [{"id": flip.ids[0], "a": flip.scores[0], "b": flip.scores[1]} | ({"id_b": flip.ids[1]} if flip.ids[0] != flip.ids[1] else {}) for flip in comparison.flips],
         "undecided": list(comparison.undecided), "otherwise": list(comparison.otherwise),
         "only_a": list(comparison.only[0]), "only_b": list(comparison.only[1]), "self_judged": list(comparison.self_judged),
     }  # fmt: skip
+
+
+def _line_json(line: ComparedMeans) -> dict[str, Any]:
+    paired = line.difference
+    difference = {
+        "difference": paired.value, "interval": paired.ci95, "n": paired.n, "left_out": paired.unscored,
+        "p_value": paired.p_value, "ahead": paired.ahead,
+    }  # fmt: skip
+    return {"first": line.first, "second": line.second, "difference": difference, "undecided": paired.unscored}
 
 
 def files(comparison: Comparison) -> dict[str, str | Iterable[str]]:
@@ -246,9 +249,9 @@ def _name(comparison: Comparison, place: int) -> str:
 
 def _outcome(comparison: Comparison) -> str:
     sure = comparison.overall.difference
-    if sure.difference is None:
+    if sure.value is None:
         return "No instance is decided in both runs."
-    how = "by the 95 % interval" if sure.interval else "by McNemar's exact test: fewer than ten instances are shared"
+    how = "by the 95 % interval" if sure.ci95 else "by McNemar's exact test: fewer than ten instances are shared"
     if not sure.ahead:
         return f"A and B cannot be told apart on these {sure.n} instances ({how})."
     return f"{'B' if sure.ahead > 0 else 'A'} is ahead ({how})."
@@ -281,10 +284,10 @@ def _differences(comparison: Comparison) -> Table:
 
 
 def _row(name: str, line: ComparedMeans, flips: Sequence[Flip]) -> dict[str, Any]:
-    paired, scores = line.difference, [flip.scores for flip in flips]
+    scores = [flip.scores for flip in flips]
     return {
-        "name": name, "a": line.first, "b": line.second, "p_value": paired.p_value,
-        "difference": Score(paired.difference, paired.n, line.undecided, paired.interval),
+        "name": name, "a": line.first, "b": line.second, "p_value": line.difference.p_value,
+        "difference": line.difference,
         "alone": f"{sum(a > b for a, b in scores)} : {sum(a < b for a, b in scores)}",
     }  # fmt: skip
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.benchmarks.truebench.board import scores_in
+from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.results import scores_in
 from truebench_hf.comparing import runs
 from truebench_hf.data.row_files import records
 from truebench_hf.data.row_formats import what_is

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -28,13 +27,12 @@ _NO_XML = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF, *ran
 
 @dataclass(frozen=True)
 class GateCase:
-    """An instance of the new run: `change` is its score less the old one, None where either is missing or undecided."""
+    """An instance of the new run: of each criterion that it misses, or that is open, the first verdict of any sample."""
 
     name: str
     group: str
     prompt: str
     score: float | None
-    change: float | None
     missed: tuple[Verdict, ...]
     left_open: tuple[Verdict, ...]
 
@@ -47,38 +45,24 @@ class GateCase:
 
 def cases(gate: Gate, names: Iterable[str] | None = None) -> list[GateCase]:
     """The instances of the new run, or those named, in the order of the run."""
-    instances, pairs = gate.new.instances, gate.pairs
-    changes = {} if pairs is None else dict(zip(pairs.index, pairs["new"] - pairs["old"], strict=True))
+    run, ids = gate.new, gate.new.instances.index
 
-    def case(item: Judged) -> GateCase:
-        name = item.instance.id
-        verdicts = [as_counted(verdict) for turn in item.verdicts for verdict in turn]
-        change = changes.get(name)
-        return GateCase(
-            name, item.instance.category or item.instance.language or gate.new.kind,
-            item.instance.turns[-1].prompt if item.instance.turns else "", gate.new.scores[name],
-            None if change is None or change != change else float(change),
-            tuple(verdict for verdict in verdicts if verdict.label == "no"),
-            tuple(verdict for verdict in verdicts if verdict.label not in ("yes", "no")),
-        )  # fmt: skip
+    def part(item: Judged) -> tuple[str, str, list[Verdict]]:  # of long answers no more than is told
+        instance, verdicts = item.instance, [as_counted(verdict) for turn in item.verdicts for verdict in turn]
+        prompt = instance.turns[-1].prompt if instance.turns else ""
+        group = instance.category or instance.language or run.kind
+        return group, prompt, [verdict for verdict in verdicts if verdict.label != "yes"]
 
-    judged = of_samples(gate.new, instances.index if names is None else names, case)
-    return [
-        replace(
-            judged[name][0], missed=_once(sample.missed for sample in judged[name]),
-            left_open=_once(sample.left_open for sample in judged[name]),
-        )
-        for name in instances.index
-        if name in judged
-    ]  # fmt: skip
+    judged = of_samples(run, ids if names is None else names, part)
+    return [_case(name, run.scores[name], judged[name]) for name in ids if name in judged]
 
 
-def _once(samples: Iterable[Sequence[Verdict]]) -> tuple[Verdict, ...]:
-    """The first verdict on each criterion of any sample."""
-    first: dict[str, Verdict] = {}
-    for verdict in chain.from_iterable(samples):
-        first.setdefault(verdict.criterion.text, verdict)
-    return tuple(first.values())
+def _case(name: str, score: float | None, samples: Sequence[tuple[str, str, list[Verdict]]]) -> GateCase:
+    group, prompt, _ = samples[0]
+    missed, left_open = dict[str, Verdict](), dict[str, Verdict]()
+    for verdict in (verdict for *_, verdicts in samples for verdict in verdicts):
+        (missed if verdict.label == "no" else left_open).setdefault(verdict.criterion.text, verdict)
+    return GateCase(name, group, prompt, score, tuple(missed.values()), tuple(left_open.values()))
 
 
 def worst(gate: Gate) -> list[GateCase]:

@@ -10,13 +10,14 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
 from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import BoardEntry, BoardRun, judges, read_all, self_judged
 from truebench_hf.comparing.table import Kind
 from truebench_hf.data.records import JUDGMENTS, of_entry, read_outcomes
 from truebench_hf.errors import UserError, unknown
+from truebench_hf.metrics.ranks import RankSpan
 from truebench_hf.metrics.ranks import Results as Outcomes
 from truebench_hf.report.sections import Matrix, Section
 from truebench_hf.report.table import PUBLISHED, Column, Part, Row, Table
@@ -41,19 +42,6 @@ class Leaderboard:
     left_out: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class _ReadRun:
-    """A run with what is read of its folder beside the board: of each model, by instance."""
-
-    run: BoardRun
-    folder: Path
-    by_model: Mapping[str, Outcomes]
-
-    def outcomes(self, entry: BoardEntry) -> Outcomes:
-        """What became of the instances of a line, as far as it is known."""
-        return (of_entry(self.by_model, entry.name) if self.by_model else None) or {}
-
-
 def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = TRUEBENCH) -> Leaderboard:
     """All finished runs of a kind at or below these folders, with `published` the paper's results beside them.
 
@@ -63,11 +51,11 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     read_runs = _read(folders, kind, left_out)
     if published and kind not in PAPERS:
         raise unknown("kind with published results", kind, PAPERS)
-    boards = [read_run.run for read_run in read_runs]
+    boards = list(read_runs.values())
     if kind != JUDGES:  # whose lines are the judges
         boards = [
-            _marked(run, set(map(anonymous.name, judges(kind, Results.open(read_run.folder).settings))), "unknown")
-            for run, read_run in zip(boards, read_runs, strict=True)
+            _marked(run, set(map(anonymous.name, judges(kind, Results.open(folder).settings))), "unknown")
+            for folder, run in read_runs.items()
         ]
     if published:
         boards.append(_marked(PAPERS[kind].published(), PAPERS[kind].judges, "no"))
@@ -93,17 +81,17 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
     )
 
 
-def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> list[_ReadRun]:
-    """The finished runs of a kind, each folder once; what is left out goes into `left_out`."""
-    read_runs: dict[Path, _ReadRun] = {}
+def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> dict[Path, BoardRun]:
+    """The finished runs of a kind by their folders, each once; what is left out goes into `left_out`."""
+    read_runs: dict[Path, tuple[Path, BoardRun]] = {}
     for root in folders:
         for folder in runs.below(root, "--runs "):
             run = runs.read_board(folder)
             if why := _why_not(folder, run, kind):
                 left_out[str(folder)] = why
             elif run and folder.resolve() not in read_runs:
-                read_runs[folder.resolve()] = _ReadRun(run, folder, _passed(folder) if kind == TRUEBENCH else {})
-    return list(read_runs.values())
+                read_runs[folder.resolve()] = folder, run
+    return dict(read_runs.values())
 
 
 def _why_not(folder: Path, run: BoardRun | None, kind: str) -> str:
@@ -137,19 +125,20 @@ def _marked(run: BoardRun, specs: Collection[str], untold: str) -> BoardRun:
     return replace(run, entries=tuple(entries))
 
 
-def _outcomes(entries: Iterable[BoardEntry], read_runs: Sequence[_ReadRun]) -> dict[str, Outcomes]:
+def _outcomes(entries: Iterable[BoardEntry], read_runs: Mapping[Path, BoardRun]) -> dict[str, Outcomes]:
     """By the key of an entry the results of its instances, where its folder holds them."""
-    known = {entry.key: read_run for read_run in read_runs for entry in read_run.run.entries}
+    folder_of = {entry.key: folder for folder, run in read_runs.items() for entry in run.entries}
+    passed = {folder: _passed(folder) for folder, run in read_runs.items() if run.kind == TRUEBENCH}
     results: dict[str, Outcomes] = {}
-    by_folder: dict[Path, dict[str, Outcomes]] = {}
+    scores: dict[Path, dict[str, Outcomes]] = {}
     for entry in entries:
-        if (read_run := known.get(entry.key)) is None:
+        if (folder := folder_of.get(entry.key)) is None:
             continue
-        results[entry.key] = read_run.outcomes(entry)
+        results[entry.key] = (of_entry(passed[folder], entry.name) if passed.get(folder) else None) or {}
         if not table.is_the_share(entry, results[entry.key]):
-            if read_run.folder not in by_folder:
-                by_folder[read_run.folder] = _scores(str(read_run.folder))
-            results[entry.key] = by_folder[read_run.folder].get(entry.name, {})
+            if folder not in scores:
+                scores[folder] = _scores(str(folder))
+            results[entry.key] = scores[folder].get(entry.name, {})
     return results
 
 
@@ -239,7 +228,7 @@ def files(board: Leaderboard) -> dict[str, str]:
 
 
 def _table(board: Leaderboard) -> Table:
-    percent = board.kind.factor(board.kind.main) == 100
+    percent = board.kind.factor == 100
     has_sources = any(entry.source in ("submitted", "others") for entry in board.entries)
     parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
     columns = (
@@ -274,7 +263,7 @@ def _apart(entries: Sequence[BoardEntry]) -> dict[str, str]:
 
 def _row(board: Leaderboard, entry: BoardEntry, apart: str) -> Row:
     mark = f" {_OWN}" if entry.facts.get(SELF_JUDGED) == "yes" else ""
-    rank = board.kind.text(entry, "Rank") or "-"
+    rank = "-" if entry.rank is None else str(RankSpan(entry.rank, entry.last or entry.rank))
     return {
         "model": (f"{entry.name} ({apart})" if apart else entry.name) + mark,
         "group": entry.facts[GROUP],
@@ -288,21 +277,14 @@ def _row(board: Leaderboard, entry: BoardEntry, apart: str) -> Row:
 
 def _maps(board: Leaderboard) -> Iterator[Matrix]:
     """A map of models by the columns of each group of scores."""
-    for name, headers in board.kind.groups.items():
-        shares = [header for header in headers if board.kind.factor(header) == 100]  # a map is of percent
-        headers_shown = shares[:_MOST]
-        columns = [board.kind.scores[header] for header in headers_shown]
-        if not headers_shown:
-            continue
+    for name, columns in board.kind.groups.items():
+        shares = [column for column in columns if column.percent]  # a map is of percent
+        drawn = shares[:_MOST]
         rows = tuple(
-            (f"{entry.name} ({entry.facts[GROUP]})", tuple(entry.scores.get(column) for column in columns))
+            (f"{entry.name} ({entry.facts[GROUP]})", tuple(entry.scores.get(column.name) for column in drawn))
             for entry in board.entries
-            if any(column in entry.scores for column in columns)
+            if any(column.name in entry.scores for column in drawn)
         )
-        titles = {column.name: column.title for column in board.kind.columns}
-        note = (
-            ""
-            if len(shares) == len(headers_shown)
-            else f"And {len(shares) - len(headers_shown)} more, in leaderboard.csv."
-        )
-        yield Matrix(name, "Model (group)", tuple(titles[column] for column in columns), rows, note)
+        note = f"And {len(shares) - len(drawn)} more, in leaderboard.csv." if len(shares) > len(drawn) else ""
+        if drawn:
+            yield Matrix(name, "Model (group)", tuple(column.title for column in drawn), rows, note)

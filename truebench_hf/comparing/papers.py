@@ -11,13 +11,14 @@ from typing import Any
 
 from truebench_hf.benchmarks.facts import rank as facts_paper
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
-from truebench_hf.benchmarks.rubric_eval import panels as judges
-from truebench_hf.benchmarks.rubric_eval.scores import published_rows
-from truebench_hf.benchmarks.truebench import board as truebench
+from truebench_hf.benchmarks.rubric_eval import scores as judges
+from truebench_hf.benchmarks.rubric_eval.comparisons import published_rows
+from truebench_hf.benchmarks.truebench import results as truebench
 from truebench_hf.comparing.runs import BoardRun, lines
 from truebench_hf.data import jsonl
 from truebench_hf.data.catalogue import MINI
 from truebench_hf.metrics.intervals import wilson
+from truebench_hf.report.table import paper_rows
 from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
 from truebench_hf.types import Score
 
@@ -108,7 +109,7 @@ def _run(kind: str, columns: Sequence[BoardColumn], rows: Sequence[BoardRow]) ->
 def _facts() -> BoardRun:
     """Tables 5 and 6 of FACTS Grounding, with the half-widths that they print."""
     tables = {"final": facts_paper.AFTER, "unadjusted": facts_paper.BEFORE}
-    printed = {name: {row["Response Model"]: row for row in facts_paper.paper_rows(n)} for name, n in tables.items()}
+    printed = {name: {row["Response Model"]: row for row in paper_rows("facts", n)} for name, n in tables.items()}
     parts = [(split, judge) for split in facts_paper.SPLITS for judge in facts_paper.JUDGES]
     rows = []
     for model, final in printed["final"].items():

@@ -15,9 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_document
-from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.benchmarks.truebench.board import judging_specs
-from truebench_hf.benchmarks.truebench.results import form, judgments, made_by, read_each, read_frames
+from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.results import form, judging_specs, judgments, made_by, read_each, read_frames
 from truebench_hf.benchmarks.truebench.scores import response_values, rule
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Form
@@ -141,13 +140,22 @@ class BoardRun:
     noun: str = ""
 
 
-def folders(roots: Iterable[Path]) -> Iterator[Path]:
-    """Every folder with a `run.json`, or a ledger that may have its copy, at or below the roots, in order of name.
+def folders(roots: Iterable[Path], depth: int = 0) -> Iterator[Path]:
+    """Every folder with a `run.json` at or below the roots, in order of name.
 
-    Hidden ones are left out, and those that cannot be looked into.
+    Hidden ones are left out, those that cannot be looked into, and those too deep below a root; `depth` is how far these are.
     """
     for root in roots:
-        yield from _below(root, 0)
+        children: list[Path] = []
+        try:
+            is_run = (root / INFO).is_file()
+            if not is_run and depth < _DEEPEST and root.is_dir():
+                children = sorted(child for child in root.iterdir() if not child.name.startswith("."))
+        except OSError:  # not ours to read, or gone meanwhile
+            continue
+        if is_run:
+            yield root
+        yield from folders(children, depth + 1)
 
 
 def below(root: str, flag: str = "", remedy: str = "; give the --out of finished runs") -> list[Path]:
@@ -155,21 +163,6 @@ def below(root: str, flag: str = "", remedy: str = "; give the --out of finished
     if not (run_folders := list(folders([Path(root)]))):
         raise UserError(f"{flag}{root}: no run folder at or below it{remedy}")
     return run_folders
-
-
-def _below(folder: Path, depth: int) -> Iterator[Path]:
-    children: list[Path] = []
-    try:
-        is_run = (folder / INFO).is_file()
-        if not is_run and depth < _DEEPEST and folder.is_dir():
-            children = sorted(folder.iterdir())
-    except OSError:  # not ours to read, or gone meanwhile
-        return
-    if is_run:
-        yield folder
-    for child in children:
-        if not child.name.startswith("."):
-            yield from _below(child, depth + 1)
 
 
 def stamp(folder: Path) -> tuple[int, ...]:

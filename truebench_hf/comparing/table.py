@@ -14,20 +14,18 @@ from typing import Any
 from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import BoardEntry, BoardRun, below, read_board
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.metrics.ranks import Entrant, Results, rank_spans
+from truebench_hf.metrics.ranks import Results, rank_spans
 from truebench_hf.report.sections import csv_text
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.ranking import COST, BoardColumn
 from truebench_hf.types import Score
 
-Cell = str | float | int | None
 SOURCES = {"measured": "measured", "submitted": "submitted ‡", "paper": "paper †"}
 UNKNOWN = "unknown"
 MISPRINT = " (!)"
 SIZE = "Size (B)"  # the one fact that is read as a number: a model's parameters in billions
-_INTERVAL, _RESULTS = "95 % interval", "Results"
-_ABOUT = (_INTERVAL, _RESULTS, "n", "Unscored")  # the main score
-_OURS = frozenset(("Rank", "Last rank", "Model", *_ABOUT))  # headers that no result can take
+_ENDS, _ABOUT = ("Low 95", "High 95"), ("Results", "n", "Unscored")  # of the main score
+_OURS = frozenset(("Rank", "Last rank", "Model", *_ENDS, *_ABOUT))  # headers that no result can take
 
 
 @dataclass(frozen=True)
@@ -63,55 +61,15 @@ class Kind:
         return next(iter(self.scores))
 
     @property
-    def headers(self) -> tuple[str, ...]:
-        """All columns that can be chosen."""
-        return (*_ABOUT, *self.facts, *list(self.scores)[1:])
+    def factor(self) -> int:
+        """What makes the main score what visitors read: 100 for shares."""
+        return 100 if self.columns[0].percent else 1
 
     @cached_property
-    def groups(self) -> dict[str, tuple[str, ...]]:
-        """The headers of the scores by group, without those of the overview."""
-        named = {column.name: column.group for column in self.columns}
-        members: dict[str, list[str]] = {}
-        for header, name in list(self.scores.items())[1:]:
-            members.setdefault(named[name], []).append(header)
-        return {group: tuple(headers) for group, headers in members.items() if group}
-
-    def cell(self, entry: BoardEntry, header: str) -> Cell:
-        """What stands in a column: a score as it is shown, a number, a text, or None where there is nothing."""
-        if header in self.scores:
-            score = entry.scores.get(self.scores[header])
-            return None if score is None or score.value is None else round(self.factor(header) * score.value, 1)
-        if header in self.facts:
-            text = entry.facts.get(header)
-            return size(entry) if header == SIZE else text
-        interval, printed = entry.overall.ci95, entry.overall.value is not None and not entry.overall.n
-        known: dict[str, Cell] = {
-            "Rank": entry.rank,
-            "Model": entry.name,
-            _INTERVAL: ""
-            if interval is None
-            else " to ".join(f"{self.factor(self.main) * end:.1f}" for end in interval),
-            _RESULTS: SOURCES[entry.source],
-            "n": None if printed else entry.overall.n,  # a paper may tell no numbers
-            "Unscored": None if printed else entry.overall.unscored,
-        }
-        return known[header]
-
-    def factor(self, header: str) -> int:
-        """What makes the scores of a column what visitors read: 100 for shares."""
-        return 100 if next(c.percent for c in self.columns if c.name == self.scores[header]) else 1
-
-    def text(self, entry: BoardEntry, header: str) -> str:
-        """The same as it reads: one decimal for scores, `3-5` for a rank that spans places, a mark on misprinted figures."""
-        value = self.cell(entry, header)
-        if value is None:
-            return ""
-        if header == "Rank":
-            return str(value) if entry.last in (None, entry.rank) else f"{value}-{entry.last}"
-        if header == SIZE:
-            return f"{value:g}"
-        text = f"{value:.1f}" if isinstance(value, float) else str(value)
-        return text + MISPRINT if self.scores.get(header) in entry.misprints else text
+    def groups(self) -> dict[str, tuple[BoardColumn, ...]]:
+        """The columns of the scores by group, without those of the overview."""
+        groups = dict.fromkeys(column.group for column in self.columns[1:] if column.group)
+        return {group: tuple(column for column in self.columns[1:] if column.group == group) for group in groups}
 
 
 def merged(runs: Sequence[BoardRun]) -> tuple[tuple[Kind, ...], list[BoardEntry]]:
@@ -159,12 +117,20 @@ def by_rank(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
 
 def to_csv(kind: Kind, entries: Sequence[BoardEntry]) -> str:
     """Every column of the entries as CSV text, with the interval's ends in columns of their own."""
-    plain = [name for name in kind.headers if name != _INTERVAL]
-    rows: list[Sequence[Cell]] = [("Rank", "Last rank", "Model", kind.main, "Low 95", "High 95", *plain)]
+    headers = list(kind.scores)
+    rows: list[Sequence[Any]] = [("Rank", "Last rank", "Model", kind.main, *_ENDS, *_ABOUT, *kind.facts, *headers[1:])]
     for entry in entries:
-        shares = (entry.overall.value, *(entry.overall.ci95 or (None, None)))
-        values = [None if share is None else kind.factor(kind.main) * share for share in shares]
-        rows.append([entry.rank, entry.last, entry.name, *values, *(kind.cell(entry, name) for name in plain)])
+        overall = entry.overall
+        shares = (overall.value, *(overall.ci95 or (None, None)))
+        # A paper may tell no numbers.
+        counts = (None, None) if overall.value is not None and not overall.n else (overall.n, overall.unscored)
+        facts = (size(entry) if fact == SIZE else entry.facts.get(fact) for fact in kind.facts)
+        scores = ((entry.scores.get(column.name), 100 if column.percent else 1) for column in kind.columns[1:])
+        rows.append([
+            entry.rank, entry.last, entry.name, *(None if share is None else kind.factor * share for share in shares),
+            SOURCES[entry.source], *counts, *facts,
+            *(None if score is None or score.value is None else round(factor * score.value, 1) for score, factor in scores),
+        ])  # fmt: skip
     return csv_text(rows)
 
 
@@ -227,8 +193,7 @@ def _ranked(group: Sequence[BoardEntry], outcomes: Mapping[str, Results]) -> lis
         if e.overall.value is not None and e.overall.ci95 is not None and coverage(e.overall) >= COVERED
     ]
     known = {e.key: outcomes[e.key] for e in scored if e.key in outcomes and is_the_share(e, outcomes[e.key])}
-    entrants = {entry.key: Entrant(entry.overall, known.get(entry.key, {})) for entry in scored}
-    spans = rank_spans(entrants, ascending=bool(group) and group[0].ascending)
+    spans = rank_spans({e.key: e.overall for e in scored}, known, ascending=bool(group) and group[0].ascending)
     return [
         replace(entry, rank=span.first, last=span.last, approximate=span.approximate) if span else entry
         for entry in group

@@ -17,14 +17,12 @@ from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import as_answered
-from truebench_hf.data.logs import Chat, chat_in, chat_of, of_server
+from truebench_hf.data.logs import Chat, chat_in, chat_of, id_in
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold, unwrapped, words
 from truebench_hf.errors import UserError, need, refused
 from truebench_hf.text.terminal import warn
-from truebench_hf.types import Instance, Response
-
-_OFFICIAL = "_TRUEBench-v"  # which the official code puts behind the model's name
+from truebench_hf.types import Instance, Message, Response
 
 
 def given_responses(
@@ -44,8 +42,7 @@ def given_responses(
     otherwise = ""
     if isinstance(responses, str | Path):
         name, rows = Path(responses).name, list(read_answers(Path(responses)))
-        prefix, official, _ = name.partition(_OFFICIAL)
-        otherwise = prefix if official else ""
+        otherwise = _official(name)
     else:
         name, entries = "responses", list(responses)
         if entries and all(isinstance(entry, str | list | tuple | None) for entry in entries):
@@ -68,15 +65,20 @@ def responses_by_model(
     """
     by_model: dict[str, tuple[list[Answers], str]] = {}
     for path, answers in files:
-        prefix, official, _ = path.name.partition(_OFFICIAL)
         for answer in of_model(list(answers), model_name, path.name)[1] if model_name else answers:
-            model = model_name or answer.model or (prefix if official else path.stem)
+            model = model_name or answer.model or _official(path.name) or path.stem
             by_model.setdefault(model, ([], path.name))[0].append(answer)
     responses: dict[str, dict[str, list[Response]]] = {model: {} for model in by_model}
     for model, (rows, name) in by_model.items():
         for instance, response in responses_to(instances, rows, model, name):
             responses[model].setdefault(instance.id, []).append(response)
     return responses
+
+
+def _official(name: str) -> str:
+    """The model in the name of an official evaluation file, "" for other files."""
+    model, official, _ = name.partition("_TRUEBench-v")
+    return model if official else ""
 
 
 def responses_to(
@@ -222,7 +224,7 @@ def of_row(row: Any, where: str) -> Answers:
         sent = _texts([row.get("arguments")])
         prompts = sent + _texts([doc] if sent else (doc.get(name) for name in _prompts()))
         text = _only(row.get("resps") or row.get("filtered_resps"), where, "resps")
-        return Answers(where, text, _id(doc), prompts, row=doc, filter=str(row.get("filter") or ""))
+        return Answers(where, text, id_in(doc, IDS), prompts, row=doc, filter=str(row.get("filter") or ""))
     if isinstance(response := row.get("__model_response__"), Mapping):
         # Of lighteval. `id` of the document only counts the rows of the task. After processing the answer is without its
         # thinking.
@@ -230,7 +232,7 @@ def of_row(row: Any, where: str) -> Answers:
         own = _object(doc.get("specific"))
         text = _only(response.get("text_post_processed") or response.get("text"), where, "text")
         prompts = _texts([*(doc.get(name) for name in _prompts()), own])
-        return Answers(where, text, _id(own), prompts, None, _thinking(response.get("reasonings")), own)
+        return Answers(where, text, id_in(own, IDS), prompts, None, _thinking(response.get("reasonings")), own)
     original, row = row, unwrapped(row)
     names = {fold(name): name for name in row} | {name: name for name in row}
     value = {name: row[own] for name, own in names.items()}
@@ -242,14 +244,14 @@ def of_row(row: Any, where: str) -> Answers:
     model = value.get("model") or chat.model
     answers: str | tuple[str | None, ...] | None
     if chat.messages and chat.messages[-1].role == "assistant":  # a log
-        answers = _by_turn([(message.role, message.content) for message in chat.messages])
+        answers = _by_turn(chat.messages)
     elif field := field or next((names[name] for name in _CHATS if name in names), None):
         answers = _answers(row[field], where, field)
     else:
         others = ", ".join((*words("answers"), *_CHATS)[1:])
         raise UserError(f"{where}: missing field 'response' (or {others}); {Record(where, row).there}")
     model = model if isinstance(model, str) and model else None
-    return Answers(where, answers, _id(value), prompts, model, _thinking(thinking), row)
+    return Answers(where, answers, id_in(value, IDS), prompts, model, _thinking(thinking), row)
 
 
 def _object(value: Any) -> Mapping[str, Any]:
@@ -267,19 +269,11 @@ def of_log(log: Any, name: str) -> Iterator[Answers]:
     """
     for sample in log.samples or ():
         users = [sample.input] if isinstance(sample.input, str) else [m.text for m in sample.input if m.role == "user"]
-        turns = _by_turn([(message.role, message.text) for message in sample.messages])[max(len(users) - 1, 0) :]
-        answers: str | tuple[str | None, ...] | None = turns
-        if len(turns) < 2:
-            answers = sample.output.completion if sample.output.choices else None
+        turns = _by_turn([Message(message.role, message.text) for message in sample.messages])[max(len(users) - 1, 0) :]
+        last = sample.output.completion if sample.output.choices else None
+        answers = turns if len(turns) > 1 else last
         where, id_ = f"{name}, sample {sample.id}", str((sample.metadata or {}).get("instance_id", sample.id))
         yield Answers(where, None if sample.error else answers, id_, tuple(users), log.eval.model)
-
-
-def _id(row: Mapping[str, Any]) -> str | None:
-    name = next((row[name] for name in IDS if row.get(name) not in (None, "") and not of_server(row[name])), None)
-    if isinstance(name, float) and name.is_integer():  # a column of numbers with a gap in it, to pandas
-        name = int(name)
-    return None if name is None else str(name)
 
 
 def _answers(value: Any, where: str, field: str) -> str | tuple[str | None, ...] | None:
@@ -293,7 +287,7 @@ def _answers(value: Any, where: str, field: str) -> str | tuple[str | None, ...]
     if isinstance(value, list | tuple):
         if value and all(isinstance(part, Mapping) for part in value):
             if messages := chat_in(list(value)).messages:
-                return _by_turn([(message.role, message.content) for message in messages])
+                return _by_turn(messages)
             if all(part.get("content", "") is None for part in value):
                 return None
         elif all(isinstance(part, str | None) for part in value):
@@ -301,16 +295,16 @@ def _answers(value: Any, where: str, field: str) -> str | tuple[str | None, ...]
     raise UserError(f"{where}: field {field!r} must be a text, a list of texts, one per turn, or messages with texts")
 
 
-def _by_turn(messages: Sequence[tuple[str, str | None]]) -> tuple[str | None, ...]:
+def _by_turn(messages: Sequence[Message]) -> tuple[str | None, ...]:
     """Per message of the user what the model said last before the next one; without any, all that the model said."""
-    if all(role != "user" for role, _ in messages):
-        return tuple(text for role, text in messages if role == "assistant")
+    if all(message.role != "user" for message in messages):
+        return tuple(message.content for message in messages if message.role == "assistant")
     turns: list[str | None] = []
-    for role, text in messages:
-        if role == "user":
+    for message in messages:
+        if message.role == "user":
             turns.append(None)
-        elif role == "assistant" and turns:
-            turns[-1] = text
+        elif message.role == "assistant" and turns:
+            turns[-1] = message.content
     return tuple(turns)
 
 

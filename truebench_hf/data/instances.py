@@ -15,7 +15,7 @@ import hashlib
 import json
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,7 +23,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from truebench_hf.data.row_formats import read_text
-from truebench_hf.data.rows import Headers, MaybeText, Name, Record, Row, Text, holds, named, read_headers
+from truebench_hf.data.rows import MaybeText, Name, Record, Row, Text, fold, holds, named, unwrapped, words
 from truebench_hf.data.rules import stored, stored_text
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import warn
@@ -54,7 +54,7 @@ def of_rows(
 
     With `judged` every instance needs a criterion in one of its turns at least; with `repeated` an instance may stand
     in several rows, as it does beside several responses to it. An id that is absent is a hash of what is asked, so that
-    it stays where rows come and go. Columns may have likely names in any case (see `rows.read_headers`), which a note tells.
+    it stays where rows come and go. Columns may have likely names in any case (see `headers`), which a note tells.
     Raises UserError naming the row and the field that is wrong.
     """
     rows, by_hand = list(records), columns or {}
@@ -90,11 +90,65 @@ def of_rows(
     return list(instances.values())
 
 
+@dataclass
+class Headers:
+    """Which column of some rows is read as which of ours; `taken` says so, for the columns of other names."""
+
+    columns: dict[str, str]
+    joined: bool = False  # the prompt is an instruction with the input that it is about
+
+    @property
+    def taken(self) -> str:
+        parts = [f"{theirs!r} as {ours}" for ours, theirs in self.columns.items()]
+        parts += ["'instruction' with 'input' below it as prompt"] * self.joined
+        return ", ".join(parts)
+
+    def renamed(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The row under our names."""
+        row, theirs = unwrapped(row), set(self.columns.values())
+        ours = {name: row.get(column) for name, column in self.columns.items()}
+        row = {name: value for name, value in row.items() if name not in theirs} | ours
+        if not self.joined:
+            return row
+        parts = [str(row.get(name) or "").strip() for name in ("instruction", "input")]
+        rest = {name: value for name, value in row.items() if name not in ("instruction", "input")}
+        return rest | {"prompt": "\n\n".join(filter(None, parts))}
+
+
 def headers(rows: Iterable[Record], columns: Mapping[str, Sequence[str]]) -> Headers:
-    """The columns of rows by our names. A column that is mapped by hand keeps its name."""
+    """Find the columns of rows by our names; a column that is mapped by hand keeps its name.
+
+    Raises UserError where two columns may be meant.
+    """
     by_hand = {name for names in columns.values() for name in names}
-    others = ({name: value for name, value in record.row.items() if name not in by_hand} for record in rows)
-    return read_headers(others, GROUPS, columns)
+    used: dict[str, str] = {}  # columns in which any row has a value -> the same in small letters
+    plain = True  # whether all that an `input` holds are texts
+    for record in rows:
+        row = {name: value for name, value in record.row.items() if name not in by_hand}
+        for name, value in unwrapped(row).items():
+            if holds(value):
+                folded = used[str(name)] = fold(name)
+                plain &= folded != "input" or (isinstance(value, str) and not value.lstrip().startswith("["))
+    head = Headers({})
+    for group in GROUPS:
+        if set(group) & set(columns):
+            continue
+        prompts = set(group) & set(used.values())
+        if "input" in group and plain and "instruction" in used.values() and prompts == {"input"}:
+            head.joined = True
+            parts = {folded: name for name, folded in used.items() if folded in ("instruction", "input")}
+            head.columns |= {ours: theirs for ours, theirs in parts.items() if ours != theirs}
+        elif not set(group) & set(used):
+            # One of its names in another case, or else a likely name.
+            chosen = [(folded, name) for name, folded in used.items() if folded in group]
+            likely = words("likely").get(group[0], ())
+            chosen = chosen or [(group[0], name) for name, folded in used.items() if folded in likely]
+            if len(chosen) > 1:
+                (ours, first), (_, second) = chosen[:2]
+                remedy = f"say which by --column {ours}={first!r}"
+                raise UserError(f"the columns {first!r} and {second!r} may both be the {group[0]}; {remedy}")
+            head.columns |= dict(chosen)
+    return head
 
 
 def with_criteria(instance: Instance, more: Sequence[Criterion]) -> Instance:

@@ -121,10 +121,10 @@ def _conversation(record: Record, criteria: Sequence[Criterion], turns: str, sep
     named = next((name for name in instances.CRITERIA if row.get(name)), None)
     own = (*(instances.criteria_of(record, named, row[named], separator) if named else ()), *criteria)
     language, category, task = (str(row[name]) if isinstance(row.get(name), str) else "" for name in _NAMES)
-    ids = (name for name in _IDS if row.get(name) not in (None, "") and not of_server(row[name]))
-    name = next((Record(record.where, row).id(name) for name in ids), "")
     system = "\n\n".join(message.content for message in chat.messages if message.role == "system") or None
     asks = tuple(Turn(message.content, own) for message in messages[first::2])
+    own_id = id_in(row, _IDS)
+    name = Record(record.where, {"id": own_id}).id("id") if own_id else ""
     instance = Instance(name, language, category, task, asks, system, None, tuple(messages[:first]))
     instance = instance if instance.id else replace(instance, id=instances.content_id(instance))
     answers = [message.content for message in messages[first + 1 :: 2]]
@@ -222,9 +222,14 @@ def joined(entries: Iterable[Entry]) -> Iterator[Entry]:
     yield from waiting.values()
 
 
-def of_server(name: object) -> bool:
-    """Whether an id is none of the data's: OpenAI gives one to each result of a batch, beside its `custom_id`."""
-    return isinstance(name, str) and name.startswith("batch_req_")
+def id_in(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """The id in the first of some fields that holds one of the data's: OpenAI gives one of its own to each result of a
+    batch, beside its `custom_id`."""
+    ids = (row[name] for name in names if row.get(name) not in (None, ""))
+    own = next((value for value in ids if not str(value).startswith("batch_req_")), None)
+    if isinstance(own, float) and own.is_integer():  # a column of numbers with a gap in it, to pandas
+        own = int(own)
+    return None if own is None else str(own)
 
 
 @cache

@@ -1,11 +1,11 @@
-"""One row of data: the types of its fields, the base of all row models, how their errors read, and columns by the names
-that people give them. Files: `row_files`."""
+"""One row of data: the types of its fields, the base of all row models, how their errors read, and the words that people
+and tools have for the same. Files: `row_files`."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -298,67 +298,6 @@ def _forms() -> Any:
     import yaml
 
     return yaml.safe_load((files(__package__) / "log_forms.yaml").read_text(encoding="utf-8"))
-
-
-@dataclass
-class Headers:
-    """Which column of some rows is read as which of ours; `taken` says so, for the columns of other names."""
-
-    columns: dict[str, str]
-    joined: bool = False  # the prompt is an instruction with the input that it is about
-
-    @property
-    def taken(self) -> str:
-        parts = [f"{theirs!r} as {ours}" for ours, theirs in self.columns.items()]
-        parts += ["'instruction' with 'input' below it as prompt"] * self.joined
-        return ", ".join(parts)
-
-    def renamed(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The row under our names."""
-        row, theirs = unwrapped(row), set(self.columns.values())
-        ours = {name: row.get(column) for name, column in self.columns.items()}
-        row = {name: value for name, value in row.items() if name not in theirs} | ours
-        if not self.joined:
-            return row
-        parts = [str(row.get(name) or "").strip() for name in ("instruction", "input")]
-        rest = {name: value for name, value in row.items() if name not in ("instruction", "input")}
-        return rest | {"prompt": "\n\n".join(filter(None, parts))}
-
-
-def read_headers(
-    rows: Iterable[Mapping[str, Any]], groups: Sequence[Sequence[str]], mapped: Collection[str] = ()
-) -> Headers:
-    """Find the columns of rows; the names of each of the `groups` mean the same, and those `mapped` need no search.
-
-    Raises UserError where two columns may be meant.
-    """
-    used: dict[str, str] = {}  # columns in which any row has a value -> the same in small letters
-    plain = True  # whether all that an `input` holds are texts
-    for row in rows:
-        for name, value in unwrapped(row).items():
-            if holds(value):
-                folded = used[str(name)] = fold(name)
-                plain &= folded != "input" or (isinstance(value, str) and not value.lstrip().startswith("["))
-    head = Headers({})
-    for group in groups:
-        if set(group) & set(mapped):
-            continue
-        prompts = set(group) & set(used.values())
-        if "input" in group and plain and "instruction" in used.values() and prompts == {"input"}:
-            head.joined = True
-            parts = {folded: name for name, folded in used.items() if folded in ("instruction", "input")}
-            head.columns |= {ours: theirs for ours, theirs in parts.items() if ours != theirs}
-        elif not set(group) & set(used):
-            # One of its names in another case, or else a likely name.
-            chosen = [(folded, name) for name, folded in used.items() if folded in group]
-            likely = words("likely").get(group[0], ())
-            chosen = chosen or [(group[0], name) for name, folded in used.items() if folded in likely]
-            if len(chosen) > 1:
-                (ours, first), (_, second) = chosen[:2]
-                remedy = f"say which by --column {ours}={first!r}"
-                raise UserError(f"the columns {first!r} and {second!r} may both be the {group[0]}; {remedy}")
-            head.columns |= dict(chosen)
-    return head
 
 
 def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from typing import Annotated, Any, Literal, Self, get_args
 
 import pydantic
@@ -240,12 +239,13 @@ Rule = Annotated[
 KINDS: dict[str, type[_RuleModel]] = {
     str(kind.model_fields["kind"].default): kind for kind in get_args(get_args(Rule)[0])
 }
+_ADAPTER: TypeAdapter[Rule] = TypeAdapter(Rule, config=ConfigDict(defer_build=True))
 
 
 def rule_of(value: str | Mapping[str, Any]) -> Rule:
     """Return the rule that a JSON text or an object tells. Raises UserError naming what is wrong with it."""
     try:
-        return _adapter().validate_json(value) if isinstance(value, str) else _adapter().validate_python(value)
+        return _ADAPTER.validate_json(value) if isinstance(value, str) else _ADAPTER.validate_python(value)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         if fault["type"].startswith("union_tag"):
@@ -278,8 +278,3 @@ def stored_text(rules: Sequence[Rule], complete: bool) -> str:
     """Return the text from which `stored` reads these rules."""
     texts = f"[{', '.join(rule.text for rule in rules)}]"
     return rules[0].text if complete and len(rules) == 1 else texts if complete else f'{{"beside": {texts}}}'
-
-
-@cache
-def _adapter() -> TypeAdapter[Rule]:
-    return TypeAdapter(Rule)

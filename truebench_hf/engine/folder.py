@@ -7,6 +7,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
@@ -109,12 +110,9 @@ class RunFolder:
         self.info |= facts
         self._keep()
 
-    def write(self, name: str, text: str) -> Path:
-        """Write a file so that it is whole or absent whenever the process dies."""
-        return self.write_lines(name, [text])
-
     def write_lines(self, name: str, parts: Iterable[str]) -> Path:
-        """Write a file from parts (whole lines or texts, which are masked one by one), without holding it in memory.
+        """Write a file from parts (whole lines or texts, which are masked one by one), without holding it in memory. It is
+        whole or absent whenever the process dies.
 
         A lone surrogate is written as its escape, which in a JSON text means the same and keeps the file UTF-8. A link
         that bears the name is replaced.
@@ -152,7 +150,7 @@ class RunFolder:
         )
 
     def _keep(self) -> None:
-        self.write(INFO, json.dumps(self.info, ensure_ascii=False, indent=1) + "\n")
+        self.write_lines(INFO, [json.dumps(self.info, ensure_ascii=False, indent=1) + "\n"])
 
 
 def joined(
@@ -193,10 +191,8 @@ def versions() -> dict[str, str]:
     """Versions of Python and of the packages that shape results, where installed."""
     installed = {"python": platform.python_version()}
     for name in _PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             installed[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return installed
 
 

@@ -6,19 +6,15 @@ One class serves as the ledger of a run folder and as the cache across folders.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from truebench_hf.engine.money import PaidTokens
 from truebench_hf.errors import UserError, write_error
 from truebench_hf.hashing import canonical
-from truebench_hf.options import Options, option
-from truebench_hf.text.terminal import warn
 from truebench_hf.types import Usage
 
 # The request comes last: it is the longest, and only people read it.
@@ -34,6 +30,10 @@ _PAID = (
     "SELECT role, model, SUM(input_tokens), SUM(output_tokens), SUM(cached_tokens), COUNT(*), SUM(unknown_calls) FROM "
     "(SELECT role, model, input_tokens, output_tokens, cached_tokens, unknown_calls FROM calls WHERE recalled IS NULL "
     "UNION ALL SELECT *, 0 FROM unanswered) GROUP BY role, model ORDER BY role"
+)
+_SERVED = (
+    "SELECT model, told.key, told.value, COUNT(*) FROM calls, "
+    "json_each(CASE WHEN json_valid(result) THEN result ELSE '{}' END, '$.served') AS told GROUP BY 1, 2, 3 ORDER BY 4 DESC"
 )
 PAGE = 4096  # bytes of a page of the file
 _LOG_PAGES = 4096  # pages of the log from which on it is folded into the file, which every call under way waits for
@@ -56,7 +56,7 @@ class Calls:
 
     def __init__(self, path: Path, *, shared: bool = False, keeps: bool = True, over: Path | None = None) -> None:
         """One that keeps nothing takes no answers. What is in the file that it lies `over` is known too: for estimates."""
-        self._keeps, self._over = keeps, over
+        self._keeps, self._estimates = keeps, over is not None
         self._below = Calls(over) if over and over.exists() and over.stat().st_size else None
         self._path, self._kind = path, "cache" if shared else "folder"
         self._shown = f"--cache {path.parent}" if shared else f"--out {path.parent}"
@@ -114,7 +114,7 @@ class Calls:
         counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
         tokens = (*map(int, counts), int(usage.unknown_calls > 0))
         kept, before = _storable(json.dumps(result, ensure_ascii=False)), self._db.total_changes
-        text = "" if self._over else _storable(request)  # which takes memory, and nobody would read it
+        text = "" if self._estimates else _storable(request)  # which takes memory, and nobody would read it
         row = (key, role, kept, *tokens, self.session, time.time(), recalled, model, text)
         self._ask(f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * len(row))})", row)
         first = self.get(key) if self._db.total_changes == before else None
@@ -127,17 +127,13 @@ class Calls:
 
     def used(self) -> bool:
         """Whether any completion is committed; of an estimate in the file below it."""
-        if self._over:
-            return self._below is not None and self._below.used()
-        return bool(self._ask("SELECT EXISTS (SELECT 1 FROM calls)")[0][0])
+        return bool((self._below or self)._ask("SELECT EXISTS (SELECT 1 FROM calls)")[0][0])
 
     def without_schema(self, role: str) -> bool:
         """Whether a request of the role that named no JSON schema is committed."""
-        if self._over:
-            return self._below is not None and self._below.without_schema(role)
         # The text of a message cannot hold this: its quotation marks are escaped.
         query = "SELECT EXISTS (SELECT 1 FROM calls WHERE role = ? AND instr(request, ?))"
-        return bool(self._ask(query, (role, canonical({"schema": None})[1:-1]))[0][0])
+        return bool((self._below or self)._ask(query, (role, canonical({"schema": None})[1:-1]))[0][0])
 
     def usage(self) -> dict[str, dict[str, Usage]]:
         """Tokens and calls by role: of all answers (`total`), of those in it from the cache (`from_cache`), and of those
@@ -154,6 +150,15 @@ class Calls:
     def paid(self) -> dict[tuple[str, str], PaidTokens]:
         """By role and model what was asked for by this folder itself, in all sessions, whether an answer came or not."""
         return {(role, model): PaidTokens(*counts) for role, model, *counts in self._ask(_PAID)}
+
+    def served(self) -> dict[str, dict[str, dict[str, int]]]:
+        """By model and kind (provider, model, system_fingerprint, revision) how many answers told what of who gave them."""
+        counts: dict[str, dict[str, dict[str, int]]] = {}
+        for model, kind, value, count in self._ask(_SERVED):
+            values = counts.setdefault(model, {}).setdefault(kind, {})
+            if len(values) < 20:  # servers may say anything
+                values[value] = count
+        return counts
 
     def recalled(self) -> tuple[int, int, float, float]:
         """How many answers were asked for by this folder itself, how many came from the cache, and when the first and the
@@ -222,58 +227,3 @@ class Calls:
 def _storable(text: str) -> str:
     # SQLite takes no lone surrogates; as an escape the JSON text means the same.
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-FOLDER, FILE = ".truebench_cache", "calls.sqlite"
-_OFF = ("off", "none", "no", "false", "0")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CacheOptions(Options):
-    """Where answers are kept for other folders and later calls."""
-
-    PANEL: ClassVar[str] = "Output"
-
-    cache: str | None = option(
-        None, help="Folder of the cache: what was answered once, in any folder, is not asked again. If not given: "
-        "TRUEBENCH_CACHE, else .truebench_cache."
-    )  # fmt: skip
-    no_cache: bool = option(False, help="Ask everything anew, past the cache, and leave nothing there.")
-
-
-def cache_folder(options: CacheOptions) -> Path | None:
-    """Return the folder of the cache; None where there is to be none."""
-    place = options.cache or os.environ.get("TRUEBENCH_CACHE", "").strip() or FOLDER
-    named_off = options.cache is None and place.lower() in _OFF
-    return None if options.no_cache or named_off else Path(place)
-
-
-def open_cache(options: CacheOptions, *, reading: bool = False) -> Calls | None:
-    """Return the cache; None where there is to be none. For `reading` alone none is made, and nothing is kept there.
-
-    Raises UserError where it cannot be used. Only the usual place, if nothing can be written there, is gone without.
-    """
-    folder = cache_folder(options)
-    if folder is None or (reading and not (folder / FILE).exists()):
-        return None
-    try:
-        if not folder.is_dir():
-            folder.mkdir(parents=True, exist_ok=True)  # another command may be making it at this moment
-            (folder / ".gitignore").write_text("*\n", encoding="utf-8")  # a folder of the user's keeps its own
-        if not os.access(folder, os.W_OK):
-            raise PermissionError(13, "not writable", str(folder))
-    except OSError as error:
-        if options.cache is not None or "TRUEBENCH_CACHE" in os.environ:
-            raise write_error(f"--cache {folder}", error.strerror or error) from error
-        warn(f"truebench: no cache in {folder.absolute()} ({error.strerror or error}); --cache DIR names another place")
-        return None
-    return Calls(folder / FILE, shared=True, keeps=not reading)
-
-
-def clear_cache(folder: Path) -> None:
-    """Remove the file of a cache, whatever state it is in. Raises UserError where it cannot be removed."""
-    for suffix in ("", "-wal", "-shm"):
-        try:
-            (folder / f"{FILE}{suffix}").unlink(missing_ok=True)
-        except OSError as error:
-            raise UserError(f"--cache {folder}: cannot be removed: {error.strerror or error}") from error

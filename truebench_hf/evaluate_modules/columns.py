@@ -172,13 +172,11 @@ def _rows(name: str, column: Any) -> list[Any]:
 
 def _named(value: Any, feature: Any) -> Any:
     """A plain value with the names of the classes in place of their numbers, wherever `feature` holds a `ClassLabel`."""
-    if value is None or feature is None:
-        return value
+    if names := _class_names(feature):
+        return _classed(value, names)
     if isinstance(feature, Mapping) and isinstance(value, Mapping):
         return {key: _named(of, feature.get(key)) for key, of in value.items()}
-    if isinstance(value, list):
-        return [_named(item, _inner(feature)) for item in value]
-    return _classed(value, feature.names) if hasattr(feature, "names") else value
+    return [_named(item, _inner(feature)) for item in value] if isinstance(value, list) and feature else value
 
 
 def _classed(value: Any, names: list[str]) -> Any:

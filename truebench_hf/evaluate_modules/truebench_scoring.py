@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.options import JudgeGivenOptions, JudgeOptions
+from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions, JudgeOptions
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.data import instances

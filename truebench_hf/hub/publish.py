@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from truebench_hf.benchmarks.truebench.board import models_of, one_model
+from truebench_hf.benchmarks.truebench.results import models_of, one_model
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import ALL, PARTS, RUNS, scores_by_task, task_of
 from truebench_hf.hub.options import HubOptions, ResultsOptions

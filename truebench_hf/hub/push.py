@@ -1,17 +1,24 @@
-"""Push a folder to the Hub, and say what can go wrong there in one line that shows no token."""
+"""Folders to the Hub: built data sets, the Space, as which a metric goes there, too, and whatever others stage.
+
+What can go wrong there is said in one line that shows no token.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from truebench_hf.errors import UserError, refused
-from truebench_hf.hub.options import HubOptions
+from truebench_hf.hub.options import HubOptions, PublishSpaceOptions, PushOptions
 from truebench_hf.text import redaction
 from truebench_hf.text.terminal import warn
 from truebench_hf.version import __version__
@@ -20,9 +27,10 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 RepoType = Literal["model", "dataset", "space"]
-
 # Left behind by tools, or private: never part of what is published.
 SKIPPED = frozenset({".git", ".cache", "__pycache__", ".DS_Store", ".ipynb_checkpoints", ".gradio", ".env", ".venv"})
+PACKAGE = "truebench_hf"
+_skipped = shutil.ignore_patterns(*SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +40,6 @@ class Pushed:
     repo_id: str
     repo_type: RepoType
     files: dict[str, int]
-    message: str
     dry_run: bool
     url: str | None = None  # of the commit, or of the pull request
     new: bool = True  # False: the same contents are at `url` already
@@ -64,7 +71,7 @@ def push_folder(
     sizes = _sizes(folder)
     title = f"{message} (truebench-hf {__version__})"
     if how.dry_run:
-        return Pushed(repo_id, repo_type, sizes, title, True, tag=how.tag)
+        return Pushed(repo_id, repo_type, sizes, True, tag=how.tag)
     api, where = hub_api(), cast("dict[str, Any]", {"repo_type": repo_type, "revision": how.revision})
     with hub_errors(repo_id), warnings.catch_warnings(record=True) as remarks:
         if create:
@@ -93,7 +100,7 @@ def push_folder(
                 api.create_tag(repo_id, tag=how.tag, revision=commit, repo_type=repo_type)
         except UserError as error:
             raise UserError(f"{error} (everything is there, at {url}, but for the tag: repeat the command)") from None
-    return Pushed(repo_id, repo_type, sizes, title, False, url, bool(done.pr_url) or commit != head, how.tag)
+    return Pushed(repo_id, repo_type, sizes, False, url, bool(done.pr_url) or commit != head, how.tag)
 
 
 def hub_api() -> HfApi:
@@ -150,6 +157,84 @@ def name_and_revision(text: str, option: str) -> tuple[str, str]:
     if at and not re.fullmatch(r"[\w./-]+", revision, re.ASCII):
         raise UserError(f"{option} {text}: write it as ORG/NAME or ORG/NAME@REVISION")
     return name, revision
+
+
+def push_data(options: PushOptions) -> Pushed:
+    """Push a built folder to a data set in one commit: `truebench data push` as a call.
+
+    Data files of an earlier build that the folder lacks are removed in the same commit. The card that goes there has the
+    repository's own id in its commands; the folder stays as it is. Raises UserError on a folder that is no build, a
+    blind split without `private`, a licence that does not allow publishing without `rights`, and on what the Hub refuses.
+    """
+    from truebench_hf.data.catalogue import entry
+    from truebench_hf.loaders.export import manifest
+
+    folder = Path(options.folder)
+    content = manifest(folder)
+    what = entry(content["name"])
+    # The manifest or a file's name says so: one of them may have been edited.
+    listed = any("blind" in splits for splits in content["rows"].values())
+    blind = listed or any(path.stem.startswith("blind") for path in folder.rglob("*.parquet"))
+    if blind and not options.private:
+        raise UserError(f"{folder}: holds a blind split, which is never pushed in public; add --private")
+    if not what.publishable and not options.rights:
+        raise UserError(
+            f"{folder}: the licence of {what.name} is that of its sources and may not allow publishing it; "
+            "if you have the rights, add --i-have-the-rights"
+        )
+    message = f"Add {what.name} {content['version']}"
+    with tempfile.TemporaryDirectory() as scratch:
+        staged = _stage_data(folder, Path(scratch, "staged"), options.repo_id, content)
+        return push_folder(
+            staged, options.repo_id, "dataset", options, message=message, replace=("data/*", "eval.yaml")
+        )
+
+
+def publish_space(options: PublishSpaceOptions) -> Pushed:
+    """Push the Space with this library as one commit: `truebench publish space` as a call. Raises UserError as it does."""
+    folder = Path(options.folder) if options.folder else Path(__file__).resolve().parents[2] / "space"
+    return push_space(folder, options.repo_id, options, "Update the Space")
+
+
+def push_space(folder: Path, repo_id: str, how: HubOptions, message: str, app: Path | None = None) -> Pushed:
+    """Push a Space and this library, with `app` as its app.py where it has none; files of an earlier library go in the
+    same commit."""
+    with tempfile.TemporaryDirectory() as out:
+        stage_space(folder, Path(out, "space"), app)
+        card = Path(out, "space", "README.md")
+        # The repository's own id where a command names it, or an example loads the metric.
+        named = card.read_text("utf-8").replace("--repo-id ORG/NAME", f"--repo-id {repo_id}")
+        card.write_text(re.sub(r'truebench_hf\.metric\("\w+"\)', f'"{repo_id}"', named), encoding="utf-8")
+        return push_folder(Path(out, "space"), repo_id, "space", how, message=message, replace=(f"{PACKAGE}/*",))
+
+
+def stage_space(folder: Path, out: Path, app: Path | None = None) -> None:
+    """Copy a Space's folder to `out`, with the library as it is installed here, data set builders included.
+
+    Not as a wheel: the Hub installs requirements.txt before the Space's other files are there, so that it cannot name
+    one of them; and `python app.py` finds what lies beside it. Raises UserError where `folder` is no Space.
+    """
+    for name in (*(() if app else ("app.py",)), "README.md", "requirements.txt"):
+        if not (folder / name).is_file():
+            raise UserError(
+                f"{folder}: no Space there (no {name}); give the folder `space` of a checkout with --folder"
+            )
+    import truebench_hf.loaders
+
+    shutil.copytree(folder, out, ignore=shutil.ignore_patterns(*SKIPPED, PACKAGE))
+    if app:
+        shutil.copy(app, out / "app.py")
+    # The library itself lies beside the app: what it needs stands in its place.
+    requirements, name = out / "requirements.txt", PACKAGE.replace("_", "-")
+    lines = requirements.read_text("utf-8").splitlines()
+    others = [line for line in lines if not line.startswith(name)]
+    if len(others) < len(lines):
+        needed = [line for line in metadata.requires(name) or () if "extra ==" not in line]
+        requirements.write_text("\n".join(sorted({*others, *needed})) + "\n", "utf-8")
+    package, loaders = Path(__file__).parents[1], Path(truebench_hf.loaders.__path__[0])
+    shutil.copytree(package, out / PACKAGE, ignore=_skipped)
+    # In a checkout they are a folder of their own, and only the installed package has them inside.
+    shutil.copytree(loaders, out / PACKAGE / "loaders", ignore=_skipped, dirs_exist_ok=True)
 
 
 def _check_place(how: HubOptions) -> None:
@@ -214,3 +299,19 @@ def _refusal(error: Any, repo_id: str, right: str) -> str:
 
 def _one_line(error: object) -> str:
     return redaction.error(" ".join(str(error).split()))[:300]
+
+
+def _stage_data(folder: Path, out: Path, repo_id: str, content: Mapping[str, Any]) -> Path:
+    """Copy a built folder, with the repository's id on the card, and in build.json for who pushes a clone of it."""
+    from truebench_hf.data.catalogue import entry
+    from truebench_hf.loaders.card import addressed
+    from truebench_hf.loaders.export import MANIFEST
+
+    shutil.copytree(folder, out, ignore=_skipped)
+    card, former = out / "README.md", str(content.get("repository", ""))
+    if card.is_file():
+        known = former if former.count("/") == 1 else None  # anybody may have written build.json
+        named = addressed(card.read_text("utf-8"), entry(content["name"]), repo_id, known)
+        card.write_text(named, encoding="utf-8")
+    (out / MANIFEST).write_text(json.dumps({**content, "repository": repo_id}, indent=2) + "\n", encoding="utf-8")
+    return out

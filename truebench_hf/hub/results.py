@@ -1,28 +1,42 @@
-"""Runs into a results data set, the check of one (its tables fit, nothing stands twice, nothing vanished), and its copy."""
+"""A results data set: runs into it, submissions as pull requests, its check, and a copy of it.
+
+The check: its tables fit, nothing stands twice, nothing vanished.
+"""
 
 from __future__ import annotations
 
-import dataclasses
+import re
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from truebench_hf.data.catalogue import NAMES
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.errors import UserError
 from truebench_hf.hub import layout
 from truebench_hf.hub.layout import RUNS, TABLE, Rows
-from truebench_hf.hub.options import ResultsOptions
+from truebench_hf.hub.options import HubOptions, ResultsOptions
 from truebench_hf.hub.push import Pushed, check_name, hub_api, hub_errors, name_and_revision, push_folder
-from truebench_hf.hub.staging import Staged, stage
-from truebench_hf.hub.submission import known_data
+from truebench_hf.hub.staging import Staged, stage, stage_file
+from truebench_hf.hub.submission import known_data, validate
 from truebench_hf.results.folder import Results
+from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn
+
+_FILES = ["*run.json", "*judgments.jsonl"]
+_PATIENCE = 10.0  # seconds
+State = Literal["waiting", "merged", "refused"]
+_STATES: dict[str, State] = {"open": "waiting", "draft": "waiting", "merged": "merged", "closed": "refused"}
+# What else is asked of the data set, as by `publish --create-pr`, is no submission.
+_TITLE = re.compile(r"Submission: (([a-z0-9-]+)--([a-z0-9-]+)--[0-9a-f]{10}) \(")
+_LOOKED = 300  # pull requests that are looked through, newest first
 
 
 def publish_run(options: ResultsOptions) -> Pushed:
@@ -61,7 +75,7 @@ def publish_run(options: ResultsOptions) -> Pushed:
             folder, repo_id, "dataset", options, message=f"Add run {' and '.join(run_ids)}",
             replace=[f"{RUNS}/{run_id}/*" for run_id in run_ids],
         )  # fmt: skip
-        return dataclasses.replace(pushed, texts=texts)
+        return replace(pushed, texts=texts)
 
 
 def check_real(run: str | Path, force: bool) -> None:
@@ -113,6 +127,105 @@ def check_results(place: str | Path = ".", before: str | Path | None = None) -> 
     return Checked(len(tables), sum(map(len, tables.values())), tuple(faults))
 
 
+class ResultsCopy:
+    """`folder` is the copy read last (None before the first), `stale` tells visitors since when it is out of reach."""
+
+    def __init__(self, repo: str) -> None:
+        """`repo` is a data set's id, `ORG/NAME[@REVISION]`."""
+        self._name, _, self._revision = repo.partition("@")
+        self.folder: Path | None = None
+        self.stale = ""
+
+    def renew(self) -> None:
+        """Bring the copy up to date. Never raises: what was there stays, and the operator is told why, once."""
+        wanted: Any = {"repo_type": "dataset", "revision": self._revision or None, "allow_patterns": _FILES}
+        try:
+            from huggingface_hub import HfApi, snapshot_download
+            from huggingface_hub.utils.tqdm import disable_progress_bars
+
+            disable_progress_bars()  # the log would fill with them
+            # Asked first, since the download takes an old copy in silence where the Hub does not answer.
+            commit = HfApi().dataset_info(self._name, revision=wanted["revision"], timeout=_PATIENCE).sha
+            if self.folder is None or self.folder.name != commit:
+                self.folder = Path(snapshot_download(self._name, **wanted))
+                if self.folder.name != commit:
+                    raise OSError(f"commit {commit} was announced and not sent")
+            self.stale = ""
+        except Exception as error:  # the client has many errors of its own; all mean: keep what we have
+            if not self.stale:
+                since = time.strftime("%H:%M UTC on %Y-%m-%d", time.gmtime())
+                self.stale = f"The results data set could not be reached since {since}."
+                text = " ".join(str(error).split())[:300]
+                warn(f"board: results {self._name}: {type(error).__name__}: {text}")
+            if self.folder is None:
+                with suppress(Exception):  # what an earlier process has downloaded: there is nothing else to show
+                    self.folder = Path(snapshot_download(self._name, local_files_only=True, **wanted))
+
+
+class AlreadyThere(UserError):
+    """The run that was submitted is in the data set already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A pull request with a run; model and judge as a folder's name has them."""
+
+    num: int
+    model: str
+    judge: str
+    state: State
+    url: str
+    opened: datetime
+    run_id: str = ""
+
+
+def submit(judgments: str | Path, repo_id: str) -> Pushed:
+    """Queue a submitted `judgments.jsonl` as a pull request to a results data set; it must pass `validate` first.
+
+    A file that waits already is not queued twice: then `Pushed.new` is False and `url` that of the waiting request.
+    Raises AlreadyThere, a UserError, for a file whose run is in the data set.
+    """
+    check_name(repo_id)
+    checked = validate(judgments)
+    with tempfile.TemporaryDirectory() as folder:
+        staged = stage_file(checked, Path(folder))
+        with hub_errors(repo_id):
+            if hub_api().file_exists(repo_id, f"{RUNS}/{staged.run_id}/{TABLE}", repo_type="dataset"):
+                raise AlreadyThere(f"{staged.run_id} is already in {repo_id}")
+            queue = (pull for pull in _listed(repo_id) if pull.state == "waiting")
+            waiting = next((pull.url for pull in queue if pull.run_id == staged.run_id), None)
+        pushed = push_folder(
+            Path(folder), repo_id, "dataset", HubOptions(create_pr=True, dry_run=waiting is not None),
+            message=f"Submission: {staged.run_id}", description=describe(staged), create=False,
+        )  # fmt: skip
+        return replace(pushed, dry_run=False, url=waiting, new=False) if waiting else pushed
+
+
+def describe(staged: Staged) -> str:
+    """What the person who decides on a submission should know, as Markdown: what is claimed, and what was computed."""
+    checked = staged.checked
+    claimed = {"Model": anonymous.name(checked.model), "Judge": anonymous.name(checked.judge)}
+    return "\n".join(
+        [
+            "**Claimed by the submitter, and checked by nobody:** that this model gave these answers and this judge "
+            "these verdicts.\n",
+            # A stranger's text as code, so that it can hold no link, image or mention.
+            *(f"- {name}: `{' '.join(text.replace('`', ' ').split())[:200]}`" for name, text in claimed.items()),
+            "\n**Computed again from the verdicts in the file:**\n",
+            *(f"- {name}: {text}" for name, text in checked.computed.items() if text),
+            *(["\n**Notes**\n", *(f"- {note}" for note in checked.notes)] if checked.notes else []),
+        ]
+    )
+
+
+def submissions(repo_id: str, most: int) -> tuple[Submitted, ...]:
+    """The newest submissions to a data set, at most so many.
+
+    Raises whatever the Hub's client raises, and waits for the Hub as long as that does: for ever.
+    """
+    return tuple(islice(_listed(repo_id), most))
+
+
 def _read_tables(folder: Path) -> tuple[dict[str, Rows], list[str]]:
     """The table of every run of a results data set, and what cannot be read."""
     tables, faults = dict[str, Rows](), list[str]()
@@ -139,19 +252,16 @@ def _faults(run: Path, rows: Rows) -> list[str]:
         return [*faults, f"{where}: cannot be laid out again: {reason[:200]}"]
     if again.run_id != run.name:
         faults.append(f"{where}: is the run {again.run_id}")
-    differing = [row for row in rows if not _stands(row, again.rows)] + [r for r in again.rows if not _stands(r, rows)]
-    scores = dict.fromkeys(f"{row['model']}, {row['score']}" for row in differing)
+    differing = _plain(rows) ^ _plain(again.rows)
+    scores = sorted({f"{row['model']}, {row['score']}" for row in map(dict, differing)})
     return faults + [f"{where}: {score}: is not what the run gives" for score in scores]
 
 
-def _stands(row: Mapping[str, Any], rows: Rows) -> bool:
-    return _plain(row) in map(_plain, rows)
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row without the ends of intervals, which depend on the version of a library, and with rounded values."""
-    value = row["value"]
-    return {**row, "run": None, "low": None, "high": None, "value": value if value is None else round(value, 8)}
+def _plain(rows: Rows) -> set[tuple[tuple[str, Any], ...]]:
+    """Rows without the ends of intervals, which depend on the version of a library, and with rounded values."""
+    values = [None if row["value"] is None else round(row["value"], 8) for row in rows]
+    left_out = dict.fromkeys(("run", "low", "high"))
+    return {tuple((row | left_out | {"value": value}).items()) for row, value in zip(rows, values, strict=True)}
 
 
 def _scores(tables: Mapping[str, Rows]) -> Counter[tuple[str, ...]]:
@@ -194,7 +304,7 @@ def _check_new(records: list[Staged], repo_id: str, revision: str | None) -> Non
     for record in records:
         for path in _present(repo_id, f"{RUNS}/{record.run_id}/{TABLE}", revision):
             old = layout.read_table(path)
-            if list(map(_plain, old)) != list(map(_plain, record.rows)):
+            if _plain(old) != _plain(record.rows):
                 raise UserError(
                     f"{repo_id} has {record.run_id} already, of {old[0]['finished'] or 'a day not told'}; what was "
                     "measured stands there once: add --replace to put this run in its place"
@@ -221,40 +331,8 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-_FILES = ["*run.json", "*judgments.jsonl"]
-_PATIENCE = 10.0  # seconds
-
-
-class ResultsCopy:
-    """`folder` is the copy read last (None before the first), `stale` tells visitors since when it is out of reach."""
-
-    def __init__(self, repo: str) -> None:
-        """`repo` is a data set's id, `ORG/NAME[@REVISION]`."""
-        self._name, _, self._revision = repo.partition("@")
-        self.folder: Path | None = None
-        self.stale = ""
-
-    def renew(self) -> None:
-        """Bring the copy up to date. Never raises: what was there stays, and the operator is told why, once."""
-        wanted: Any = {"repo_type": "dataset", "revision": self._revision or None, "allow_patterns": _FILES}
-        try:
-            from huggingface_hub import HfApi, snapshot_download
-            from huggingface_hub.utils.tqdm import disable_progress_bars
-
-            disable_progress_bars()  # the log would fill with them
-            # Asked first, since the download takes an old copy in silence where the Hub does not answer.
-            commit = HfApi().dataset_info(self._name, revision=wanted["revision"], timeout=_PATIENCE).sha
-            if self.folder is None or self.folder.name != commit:
-                self.folder = Path(snapshot_download(self._name, **wanted))
-                if self.folder.name != commit:
-                    raise OSError(f"commit {commit} was announced and not sent")
-            self.stale = ""
-        except Exception as error:  # the client has many errors of its own; all mean: keep what we have
-            if not self.stale:
-                since = time.strftime("%H:%M UTC on %Y-%m-%d", time.gmtime())
-                self.stale = f"The results data set could not be reached since {since}."
-                text = " ".join(str(error).split())[:300]
-                warn(f"board: results {self._name}: {type(error).__name__}: {text}")
-            if self.folder is None:
-                with suppress(Exception):  # what an earlier process has downloaded: there is nothing else to show
-                    self.folder = Path(snapshot_download(self._name, local_files_only=True, **wanted))
+def _listed(repo_id: str) -> Iterator[Submitted]:
+    pulls = hub_api().get_repo_discussions(repo_id, repo_type="dataset", discussion_type="pull_request")
+    for pull in islice(pulls, _LOOKED):
+        if pull.is_pull_request and (named := _TITLE.match(pull.title)) and (state := _STATES.get(pull.status)):
+            yield Submitted(pull.num, named[2], named[3], state, pull.url, pull.created_at, run_id=named[1])

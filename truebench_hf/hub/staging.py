@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import KIND, content, models_of, one_model, provenance, ranking
 from truebench_hf.benchmarks.truebench.correction import CORRECTED
-from truebench_hf.data import jsonl
-from truebench_hf.data.judged import by_instance
+from truebench_hf.benchmarks.truebench.results import KIND, content, models_of, one_model, provenance, ranking
+from truebench_hf.data.judged import Judged, by_instance
 from truebench_hf.data.judged import public as public_item
-from truebench_hf.data.records import JUDGMENTS, RESPONSES, Reader, judgment_lines
+from truebench_hf.data.records import JUDGMENTS, RESPONSES, judgment_lines
 from truebench_hf.engine.folder import FORMAT
 from truebench_hf.errors import UserError
 from truebench_hf.hub import layout
@@ -28,7 +26,6 @@ from truebench_hf.study.outcome import scores_json
 from truebench_hf.study.ranking import Board
 from truebench_hf.text import anonymous
 from truebench_hf.text.redaction import known
-from truebench_hf.text.whole_files import write_whole
 
 # Studies that measure nothing: what is to be done with what they make.
 NOTHING = {
@@ -85,36 +82,29 @@ def stage_run(run: Path, out: Path, model: str | None = None) -> Staged:
             raise UserError(f"{run}: holds answers that nobody has judged; `truebench judge --out {run}` does it")
         raise UserError(f"{run}: holds no scores; finish the run first, with the same command")
     info, claimed = results.info, results.tables["scores"].rows
-    with tempfile.TemporaryDirectory() as folder:
-        judgments = run / JUDGMENTS
-        if model is not None:  # its lines in a file of their own
-            reader = Reader()
-            rows = [reader.judged(row, where) for where, row in jsonl.read(judgments)]
-            own = (item for item, _ in rows if item.response.model == model)
-            judgments = Path(folder, JUDGMENTS)
-            write_whole(judgments, judgment_lines(own, rows[0][1] if rows else ""))
-            info, claimed = one_model(info, model), [row for row in claimed if row["model"] == model]
-        try:
-            how = provenance(info)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise UserError(f"{run}: run.json does not tell model and judge; judge the run again") from error
-        checked = validate(judgments, claimed=claimed, provenance=how)
-        settings, instances = info.get("settings", {}), by_instance(checked.judged)
-        held, samples = len(instances), min(map(len, instances))
-        noted = settings.get("items", held), settings.get("samples", samples)
-        if settings.get("data_sha256") != checked.data_sha256 or noted != (held, samples):
-            raise UserError(f"{run}: its judgments are not over the data that run.json names; judge the run again")
-        return _stage_judged(checked, _by_labels(run, checked.model), public(info), judgments, out)
+    if model is not None:
+        info, claimed = one_model(info, model), [row for row in claimed if row["model"] == model]
+    try:
+        how = provenance(info)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{run}: run.json does not tell model and judge; judge the run again") from error
+    checked = validate(run / JUDGMENTS, claimed=claimed, provenance=how, model=model)
+    settings, instances = info.get("settings", {}), by_instance(checked.judged)
+    held, samples = len(instances), min(map(len, instances))
+    noted = settings.get("items", held), settings.get("samples", samples)
+    if settings.get("data_sha256") != checked.data_sha256 or noted != (held, samples):
+        raise UserError(f"{run}: its judgments are not over the data that run.json names; judge the run again")
+    return _stage_judged(checked, _by_labels(run, checked.model), public(info), out)
 
 
-def stage_file(judgments: Path, checked: Submission, out: Path) -> Staged:
+def stage_file(checked: Submission, out: Path) -> Staged:
     """Lay out a submitted file that passed `validate`: its scores are those computed from it."""
     settings: dict[str, Any] = {"model": checked.model, "judge": checked.judge, "data": checked.data}
     settings["data_sha256"] = checked.data_sha256
     if by_rules(checked.judged):
         settings["judging"] = {"rules": "decide"}
     scored = replace(checked, report=replace(checked.report, provenance=settings))
-    return _stage_judged(scored, {}, public({"submitted": True, "settings": settings}), judgments, out)
+    return _stage_judged(scored, {}, public({"submitted": True, "settings": settings}), out)
 
 
 def stage_study(run: Path, out: Path) -> Staged:
@@ -145,18 +135,13 @@ def public(info: Mapping[str, Any]) -> dict[str, Any]:
     return {name: anonymous.settings(info[name]) for name in _PUBLIC if name in info}
 
 
-def public_judgments(path: Path) -> bytes:
-    """The file's lines, without local paths in names, addresses of servers in the texts of errors, and known secrets."""
-    reader = Reader()
-    read = [reader.judged(row, where) for where, row in jsonl.read(path)]
-    judge = anonymous.name(read[0][1])  # of a file that holds one run
-    lines = judgment_lines((public_item(item) for item, _ in read), judge)
+def public_judgments(judged: Iterable[Judged], judge: str) -> bytes:
+    """The lines of a file, without local paths in names, addresses of servers in the texts of errors, and known secrets."""
+    lines = judgment_lines(map(public_item, judged), anonymous.name(judge))
     return known("".join(lines)).encode("utf-8", errors="replace")
 
 
-def _stage_judged(
-    checked: Submission, by_labels: Mapping[str, Any], info: Mapping[str, Any], judgments: Path, out: Path
-) -> Staged:
+def _stage_judged(checked: Submission, by_labels: Mapping[str, Any], info: Mapping[str, Any], out: Path) -> Staged:
     # Board and content are computed as the scores are, whatever a run.json said.
     public_info = {**info, "kind": KIND, "format": FORMAT, "content": content(checked.judged, checked.judge)}
     try:
@@ -171,7 +156,7 @@ def _stage_judged(
     public_info["tables"] = {table.name: table.described() for table in tables}
     figures = {SCORES: scores_json(tables, checked.report.notes), **by_labels}
     staged = _write(out, run_id, public_info, ranked, figures, checked.report.notes)
-    (out / layout.RUNS / run_id / JUDGMENTS).write_bytes(public_judgments(judgments))
+    (out / layout.RUNS / run_id / JUDGMENTS).write_bytes(public_judgments(checked.judged, checked.judge))
     return replace(staged, submission=checked)
 
 

@@ -63,25 +63,26 @@ def validate(
     name: str = "judgments.jsonl",
     claimed: Sequence[Mapping[str, Any]] | None = None,
     provenance: Mapping[str, Any] | None = None,
+    model: str | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Submission:
     """Check a submitted file. Raises UserError with one line that shows `name`, never the path.
 
     With `claimed` (the rows of the table `scores` of one model) the scores computed again must equal it; `provenance` is that
     of the run, on which pass rule and notes depend. Every row's own `passed` must follow from its verdicts; all rows are of
-    one model and one judge; no instance stands twice.
+    one model and one judge; no instance stands twice. Of the file of a run of several models the rows of `model` are taken.
     """
     if not name.endswith(".jsonl"):
         raise UserError(f"{name}: give a judgments.jsonl, as a run folder holds it")
     try:
         with Path(path).open("rb") as file:
-            content = file.read(max_bytes + 1)
+            content = file.read(max_bytes + 1 if model is None else -1)
     except OSError as error:
         # The error's own text would show the path.
         raise UserError(f"{name}: cannot be read ({type(error).__name__})") from None
-    if len(content) > max_bytes:
+    if model is None and len(content) > max_bytes:
         raise UserError(f"{name}: larger than {max_bytes / 2**20:g} MiB")
-    judged, judge = _judged(content, name)
+    judged, judge = _judged(content, name, model)
     instances = [samples[0].instance for samples in by_instance(judged)]
     if provenance and by_rules(judged) and (provenance.get("judging") or {}).get("rules") != "decide":
         raise UserError(f"{name}: rules decided some of it, of which run.json does not tell; judge the run again")
@@ -138,15 +139,17 @@ def _numbers(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _judged(content: bytes, name: str) -> tuple[list[Judged], str]:
+def _judged(content: bytes, name: str, model: str | None) -> tuple[list[Judged], str]:
     reader, rows = Reader(), dict[tuple[str, int], Judged]()
     instances: dict[str, Instance] = {}
     judges: set[tuple[str, str]] = set()
-    if content.count(b"\n") > MAX_ROWS:
+    if model is None and content.count(b"\n") > MAX_ROWS:
         raise UserError(f"{name}: more than {MAX_ROWS:,} lines")
     for where, line in jsonl.lines(io.BytesIO(content), name):
         row = jsonl.parsed(line, where)
         item, judge = reader.judged(row, where)
+        if model not in (None, item.response.model):
+            continue
         judges.add((item.response.model, judge))
         if len(judges) > 1:
             raise UserError(f"{where}: another model or judge than in the lines before; submit one run of one model")

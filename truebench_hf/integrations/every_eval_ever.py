@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import model_facts
+from truebench_hf.benchmarks.truebench.results import model_facts
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.integrations.finished_run import (
@@ -51,7 +51,7 @@ def write(run: Exported, out: Path, organization: str, relationship: str) -> dic
     for model in run.scores:
         if not run.decided(model):
             continue
-        log = scores_of(run, model, organization, relationship, int(time.time()))
+        log = scores_of(run, model, organization, relationship)
         folder = Path("data", plain(run.kind), *map(plain, log["model_info"]["id"].split("/")))
         # In the form that is asked for (a UUID of version 4), and the same for the same results.
         scores = [[measured.name, measured.score.value] for measured in run.decided(model)]
@@ -81,9 +81,9 @@ def plain(text: str) -> str:
     return re.sub(r"[^\w.-]+", "-", text)[:_LONGEST].strip("-.") or "model"
 
 
-def scores_of(run: Exported, model: str, organization: str, relationship: str, now: int) -> dict[str, Any]:
-    """All scores of a model. `organization` tells them, `relationship` is its to the model; `now` is the Unix time."""
-    info = model_info(run, model)
+def scores_of(run: Exported, model: str, organization: str, relationship: str) -> dict[str, Any]:
+    """All scores of a model. `organization` tells them, `relationship` is its to the model."""
+    info, now = model_info(run, model), int(time.time())
     log: dict[str, Any] = _without_unknown({
         "schema_version": VERSION,
         "evaluation_id": f"{run.kind}/{info['id']}/{now}",
@@ -194,31 +194,22 @@ def records(
     main, *others = log["evaluation_results"]
     part = next((result for result in (main, *others) if result["evaluation_name"] == criteria_of), main)
     rows: list[dict[str, Any]] = []
-    unscored = undecided = 0
+    counts = dict.fromkeys(("responses_without_record", "criteria_without_record"), 0)
     for answered in responses:
-        shared = _shared(log, answered)
-        if answered.score is None:
-            unscored += 1
-        else:
-            about = {"record": "response", "score": "as is: is_correct where it is 1"}
-            rows.append(_record(shared, main, answered.score, about))
+        shared: dict[str, Any] = _without_unknown(_shared(log, answered))
+        about = {"record": "response", "score": "as is: is_correct where it is 1"}
+        scored = [("responses_without_record", main, answered.score, about)]
         for row in verdict_rows(answered.judged):
-            if row["met"] is None:
-                undecided += 1
+            about = {"record": "criterion"} | {name: str(row[name]) for name in _ABOUT if row[name] not in (None, "")}
+            scored.append(("criteria_without_record", part, row["met"], about))
+        for unknown, result, score, about in scored:
+            if score is None:
+                counts[unknown] += 1
                 continue
-            about = {name: str(row[name]) for name in _ABOUT if row[name] not in (None, "")}
-            rows.append(_record(shared, part, float(row["met"]), {"record": "criterion", **about}))
-    return rows, {"responses_without_record": str(unscored), "criteria_without_record": str(undecided)}
-
-
-def _record(shared: dict[str, Any], result: Mapping[str, Any], score: float, about: dict[str, str]) -> dict[str, Any]:
-    known: dict[str, Any] = _without_unknown(shared)
-    return known | {
-        "evaluation_name": result["evaluation_name"],
-        "evaluation_result_id": result["evaluation_result_id"],
-        "evaluation": shared["evaluation"] | {"score": score, "is_correct": score == 1},
-        "metadata": shared["metadata"] | about,
-    }
+            names = {name: result[name] for name in ("evaluation_name", "evaluation_result_id")}
+            evaluation = shared["evaluation"] | {"score": float(score), "is_correct": score == 1}
+            rows.append(shared | names | {"evaluation": evaluation, "metadata": shared["metadata"] | about})
+    return rows, {name: str(count) for name, count in counts.items()}
 
 
 def _shared(log: Mapping[str, Any], answered: AnsweredInstance) -> dict[str, Any]:

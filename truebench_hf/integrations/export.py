@@ -1,29 +1,36 @@
-"""`truebench study export`: a finished run in the form of a neighbour, or as tables."""
+"""`truebench study export`: a finished run in the form of a neighbour, or as tables.
+
+A rubric of the library `verifiers` (its v1, `judges/rubric.py`) holds a list `criteria` of objects: `name` (unique; its
+metric), `text`, `weight` (0 or more) and `choices`, the answers from the worst to the best, of which the first is worth 0
+and the last 1. The reward is the mean by weight. Other fields are refused there.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from truebench_hf.api.reading import Criteria, read_case
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.tick.scoring import BENCHMARK as TICKED
 from truebench_hf.benchmarks.truebench.study import benchmark
 from truebench_hf.comparing.runs import KINDS, TICK
 from truebench_hf.data.judged import cases
 from truebench_hf.errors import UserError, unknown, write_error
-from truebench_hf.integrations import every_eval_ever, finished_run, inspect_log, verifiers
-from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, put_lines
-from truebench_hf.judging.case import sections
+from truebench_hf.integrations import every_eval_ever, finished_run, inspect_log
+from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, put, put_lines, verdict_rows
+from truebench_hf.integrations.rewards import reward_of
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.judging.signed_asking import verdict_answer
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, one_line, sections
 from truebench_hf.report.sections import guard
 from truebench_hf.text.redaction import known
 from truebench_hf.text.terminal import how_many
-from truebench_hf.types import Label
+from truebench_hf.types import Label, Message
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -39,6 +46,8 @@ VERDICTS = {
     "reason": "string", "judge": "string", "probability": "Float64", "conflicting": "boolean",
     "response_score": "Float64", "error": "string",
 }  # fmt: skip
+_WORDS: dict[Label, str] = {"yes": "PASS", "no": "FAIL"}
+_OPEN, _RULES, _TWICE, _BOTH = _REASONS = "not judged", "decided by rules", "asked twice", "judged both ways"
 
 
 def export(
@@ -55,7 +64,7 @@ def export(
     if relationship not in every_eval_ever.RELATIONSHIPS:
         raise unknown("--relationship", relationship, every_eval_ever.RELATIONSHIPS)
     exported, folder = finished_run.read(run), Path(out).expanduser()
-    by_response = {"inspect": inspect_log.write, "verifiers": verifiers.write, "sft": write_sft}
+    by_response = {"inspect": inspect_log.write, "verifiers": write_verifiers, "sft": write_sft}
     if to in by_response and not exported.responses:
         raise UserError(
             f"{run}: a study of kind {exported.kind} does not score responses one by one, which {to} is about; runs of "
@@ -86,9 +95,88 @@ def tables(run: Exported) -> dict[str, DataFrame]:
     ]  # fmt: skip
     frames = {"scores": DataFrame(scores, columns=list(SCORES), dtype=object).astype(SCORES)}
     if run.responses:
-        rows = [row for responses in run.responses.values() for answered in responses for row in _rows(answered)]
+        rows = [row for answered in run.answered for row in _rows(answered)]
         frames["verdicts"] = DataFrame(rows, columns=list(VERDICTS), dtype=object).astype(VERDICTS)
     return frames
+
+
+def write_sft(run: Exported, out: Path) -> dict[Path, str]:
+    """Write `sft.jsonl`: a run's verdicts as rows of messages, for a trainer that teaches a smaller judge to give them.
+
+    A row is a verdict: `messages` are the prompt that a judge gets about one criterion and the signed answer that gives
+    the verdict, `id` is the instance, by which rows are kept apart in a split. What has no label, was decided by rules,
+    or got both labels teaches nothing, and is counted.
+    """
+    if run.kind == FACTS:
+        raise UserError(
+            f"{run.where}: its judges look for grounding, not at criteria; give a run of run, judge or tick"
+        )
+    left_out: Counter[str] = Counter()
+    answers: dict[str, dict[Label, tuple[str, str]]] = {}  # by prompt, then by label: the instance and the answer
+    for judged in (answered.judged for answered in run.answered):
+        instance = judged.instance
+        turns = cases(instance, judged.response, TICKED if run.kind == TICK else benchmark(instance))
+        for case, verdicts in zip(turns, judged.verdicts, strict=False):
+            for verdict, criterion in zip(verdicts, case.criteria, strict=True):
+                if verdict.judge == JUDGE or verdict.label not in ("yes", "no"):
+                    left_out[_RULES if verdict.judge == JUDGE else _OPEN] += 1
+                    continue
+                values = sections(replace(case, criteria=(criterion,)))  # as a judge that is asked about it alone
+                prompt = Prompts().render("rubric", **values, structured=False, reasoning=True)
+                answer = verdict_answer(str(values["tag"]), [(verdict.reason, _WORDS[verdict.label])])
+                by_label = answers.setdefault(prompt, {})
+                left_out[_TWICE] += verdict.label in by_label
+                by_label.setdefault(verdict.label, (instance.id, answer))
+    left_out[_BOTH] = sum(2 for by_label in answers.values() if len(by_label) == 2)
+    rows = [
+        {"id": name, "messages": [{"role": "user", "content": prompt}, {"role": "assistant", "content": answer}]}
+        for prompt, by_label in answers.items()
+        if len(by_label) == 1
+        for name, answer in by_label.values()
+    ]
+    if not rows:
+        raise UserError(
+            f"{run.where}: no criterion has a judge's yes or no to learn from; judge the run by a model first"
+        )
+    put_lines(out / "sft.jsonl", rows)
+    reasons = "".join(f", {left_out[reason]} left out ({reason})" for reason in _REASONS if left_out[reason])
+    return {out / "sft.jsonl": f"{len(rows)} verdicts{reasons}"}
+
+
+def to_verifiers(criteria: Criteria) -> dict[str, Any]:
+    """`{"criteria": [...]}` of criteria in any form that `truebench_hf.judge` takes.
+
+    A fault (negative points) has its choices turned round, so that "no" is the best answer: what is earned by leaving it
+    out differs from our fraction by a constant and a factor, but where ours stops at 0 or 1. Raises UserError.
+    """
+    return {
+        "criteria": [
+            {
+                "name": f"criterion_{number}",
+                "text": one_line(criterion),
+                "weight": abs(criterion.weight),
+                "choices": ["no", "yes"] if criterion.weight > 0 else ["yes", "no"],
+            }
+            for number, criterion in enumerate(read_case("-", "", criteria, None, None).criteria, 1)
+        ]
+    }
+
+
+def write_verifiers(run: Exported, out: Path) -> dict[Path, str]:
+    """Write what a run asked: `rubrics/N.json`, one per list of criteria, and `tasks.jsonl`, a line per answer.
+
+    A line has `prompt` and `completion` as messages, `rubric` (the file), `reward` (the share of points, as
+    `checklist_reward` gives it) and `metrics` by the names of the criteria, both null where undecided. A rubric is for
+    one answer: instances with several turns have a file and a line per turn.
+    """
+    files: dict[str, str] = {}  # by the text of a rubric
+    lines = [line for answered in run.answered for line in _tasks(answered, files)]
+    if not files:
+        raise UserError(f"{run.where}: holds no judged answer to export; judge the run first")
+    for text, name in files.items():
+        put(out / name, text)
+    put_lines(out / "tasks.jsonl", lines)
+    return {out / "tasks.jsonl": how_many(len(lines), "response"), out / "rubrics": how_many(len(files), "rubric")}
 
 
 def _write_tables(run: Exported, out: Path, to: str) -> dict[Path, str]:
@@ -118,54 +206,36 @@ def _rows(answered: AnsweredInstance) -> Iterator[dict[str, Any]]:
         "model": response.model, "id": instance.id, "sample": response.sample, "language": instance.language,
         "category": instance.category, "task": instance.task, "response_score": answered.score, "error": response.error,
     }  # fmt: skip
-    for row in finished_run.verdict_rows(answered.judged):
+    for row in verdict_rows(answered.judged):
         turn = row["turn"]
         answer = response.answers[turn - 1] if turn <= len(response.answers) else None
         yield shared | row | {"prompt": prompts[turn - 1], "response": answer}
 
 
-_WORDS: dict[Label, str] = {"yes": "PASS", "no": "FAIL"}
-_OPEN, _RULES, _TWICE, _BOTH = _REASONS = "not judged", "decided by rules", "asked twice", "judged both ways"
+def _tasks(answered: AnsweredInstance, files: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """A line for each answer that something is asked of."""
+    instance, response, messages = answered.judged.instance, answered.judged.response, answered.messages
+    ends = [number for number, message in enumerate(messages) if message.role == "assistant"][-len(response.answers) :]
+    rows = list(verdict_rows(answered.judged))
+    for place in range(len(response.answers)):
+        if not instance.turns[place].criteria:
+            continue
+        text = json.dumps(to_verifiers(instance.turns[place].criteria), ensure_ascii=False, indent=1) + "\n"
+        yield {
+            "id": answered.judged.name,
+            "turn": place + 1,
+            "model": response.model,
+            "prompt": _plain(messages[: ends[place]]),
+            "completion": _plain(messages[ends[place] : ends[place] + 1]),
+            "rubric": files.setdefault(text, f"rubrics/{len(files) + 1:05d}.json"),
+            "reward": reward_of(answered.judged.verdicts[place]),
+            "metrics": {
+                f"criterion_{row['criterion_number']}": None if row["met"] is None else float(row["met"])
+                for row in rows
+                if row["turn"] == place + 1
+            },
+        }
 
 
-def write_sft(run: Exported, out: Path) -> dict[Path, str]:
-    """Write `sft.jsonl`: a run's verdicts as rows of messages, for a trainer that teaches a smaller judge to give them.
-
-    A row is a verdict: `messages` are the prompt that a judge gets about one criterion and the signed answer that gives
-    the verdict, `id` is the instance, by which rows are kept apart in a split. What has no label, was decided by rules,
-    or got both labels teaches nothing, and is counted.
-    """
-    if run.kind == FACTS:
-        raise UserError(
-            f"{run.where}: its judges look for grounding, not at criteria; give a run of run, judge or tick"
-        )
-    left_out: Counter[str] = Counter()
-    answers: dict[str, dict[Label, tuple[str, str]]] = {}  # by prompt, then by label: the instance and the answer
-    for judged in (answered.judged for responses in run.responses.values() for answered in responses):
-        instance = judged.instance
-        turns = cases(instance, judged.response, TICKED if run.kind == TICK else benchmark(instance))
-        for case, verdicts in zip(turns, judged.verdicts, strict=False):
-            for verdict, criterion in zip(verdicts, case.criteria, strict=True):
-                if verdict.judge == JUDGE or verdict.label not in ("yes", "no"):
-                    left_out[_RULES if verdict.judge == JUDGE else _OPEN] += 1
-                    continue
-                values = sections(replace(case, criteria=(criterion,)))  # as a judge that is asked about it alone
-                prompt = Prompts().render("rubric", **values, structured=False, reasoning=True)
-                answer = verdict_answer(str(values["tag"]), [(verdict.reason, _WORDS[verdict.label])])
-                by_label = answers.setdefault(prompt, {})
-                left_out[_TWICE] += verdict.label in by_label
-                by_label.setdefault(verdict.label, (instance.id, answer))
-    left_out[_BOTH] = sum(2 for by_label in answers.values() if len(by_label) == 2)
-    rows = [
-        {"id": name, "messages": [{"role": "user", "content": prompt}, {"role": "assistant", "content": answer}]}
-        for prompt, by_label in answers.items()
-        if len(by_label) == 1
-        for name, answer in by_label.values()
-    ]
-    if not rows:
-        raise UserError(
-            f"{run.where}: no criterion has a judge's yes or no to learn from; judge the run by a model first"
-        )
-    put_lines(out / "sft.jsonl", rows)
-    reasons = "".join(f", {left_out[reason]} left out ({reason})" for reason in _REASONS if left_out[reason])
-    return {out / "sft.jsonl": f"{len(rows)} verdicts{reasons}"}
+def _plain(messages: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in messages]

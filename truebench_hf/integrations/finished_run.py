@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
-from truebench_hf.benchmarks.truebench.board import scores_in
+from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.results import scores_in
 from truebench_hf.comparing import runs
 from truebench_hf.data.judged import Judged, public, sent
 from truebench_hf.errors import UserError
@@ -101,6 +102,11 @@ class Exported:
     def decided(self, model: str) -> list[MeasuredScores]:
         """The scores of a model that anything was decided for."""
         return [measured for measured in self.scores.get(model, ()) if measured.score.value is not None]
+
+    @property
+    def answered(self) -> Iterator[AnsweredInstance]:
+        """The responses of all models."""
+        return chain.from_iterable(self.responses.values())
 
     @property
     def settings(self) -> dict[str, Any]:

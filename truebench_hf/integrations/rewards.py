@@ -17,7 +17,7 @@ from truebench_hf.api.judge import File, Judge, ModelLike, as_spec, check_cachea
 from truebench_hf.data import instances
 from truebench_hf.data.judged import Case, cases
 from truebench_hf.data.rows import Record
-from truebench_hf.engine.ledger import Calls, open_cache
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.pool import Background
 from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.hashing import canonical, digest
@@ -265,7 +265,7 @@ async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]
     arguments, url = (pairs(options.judge_arg, "judge_arg"), options.base_url) if same else ({}, None)
     check_cacheable(options, [spec])
     opened = open_model(spec, arguments, url)
-    ledger, cache = Calls(Path(":memory:")), open_cache(options)
+    ledger, cache = Calls(Path(":memory:")), options.open_cache()
     return Caller(opened, ledger, "generator", options.concurrency, cache), [
         store for store in (ledger, cache) if store
     ]

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import regex
 
 from truebench_hf.data.judged import Case
-from truebench_hf.judging.case import sections
 from truebench_hf.models.asking import Problem, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 from truebench_hf.types import Message
 
 SAMPLING = Sampling(max_tokens=2048)

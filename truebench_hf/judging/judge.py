@@ -17,7 +17,6 @@ from typing import Any, Protocol
 from truebench_hf.data.judged import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.case import sections
 from truebench_hf.judging.rules.deciding import JUDGE, MODES, ruled
 from truebench_hf.judging.signed_asking import ask_verdicts, verdict_example, verdict_schema
 from truebench_hf.metrics import votes as counted
@@ -27,7 +26,7 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.loading import COPIES, of_spec
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.options import NOBODY
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 from truebench_hf.types import Criterion, Label, Message, Verdict
 
 DECISION_PROMPTS = ("decision", "decision_question")
@@ -81,8 +80,7 @@ class JudgeSettings:
         settings = self
         if calibration:
             fitted = read_calibration(calibration, judge, prompts, self.rules)
-            band = fitted.band if self.level == "cascade" else self.band
-            settings = replace(self, threshold=fitted.threshold, band=band, calibrator=fitted.calibrator)
+            settings = replace(self, threshold=fitted.threshold, calibrator=fitted.calibrator)
         return settings if threshold is None else replace(settings, threshold=threshold)
 
 
@@ -232,14 +230,12 @@ def prompts_used(settings: JudgeSettings) -> tuple[str, ...]:
 class Calibrated:
     """What `truebench study calibrate` leaves for other runs: a judge's calibrator, and the threshold behind it.
 
-    `band` is the one that pays for a cascade with the reasoning judge it was priced with, if any does. `rules` says what
-    the judge was told of measurements, and what it was not asked.
+    `rules` says what the judge was told of measurements, and what it was not asked.
     """
 
     judge: str
     calibrator: Calibrator
     threshold: float
-    band: tuple[float, float] | None = None
     rules: str = "off"
 
 
@@ -260,10 +256,8 @@ def read_calibration(path: str, judge: str, prompts: Prompts, rules: str = "off"
     file = Path(path) / "calibration.json" if Path(path).is_dir() else Path(path)
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        band = tuple(map(float, content["band"])) if content["band"] else None
         calibrated = Calibrated(
-            content["judge"], Calibrator.of_fields(content["calibrator"]), float(content["threshold"]), band,  # type: ignore[arg-type]
-            content["rules"],
+            content["judge"], Calibrator.of_fields(content["calibrator"]), float(content["threshold"]), content["rules"],
         )  # fmt: skip
         fitted = {name: content[name] for name in ("judge", "content", "rules", "prompts")}
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:

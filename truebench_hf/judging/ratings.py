@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from truebench_hf.data.judged import Case
-from truebench_hf.judging.case import sections
 from truebench_hf.judging.signed import SignedAnswer
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.preference import joined, turned
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, sections
 
 SCALES = (5, 10)
 _REASON = "One response does what was asked in most respects, the other one leaves out a part of it. " * 9

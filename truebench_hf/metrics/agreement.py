@@ -139,12 +139,12 @@ def class_agreement(
     UserError for columns of unequal length.
     """
     parallel(gold=gold, labels=labels, clusters=gold if clusters is None else clusters)
-    labelled = [place for place, truth in enumerate(gold) if truth is not None]
-    truth, verdicts = [gold[place] for place in labelled], [labels[place] for place in labelled]
+    rows = zip(gold, labels, gold if clusters is None else clusters, strict=True)
+    labelled = [row for row in rows if row[0] is not None]
+    truth, verdicts, names = ([row[place] for row in labelled] for place in range(3))
     right = [None if label is None else label == kind for kind, label in zip(truth, verdicts, strict=True)]
     if clusters is None:
         return {"accuracy": pass_rate(right), "kappa": cohen_kappa(truth, verdicts)}
-    names = [clusters[place] for place in labelled]
     return {"accuracy": clustered_rate(right, names), "kappa": cohen_kappa(truth, verdicts, names)}
 
 
@@ -197,13 +197,13 @@ def measure_difference(
         totals = of.sum(axis=0)
         defined = totals > 0
         if not (defined.any() if _MEASURES[measure].any_share else defined.all()):
-            return PairedDifference(None, None, n, left_out)
+            return PairedDifference(None, n, left_out)
         shares = top.sum(axis=0)[defined] / totals[defined]
         values.append(float(shares.mean()))
         moves.append(((top[:, defined] - shares * of[:, defined]) / totals[defined]).sum(axis=1) / len(shares))
     value = values[0] - values[1]
     if set(_MEASURES[measure].classes) - set((cells[0][labelled] // 3).tolist()):
-        return PairedDifference(value, None, n, left_out)
+        return PairedDifference(value, n, left_out)
     codes = pd.factorize(pd.Series(clusters, dtype=object)[labelled])[0]
     return linearised_difference(value, moves[0] - moves[1], codes, left_out)
 

@@ -26,18 +26,17 @@ def parallel(**columns: Sized | None) -> int:
     return next(iter(lengths.values()), 0)
 
 
-def decide(label: Label, positive: str = "yes", negative: str = "no") -> bool | None:
-    """True for the positive label, False for the negative, None for undecided: `None` (not judged) or "unknown".
+_DECIDED = {"yes": True, "no": False, "unknown": None, None: None}
+
+
+def decide(label: Label) -> bool | None:
+    """True for "yes", False for "no", None for undecided: `None` (not judged) or "unknown".
 
     Raises `UserError` for any other label: guessing what "Yes." or "maybe" means is the reader's work, not a metric's.
     """
-    if label == positive:
-        return True
-    if label == negative:
-        return False
-    if label is None or label == "unknown":
-        return None
-    raise UserError(f"label {label!r} is neither {positive!r} nor {negative!r}: convert it, or use None for undecided")
+    if label not in _DECIDED:
+        raise UserError(f"label {label!r} is neither 'yes' nor 'no': convert it, or use None for undecided")
+    return _DECIDED[label]
 
 
 def ratio(part: float, total: float) -> float | None:

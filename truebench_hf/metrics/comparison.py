@@ -11,7 +11,7 @@ as well. None of the five papers has this.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -29,26 +29,17 @@ if TYPE_CHECKING:
 MIN_PAIRS = 10
 
 
-@dataclass(frozen=True)
-class PairedDifference:
-    """Mean of first minus second over the `n` instances that both have; `left_out` instances lack one of the two.
+@dataclass(frozen=True, slots=True)
+class PairedDifference(Score):
+    """Mean of first minus second over the `n` instances that both have; `unscored` lack one of the two.
 
-    `difference` is None without such instances. With fewer than `MIN_PAIRS` there is no `interval`. `p_value` is
-    McNemar's, None where a score is neither 0 nor 1. `ahead` is 1 where the first is surely better, -1 where the second
-    is, else 0: by the interval, or where there is none by McNemar's test.
+    With fewer than `MIN_PAIRS` there is no interval. `p_value` is McNemar's, None where a score is neither 0 nor 1.
+    `ahead` is 1 where the first is surely better, -1 where the second is, else 0: by the interval, or where there is none
+    by McNemar's test.
     """
 
-    difference: float | None
-    interval: tuple[float, float] | None
-    n: int
-    left_out: int
     p_value: float | None = None
     ahead: int = 0
-
-    @property
-    def score(self) -> Score:
-        """The difference as a cell of a table."""
-        return Score(self.difference, self.n, self.left_out, self.interval)
 
 
 @dataclass(frozen=True)
@@ -82,13 +73,13 @@ def paired_difference(first: Sequence[float | None], second: Sequence[float | No
     first_known, second_known = columns[:, ~np.isnan(columns).any(axis=0)]
     n = len(first_known)
     if not n:
-        return PairedDifference(None, None, 0, total)
+        return PairedDifference(None, 0, total)
     counted = tally(first_known, second_known)
     low, high = ends(counted)
     interval = (float(low), float(high)) if n >= MIN_PAIRS else None
     p_value = float(mcnemar(counted.won, counted.lost)) if counted.binary else None
     mean_gap = float((first_known - second_known).mean())
-    return PairedDifference(mean_gap, interval, n, total - n, p_value, int(ahead(counted)))
+    return PairedDifference(mean_gap, n, total - n, interval, p_value, int(ahead(counted)))
 
 
 def tally(first: Any, second: Any) -> Tally:
@@ -143,21 +134,22 @@ def clustered_difference(
     than ten clusters. Simulated with clusters of 1 to 8 alike or unlike rows it covers 95 % and more from ten clusters
     on; without the correlation it fell to 91 %. Raises `UserError` for columns of unequal length.
     """
+    import pandas as pd
+
     total = parallel(first=first, second=second, clusters=clusters)
-    rows = [(a, b, c) for a, b, c in zip(first, second, clusters, strict=True) if a is not None and b is not None]
-    if not rows:
-        return PairedDifference(None, None, 0, total)
-    codes = {cluster: code for code, cluster in enumerate(dict.fromkeys(row[2] for row in rows))}
-    of, won, lost = np.zeros((3, len(codes)))
-    for left, right, cluster in rows:
-        of[codes[cluster]] += 1
-        won[codes[cluster]] += left > right
-        lost[codes[cluster]] += right > left
-    n, left_out = len(rows), total - len(rows)
+    columns = np.array([first, second], dtype=float)
+    known = ~np.isnan(columns).any(axis=0)
+    n = int(known.sum())
+    left_out = total - n
+    if not n:
+        return PairedDifference(None, 0, left_out)
+    codes = pd.factorize(pd.Series(list(clusters), dtype=object)[known])[0]
+    gaps = columns[0, known] - columns[1, known]
+    of, won, lost = (np.bincount(codes, weights) for weights in (np.ones(n), gaps > 0, gaps < 0))
     gain, loss = float(won.sum()) / n, float(lost.sum()) / n
     won_ends, lost_ends = clustered_share(won, of), clustered_share(lost, of)
     if won_ends is None or lost_ends is None:
-        return PairedDifference(gain - loss, None, n, left_out)
+        return PairedDifference(gain - loss, n, left_out)
     x, y = won - gain * of, lost - loss * of
     spread = sqrt(float((x * x).sum() * (y * y).sum()))
     together = float((x * y).sum()) / spread if spread > 1e-12 else 0.0
@@ -167,7 +159,7 @@ def clustered_difference(
         for a, b in ((gain - low, roof - loss), (high - gain, loss - floor))
     )
     interval = max(-1.0, gain - loss - below), min(1.0, gain - loss + above)
-    return PairedDifference(gain - loss, interval, n, left_out, ahead=(interval[0] > 0) - (interval[1] < 0))
+    return PairedDifference(gain - loss, n, left_out, interval, ahead=(interval[0] > 0) - (interval[1] < 0))
 
 
 def linearised_difference(
@@ -181,22 +173,20 @@ def linearised_difference(
     samples of 36 to 406 single rows, and of 92 % of twelve uneven clusters. None below ten clusters. `times` divides
     the level among so many comparisons; where no row moves it, clusters count as if one moved it by `least`.
     """
-    from scipy.special import stdtrit  # slower to import than all other scoring
-
     count = int(clusters.max()) + 1 if len(clusters) else 0
     if count < MIN_CLUSTERS:
-        return PairedDifference(value, None, len(moves), left_out)
+        return PairedDifference(value, len(moves), left_out)
     by_cluster = np.bincount(clusters, moves, count)
     apart = by_cluster[np.abs(by_cluster) > 1e-12] ** 2
     extra = 2 * (float(apart.mean()) if len(apart) else least**2)
-    quantile = float(stdtrit(count - 1, 1 - (1 - CONFIDENCE) / 2 / times))
+    quantile = float(_quantile(count, 1 - (1 - CONFIDENCE) / times))
     reach = quantile * sqrt(float(apart.sum()) + extra)
     ends = max(-1.0, value - reach), min(1.0, value + reach)
-    return PairedDifference(value, ends, len(moves), left_out, ahead=(ends[0] > 0) - (ends[1] < 0))
+    return PairedDifference(value, len(moves), left_out, ends, ahead=(ends[0] > 0) - (ends[1] < 0))
 
 
 def _quantile(n: Any, confidence: float) -> Any:
-    from scipy.special import stdtrit
+    from scipy.special import stdtrit  # slower to import than all other scoring
 
     return stdtrit(np.maximum(n - 1, 1.0), (1 + confidence) / 2)
 
@@ -223,48 +213,19 @@ def _of_means(pairs: Tally, confidence: float) -> tuple[Any, Any]:
 FEWEST = 3  # judges: of two there is no majority
 
 
-@dataclass(frozen=True, slots=True)
-class PanelMember:
-    """One judge of a panel: its balanced accuracy, the mean correlation of its errors with those of each other judge
-    (None where it or all others never err), and what leaving it out adds to the balanced accuracy of the majority."""
-
-    judge: str
-    balanced_accuracy: float
-    correlation: float | None
-    without: PairedDifference
-
-
-@dataclass(frozen=True)
-class PanelWorth:
-    """What a panel is worth: `votes`, the effective number of independent votes (1 to the number of judges), and its
-    majority's balanced accuracy, held against `best`, the member with the highest one (`gain`).
-
-    `n` labelled rubrics were judged by all; `votes` rest on those that all decided. In the majority an undecided judge
-    casts no vote, a tie is decided by a coin (half right), and a rubric without any vote is wrong.
-    """
-
-    votes: Score
-    balanced_accuracy: float
-    best: str
-    gain: PairedDifference
-    members: tuple[PanelMember, ...]
-    n: int
-
-    @property
-    def leave_out(self) -> str | None:
-        """The judge without whom the majority is surely better, of several the one that costs most; None without any."""
-        worse = [member for member in self.members if member.without.ahead > 0]
-        return max(worse, key=lambda member: member.without.difference or 0.0).judge if worse else None
-
-
-def panel_worth(frame: DataFrame, *, seed: int = 0) -> PanelWorth | None:
-    """Return what the judges of a frame are worth together; None below three judges, and unless both labels occur.
+def panel_worth(frame: DataFrame, *, seed: int = 0) -> tuple[dict[str, Any], list[dict[str, Any]]] | None:
+    """Return what the judges of a frame are worth together, and each; None below three, and unless both labels occur.
 
     `frame` has `judge`, `item`, `gold`, `label` ("yes" or "no"; "unknown" and a missing label cast no vote) and
-    `cluster`. Items count that all judges have and that have a gold label. `gain` is the difference to the best member
-    with the interval of a member that was picked on the same rows: its lower end is the lowest of the differences to
-    each member, its upper end the lowest at a level divided by the members. Intervals take clusters as independent;
-    there are none below ten. Raises UserError where a judge has an item twice.
+    `cluster`. Items count that all `judges` have and that have a gold label, `n` of them. `votes` is the effective number
+    of independent votes (1 to the number of judges), over what all decided. The `balanced_accuracy` of the majority is
+    held against `best`, the judge with the highest one; a tie is decided by a coin (half right), and a rubric without any
+    vote is wrong. `gain` is the difference with the interval of a judge that was picked on the same rows: its lower end
+    is the lowest of the differences to each judge, its upper end the lowest at a level divided by the judges. `leave_out`
+    is the judge without whom the majority is surely better, the one that costs most. Of each judge: its
+    `balanced_accuracy`, the mean `correlation` of its errors with those of each other (None where it or all others never
+    err), and what the majority gains `without` it. Intervals take clusters as independent; there are none below ten.
+    Raises UserError where a judge has an item twice.
     """
     judges = list(dict.fromkeys(frame["judge"]))
     if len(judges) < FEWEST:
@@ -274,26 +235,31 @@ def panel_worth(frame: DataFrame, *, seed: int = 0) -> PanelWorth | None:
         return None
     scores = {judge: (right[:, place] > 0).astype(float) for place, judge in enumerate(judges)}
     everyone = _majority(right)
-    value = _balanced(everyone, truth)
     alone = {judge: _balanced(column, truth) for judge, column in scores.items()}
     best = max(judges, key=lambda judge: round(alone[judge], 12))
     single, joint = (
         [_gap(everyone, column, truth, clusters, times) for column in scores.values()] for times in (1, len(judges))
     )
-    gain = min(single, key=lambda gap: gap.difference or 0.0)
-    if gain.interval is not None:  # that holds whichever member is truly the best
-        low, high = (min(gap.interval[end] for gap in gaps if gap.interval) for end, gaps in ((0, single), (1, joint)))
-        gain = PairedDifference(gain.difference, (low, high), gain.n, gain.left_out, ahead=(low > 0) - (high < 0))
-    sums = _error_sums(right, truth, clusters)
-    members = []
+    gain = min(single, key=lambda gap: gap.value or 0.0)
+    if gain.ci95 is not None:  # that holds whichever member is truly the best
+        low, high = (min(gap.ci95[end] for gap in gaps if gap.ci95) for end, gaps in ((0, single), (1, joint)))
+        gain = replace(gain, ci95=(low, high))
+    sums, members, worse = _error_sums(right, truth, clusters), [], dict[str, float]()
     for place, judge in enumerate(judges):
         pairs = np.zeros((len(judges), len(judges)), dtype=bool)
         pairs[place] = np.arange(len(judges)) != place
         correlation = float(_mean_correlation(sums.sum(axis=0)[None], pairs)[0])
         without = _gap(_majority(np.delete(right, place, axis=1)), everyone, truth, clusters)
-        members.append(PanelMember(judge, alone[judge], None if np.isnan(correlation) else correlation, without))
-    votes = _effective_votes(sums, len(judges), len(truth) - int(sums[..., 0].sum()), seed)
-    return PanelWorth(votes, value, best, gain, tuple(members), len(truth))
+        worse |= {judge: without.value or 0.0} if without.ahead > 0 else {}
+        members.append({
+            "judge": judge, "balanced_accuracy": alone[judge],
+            "correlation": None if np.isnan(correlation) else correlation, "without": without,
+        })  # fmt: skip
+    return {
+        "judges": len(judges), "votes": _effective_votes(sums, len(judges), len(truth) - int(sums[..., 0].sum()), seed),
+        "balanced_accuracy": _balanced(everyone, truth), "best": best, "gain": gain,
+        "leave_out": max(worse, key=lambda judge: worse[judge]) if worse else None, "n": len(truth),
+    }, members  # fmt: skip
 
 
 def _gap(first: Any, second: Any, truth: Any, clusters: Any, times: int = 1) -> PairedDifference:
@@ -362,8 +328,6 @@ def _effective_votes(sums: Any, judges: int, left_out: int, seed: int) -> Score:
     Its interval is that of the mean correlation: the spread of a bootstrap over clusters with a t quantile. Simulated
     with 12 to 100 clusters it covers the truth in 90 to 95 % of samples.
     """
-    from scipy.special import stdtrit  # slower to import than all other scoring
-
     pairs = ~np.eye(judges, dtype=bool)
     n, correlation = int(sums[..., 0].sum()), float(_mean_correlation(sums.sum(axis=0)[None], pairs)[0])
     if np.isnan(correlation):
@@ -372,7 +336,7 @@ def _effective_votes(sums: Any, judges: int, left_out: int, seed: int) -> Score:
         return Score(_votes(correlation, judges), n, left_out)
     flat = sums.reshape(len(sums), -1)
     drawn = [_mean_correlation((times @ flat).reshape(-1, *sums.shape[1:]), pairs) for times in draws(len(sums), seed)]
-    reach = float(stdtrit(len(sums) - 1, (1 + CONFIDENCE) / 2) * np.nanstd(np.concatenate(drawn)))
+    reach = float(_quantile(len(sums), CONFIDENCE) * np.nanstd(np.concatenate(drawn)))
     ends = _votes(correlation + reach, judges), _votes(correlation - reach, judges)
     return Score(_votes(correlation, judges), n, left_out, ends)
 

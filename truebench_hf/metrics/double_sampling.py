@@ -89,7 +89,6 @@ class DoubleSampling:
     labels_alone: Estimate
     strata: tuple[Stratum, ...]
     lambda_: float | None
-    n: int
     labelled: int
 
 
@@ -105,24 +104,13 @@ def double_sampling(
     Within a stratum the labelled units must be a random sample, up to their weights. Withheld while a stratum has no
     label or fewer than 10 instances have one. Raises `UserError` for columns of unequal length and unknown labels.
     """
-    import numpy as np
-
     columns = {"verdicts": verdicts, "gold": gold, "weights": weights, "scores": scores, "groups": groups}
-    n = parallel(**{name: column for name, column in columns.items() if column is not None})
+    parallel(**{name: column for name, column in columns.items() if column is not None})
     sizes = Counter(verdicts)
     names = [*(name for name in order if name in sizes), *sorted(sizes.keys() - set(order))]
-    units = _Units(
-        np.array([names.index(verdict) for verdict in verdicts], dtype=int),
-        _codes(range(n) if groups is None else groups),
-        np.array([np.nan if (truth := decide(label)) is None else truth for label in gold], dtype=float),
-        np.array(weights or [1.0] * n, dtype=float),
-        np.array(scores or [0.0] * n, dtype=float),
-    )
+    units = _units(list(map(names.index, verdicts)), gold, weights, scores, groups)
     lambda_, explained = _tuned(units, len(names)) if scores else (0.0, 0.0)
-    means = np.bincount(units.stratum, units.score, len(names)) / np.maximum(1, np.bincount(units.stratum))
-    strata = [
-        _stratum(units.labelled(code), name, sizes[name], lambda_, means[code]) for code, name in enumerate(names)
-    ]
+    strata = [_stratum(units, code, name, lambda_) for code, name in enumerate(names)]
     labelled = units.labelled()
     held = _sums(labelled.group, labelled.weight)
     bare = [f"none of the {s.n} with the verdict {s.name}" for s in strata if not s.labelled]
@@ -134,23 +122,19 @@ def double_sampling(
     elif bare:
         withheld = f"{' and '.join(bare)} has a label; label at least one of them, better ten"
     elif groups is not None:
-        spread, clusters = _between_groups(units, strata, means, lambda_), kish(held)
-    return DoubleSampling(
-        estimate=Estimate(withheld=withheld) if withheld else combined(strata, explained, spread, clusters),
-        labels_alone=_alone(labelled, held, groups is not None),
-        strata=tuple(strata),
-        lambda_=lambda_ if scores else None,
-        n=n,
-        labelled=len(labelled.truth),
-    )
+        spread, clusters = _between_groups(units, strata, lambda_), kish(held)
+    estimate = Estimate(withheld=withheld) if withheld else combined(strata, explained, spread, clusters)
+    alone = _alone(labelled, held, groups is not None)
+    return DoubleSampling(estimate, alone, tuple(strata), lambda_ if scores else None, len(labelled.truth))
 
 
-def _stratum(rows: _Units, name: str, size: int, lambda_: float, mean_score: float) -> Stratum:
-    """The stratum of these labelled rows, whose units have this mean score."""
+def _stratum(units: _Units, code: int, name: str, lambda_: float) -> Stratum:
+    """Return what is known of the stratum with this code."""
+    own, rows = units.score[units.stratum == code], units.labelled(code)
     if not len(rows.truth):
-        return Stratum(name, size, 0, None, 0.0)
+        return Stratum(name, len(own), 0, None, 0.0)
     share, scored = (float(rows.weight @ column / rows.weight.sum()) for column in (rows.truth, rows.score))
-    return Stratum(name, size, len(rows.truth), share, kish(rows.weight), lambda_ * float(mean_score - scored))
+    return Stratum(name, len(own), len(rows.truth), share, kish(rows.weight), lambda_ * (float(own.mean()) - scored))
 
 
 def combined(
@@ -238,16 +222,13 @@ def error_rates(
     """
     import numpy as np
 
-    total = parallel(gold=gold, predicted=predicted)
-    parallel(gold=gold, weights=gold if weights is None else weights, groups=gold if groups is None else groups)
-    truth, verdict = (
-        np.array([np.nan if (yes := decide(label)) is None else yes for label in labels], dtype=float)
-        for labels in (gold, predicted)
-    )
-    known = ~np.isnan(truth + verdict)
-    group = _codes(range(total) if groups is None else groups)[known]
-    weight = np.array(weights or [1.0] * total, dtype=float)[known]
-    yes, right = truth[known] == 1, truth[known] == verdict[known]
+    columns = {"gold": gold, "predicted": predicted, "weights": weights, "groups": groups}
+    parallel(**{name: column for name, column in columns.items() if column is not None})
+    verdict = np.array([np.nan if (yes := decide(label)) is None else yes for label in predicted], dtype=float)
+    units = _units([0] * len(gold), gold, weights, None, groups)
+    known = ~np.isnan(units.truth + verdict)
+    truth, verdict, group, weight = (column[known] for column in (units.truth, verdict, units.group, units.weight))
+    yes, right = truth == 1, truth == verdict
     n1, n0, unusable = int(yes.sum()), int((~yes).sum()), int((~known).sum())
     if not n0 or not n1:
         return ErrorRates(None, None, None, None, None, n0, n1, unusable)
@@ -286,12 +267,19 @@ class _Units(NamedTuple):
         return _Units(*(column[rows] for column in self))
 
 
-def _codes(names: Sequence[Hashable]) -> Any:
-    """A number from 0 on for each name, equal ones alike."""
+def _units(
+    codes: Sequence[int], gold: Sequence[Label], weights: Sequence[float] | None, scores: Sequence[float] | None,
+    groups: Sequence[Hashable] | None,
+) -> _Units:  # fmt: skip
+    """Return the columns as arrays: a weight is 1 where none is given, a score 0, and each unit its own instance."""
     import numpy as np
 
-    codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
-    return np.array([codes[name] for name in names], dtype=int)
+    n, truth = len(codes), [np.nan if (yes := decide(label)) is None else yes for label in gold]
+    instances = np.unique(np.asarray(range(n) if groups is None else groups), return_inverse=True)[1]
+    columns = (
+        np.array(column or [usual] * n, dtype=float) for column, usual in ((truth, 0), (weights, 1), (scores, 0))
+    )
+    return _Units(np.array(codes, dtype=int), instances, *columns)
 
 
 def _sums(codes: Any, values: Any) -> Any:
@@ -338,7 +326,7 @@ def _smooth(strata: Sequence[Stratum]) -> list[tuple[float, Stratum, float]]:
     ]
 
 
-def _between_groups(units: _Units, strata: Sequence[Stratum], means: Any, lambda_: float) -> float:
+def _between_groups(units: _Units, strata: Sequence[Stratum], lambda_: float) -> float:
     """The variance of the estimate: what each instance adds to it, as labelled and as judged, left out in turn.
 
     Few dissenting instances make the variance small by chance, so each stratum adds what is missing to one unit an
@@ -346,9 +334,9 @@ def _between_groups(units: _Units, strata: Sequence[Stratum], means: Any, lambda
     """
     import numpy as np
 
-    moves, unseen, codes = np.zeros(units.group.max() + 1), 0.0, [s.name for s in strata]
-    for weight, s, share in _smooth(strata):
-        code = codes.index(s.name)
+    moves, unseen = np.zeros(units.group.max() + 1), 0.0
+    means = np.bincount(units.stratum, units.score) / np.bincount(units.stratum)
+    for code, (weight, s, share) in enumerate(_smooth(strata)):  # none is empty
         rows = units.labelled(code)
         instances = np.unique(rows.group)
         gaps = rows.truth - lambda_ * rows.score - (s.estimate - lambda_ * means[code])

@@ -10,6 +10,8 @@ from math import sqrt
 from statistics import NormalDist
 from typing import Any
 
+import numpy as np
+
 from truebench_hf.metrics.binary import parallel
 
 # Fewer clusters cannot tell how far clusters differ: whatever is computed from them covers too little.
@@ -23,22 +25,16 @@ def wilson(successes: int, n: int) -> tuple[float, float] | None:
 
 
 def effective_interval(share: float, n: float, freedom: float | None = None) -> tuple[float, float]:
-    """The Wilson interval of a share that is as sure as one of `n` independent units; `n` need not be whole.
+    """The Wilson interval of a share (0..1) that is as sure as one of `n` independent units; `n` need not be whole.
 
     Where it rests on clusters of dependent units, with the t quantile of their degrees of `freedom`, one at least.
-    """
-    if freedom is None:
-        return wilson_at(share, n, NormalDist().inv_cdf((1 + CONFIDENCE) / 2))
-    from scipy.special import stdtrit  # slower to import than all other scoring
-
-    return wilson_at(share, n, float(stdtrit(max(1.0, freedom), (1 + CONFIDENCE) / 2)))
-
-
-def wilson_at(share: float, n: float, quantile: float) -> tuple[float, float]:
-    """Wilson's formula for a share (0..1) with an effective `n` and a two-sided quantile of the normal or a t.
-
     Written out, since importing scipy.stats takes longer than all other scoring; the tests hold it against the library.
     """
+    quantile = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    if freedom is not None:
+        from scipy.special import stdtrit  # slower to import than all other scoring
+
+        quantile = float(stdtrit(max(1.0, freedom), (1 + CONFIDENCE) / 2))
     spread = quantile * quantile / n
     centre = (share + spread / 2) / (1 + spread)
     reach = quantile * sqrt(share * (1 - share) / n + spread / (4 * n)) / (1 + spread)
@@ -52,8 +48,6 @@ def clustered_share(passed: Any, of: Any) -> tuple[float, float] | None:
     Both are arrays or lists. `passed` may hold fractions; with `of` all 1 the share is the mean of one share per cluster. A cluster with 0 in
     `of` counts for nothing. None with fewer than `MIN_CLUSTERS` clusters. How it is made: `clustered_mean`.
     """
-    import numpy as np
-
     top, bottom = np.asarray(passed, dtype=float), np.asarray(of, dtype=float)
     return clustered_mean(top[:, None, None], bottom[:, None, None])
 
@@ -72,8 +66,6 @@ def clustered_mean(passed: Any, of: Any) -> tuple[float, float] | None:
     cluster, divided by 1 + the clusters that dissent; where all agree, n is the number of clusters. The tests simulate
     the coverage, for alike and for skewed sizes: 93 % and more from 10 clusters on.
     """
-    import numpy as np
-
     top, bottom = np.asarray(passed, dtype=float), np.asarray(of, dtype=float)
     present = bottom > 0
     clusters, sizes = int(present.any(axis=(1, 2)).sum()), present.sum(axis=0)
@@ -137,8 +129,6 @@ def resampled_difference(
 
 def drawn_ratios(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed: int) -> list[Any]:
     """The ratios in every draw of as many clusters as there are, with the same clusters for all; NaN where undefined."""
-    import numpy as np
-
     columns = [np.asarray(column, dtype=float) for ratio in ratios for column in ratio]
     blocks = [[weights @ column for column in columns] for weights in draws(len(ratios[0][0]), seed)]
     sums = [np.concatenate(of) for of in zip(*blocks, strict=True)]
@@ -157,8 +147,6 @@ def _kept(count: int, seed: int, size: int) -> list[Any]:
 
 
 def _drawn(count: int, seed: int, size: int) -> Iterator[Any]:
-    import numpy as np
-
     random, at_once = np.random.default_rng(seed), max(1, _KEPT * DRAWS // max(count, 1))
     for first in range(0, size, at_once):
         # Floats, which products of matrices are made of: whole numbers would be made floats for every ratio again.
@@ -167,8 +155,6 @@ def _drawn(count: int, seed: int, size: int) -> Iterator[Any]:
 
 def percentiles(drawn: Any) -> tuple[float, float] | None:
     """The interval that holds the middle of what was drawn; None where nothing was, NaN being nothing."""
-    import numpy as np
-
     known = drawn[~np.isnan(drawn)]
     if not len(known):
         return None

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from truebench_hf.errors import UserError, need
 from truebench_hf.metrics.binary import is_known, parallel
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, draws, percentiles
@@ -54,8 +56,6 @@ def kappa_of_counts(tables: Any, *, seed: int = 0) -> tuple[float | None, tuple[
     would claim too much: so it is never narrower than the interval of the observed agreement (`clustered_share`), at the
     agreement by chance that was found. None with fewer than `MIN_CLUSTERS` clusters, or where kappa is undefined.
     """
-    import numpy as np
-
     total = tables.sum(axis=0)
     agreed, by_chance = _agreed_by_chance(total)
     if ((total.sum(axis=0) + total.sum(axis=1)) > 0).sum() < 2:  # nothing to compare, or one label only in use
@@ -94,23 +94,25 @@ def fleiss_kappa(ratings: Sequence[Sequence[Hashable | None]]) -> Score:
 
 def krippendorff_alpha(
     ratings: Sequence[Sequence[Hashable | None]], level: Literal["nominal", "ordinal"] = "nominal",
-    *, order: Sequence[Hashable] | None = None, clusters: Sequence[Hashable] | None = None, seed: int = 0,
+    *, clusters: Sequence[Hashable] | None = None, seed: int = 0,
 ) -> Score:  # fmt: skip
     """Krippendorff's alpha (1980) of items by raters: one list of labels an item, None for a missing rating.
 
-    At the ordinal level labels far apart disagree more; numbers have their own order, other labels need `order`, from
-    lowest to highest. Items with fewer than two ratings cannot be compared: left out and counted. With `clusters` of
-    items it has its 95 % percentile bootstrap interval: whole clusters are drawn anew, draws in which all labels are the
-    same tell nothing and are passed over; there is none with fewer than `MIN_CLUSTERS`. Raises `UserError` when the
-    order is missing or does not hold a label, and for columns of unequal length.
+    At the ordinal level, which takes numbers, labels far apart disagree more. Items with fewer than two ratings cannot be
+    compared: left out and counted. With `clusters` of items it has its 95 % percentile bootstrap interval: whole clusters
+    are drawn anew, draws in which all labels are the same tell nothing and are passed over; there is none with fewer than
+    `MIN_CLUSTERS`. Raises `UserError` for ordinal labels that are no numbers, and for columns of unequal length.
     """
     import krippendorff
-    import numpy as np
 
     parallel(ratings=ratings, clusters=ratings if clusters is None else clusters)
     compared = [place for place, row in enumerate(ratings) if sum(map(is_known, row)) > 1]
     paired = [ratings[place] for place in compared]
-    domain = _domain(paired, level, order)
+    domain = _labels(paired)
+    if level == "ordinal":
+        if words := [label for label in domain if not isinstance(label, int | float)]:
+            raise UserError(f"label {words[0]!r} has no order of its own: give numbers")
+        domain.sort(key=lambda label: label)  # type: ignore[arg-type,return-value]
     table = np.array(_counts(paired, domain))
 
     def alpha(counts: Any) -> float:
@@ -129,8 +131,6 @@ def krippendorff_alpha(
 
 def _tables(first: Sequence[Hashable | None], second: Sequence[Hashable | None], clusters: Sequence[Hashable]) -> Any:
     """The rows that have both ratings, counted by cluster and labels."""
-    import numpy as np
-
     rows = [row for row in zip(first, second, clusters, strict=True) if row[0] is not None and row[1] is not None]
     codes = {label: code for code, label in enumerate(dict.fromkeys(label for row in rows for label in row[:2]))}
     places = {cluster: place for place, cluster in enumerate(dict.fromkeys(row[2] for row in rows))}
@@ -142,8 +142,6 @@ def _tables(first: Sequence[Hashable | None], second: Sequence[Hashable | None],
 
 def _agreed_by_chance(table: Any) -> tuple[Any, Any]:
     """The shares of rows that agree, and that would by chance, from tables of counts (their last two axes)."""
-    import numpy as np
-
     total = np.maximum(table.sum(axis=(-2, -1)), 1)
     agreed = np.trace(table, axis1=-2, axis2=-1) / total
     return agreed, (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / total**2
@@ -155,21 +153,3 @@ def _labels(ratings: Sequence[Sequence[Hashable | None]]) -> list[Hashable]:
 
 def _counts(ratings: Sequence[Sequence[Hashable | None]], domain: Sequence[Hashable]) -> list[list[int]]:
     return [[Counter(row)[label] for label in domain] for row in ratings]
-
-
-def _domain(
-    ratings: Sequence[Sequence[Hashable | None]], level: str, order: Sequence[Hashable] | None
-) -> list[Hashable]:
-    """The labels in use, in order where the level has one."""
-    used = _labels(ratings)
-    if order is not None:
-        strange = [label for label in used if label not in order]
-        if strange:
-            raise UserError(f"label {strange[0]!r} is not in the order {list(order)}")
-        return [label for label in order if label in used]
-    if level == "ordinal":
-        words = [label for label in used if not isinstance(label, int | float)]
-        if words:
-            raise UserError(f"label {words[0]!r} has no order of its own: pass order=, from lowest to highest")
-        used.sort(key=lambda label: label)  # type: ignore[arg-type,return-value]
-    return used

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import hypot
 from typing import Any
 
 from truebench_hf.errors import UserError
@@ -80,6 +81,20 @@ def pooled(passed: Any, of: Any, undecided: int) -> Score:
     """The share of all decided rows that pass, from both counts by unit; the interval takes units as clusters."""
     n = int(sum(of))
     return Score(ratio(float(sum(passed)), n), n, undecided, clustered_share(passed, of))
+
+
+def joint_mean(scores: Sequence[Score]) -> Score:
+    """The plain mean of scores that rest on independent units (splits, halves), None where one of them has no value.
+
+    Its interval joins theirs (MOVER, Zou and Donner 2008); None where one has none.
+    """
+    value = mean_of(*(score.value for score in scores))
+    n, unscored = sum(score.n for score in scores), sum(score.unscored for score in scores)
+    ends = [(score.value, *score.ci95) for score in scores if score.value is not None and score.ci95 is not None]
+    if value is None or len(ends) < len(scores):
+        return Score(value, n, unscored)
+    below, above = (hypot(*(row[0] - row[side] for row in ends)) / len(ends) for side in (1, 2))
+    return Score(value, n, unscored, (value - below, value + above))
 
 
 def clustered_rate(values: Sequence[float | None], clusters: Sequence[Hashable]) -> Score:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 from math import hypot, inf, isclose, isfinite
 from typing import Any, Literal
@@ -31,14 +31,6 @@ Results = Mapping[Any, float | None]  # instance -> its score (0..1; True and Fa
 
 
 @dataclass(frozen=True, slots=True)
-class Entrant:
-    """What is known of a model: its score, and its results by instance where there are any."""
-
-    score: Score
-    results: Results = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class RankSpan:
     """The best and the worst place that a model may have. `approximate`: comparisons rest on totals alone, since not all
     models have results by instance."""
@@ -51,27 +43,27 @@ class RankSpan:
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
 
-def rank_spans(entrants: Mapping[str, Entrant], *, ascending: bool = False) -> dict[str, RankSpan]:
-    """The rank of every model among all of these.
+def rank_spans(
+    scores: Mapping[str, Score], results: Mapping[str, Results], *, ascending: bool = False
+) -> dict[str, RankSpan]:
+    """The rank of every model among all of these, from their scores and, of those that have any, their `results`.
 
     Two models that both have results are compared on the instances that both have (`paired_difference`; below ten of
     them McNemar's exact test), all others by the intervals of their scores (`unpaired`). `ascending`: less is better.
     One product of matrices counts all pairs: 200 models of 3,000 instances take half a second.
     """
-    names = list(entrants)
-    held = [place for place, name in enumerate(names) if entrants[name].results]
+    names = list(scores)
+    held = [place for place, name in enumerate(names) if results.get(name)]
     sure = np.zeros((len(names), len(names)), dtype=int)
     if held:
-        results = [entrants[names[place]].results for place in held]
-        ids = dict.fromkeys(key for row in results for key in row)
-        sure[np.ix_(held, held)] = ahead(
-            tally(np.array([[row.get(key) for key in ids] for row in results], dtype=float))
-        )
+        ids = dict.fromkeys(key for place in held for key in results[names[place]])
+        columns = [[results[names[place]].get(key) for key in ids] for place in held]
+        sure[np.ix_(held, held)] = ahead(tally(np.array(columns, dtype=float)))
     paired = np.zeros(len(names), dtype=bool)
     paired[held] = True
     for second, first in combinations(range(len(names)), 2):
         if not (paired[first] and paired[second]):
-            sure[first, second] = unpaired(entrants[names[first]].score, entrants[names[second]].score)
+            sure[first, second] = unpaired(scores[names[first]], scores[names[second]])
             sure[second, first] = -sure[first, second]
     sure = -sure if ascending else sure
     better, worse = (sure < 0).sum(axis=1), (sure > 0).sum(axis=1)
@@ -250,14 +242,11 @@ def fused_rank(scores: Mapping[str, Sequence[float | None]]) -> FusedRank:
     order = list(places)
     even = [pair for pair in combinations(order, 2) if wins[pair] == wins[pair[::-1]]]
     by_mean = tuple(pair for pair in even if paths[pair] == paths[pair[::-1]] and places[pair[0]] != places[pair[1]])
-    groups: list[list[str]] = []  # of models each of which has a path of majorities to every other
-    for model in order:
-        ring = next((group for group in groups if paths[model, group[0]] and paths[group[0], model]), None)
-        if ring is None:
-            groups.append([model])
-        else:
-            ring.append(model)
-    cycles = tuple(tuple(group) for group in groups if len(group) > 1)
+    rings = dict.fromkeys(  # of models each of which has a path of majorities to every other
+        tuple(other for other in order if other == model or (paths[model, other] and paths[other, model]))
+        for model in order
+    )
+    cycles = tuple(ring for ring in rings if len(ring) > 1)
     return FusedRank({model: places.get(model) for model in scores}, by_mean, cycles)
 
 

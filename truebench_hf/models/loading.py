@@ -18,7 +18,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from truebench_hf.errors import UserError, need
+from truebench_hf.errors import UserError, need, refused
 from truebench_hf.hashing import digest
 from truebench_hf.models.protocol import Identity
 
@@ -78,13 +78,12 @@ def _loaded(kind: Kind, folder: str, how: Any, gguf: str) -> tuple[Any, Any]:
         raise UserError(f"{spec}: that folder holds no model; check the path")
     where = {name: text for name, text in (("revision", how.revision), ("gguf_file", gguf)) if text}
     auto = AutoModelForCausalLM if kind == "hf" else AutoModelForSequenceClassification
-    try:
-        with redirect_stderr(StringIO()):  # the bar of the GGUF conversion knows no switch
-            tokenizer = AutoTokenizer.from_pretrained(folder, **where)
-            model, info = auto.from_pretrained(folder, dtype=precision, output_loading_info=True, **where)
-    except (OSError, ValueError, ImportError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise UserError(f"{spec}: cannot be loaded: {reason}; check the name, or give a local folder") from error
+    with (
+        refused(f"{spec}: cannot be loaded", "; check the name, or give a local folder"),
+        redirect_stderr(StringIO()),  # the bar of the GGUF conversion knows no switch
+    ):
+        tokenizer = AutoTokenizer.from_pretrained(folder, **where)
+        model, info = auto.from_pretrained(folder, dtype=precision, output_loading_info=True, **where)
     missing, fault = info["missing_keys"], ""  # which transformers fills in at random
     if kind != "hf-classifier" and not tokenizer.chat_template:
         fault = "has no chat template; choose an instruction-tuned model"
@@ -96,11 +95,8 @@ def _loaded(kind: Kind, folder: str, how: Any, gguf: str) -> tuple[Any, Any]:
         fault = "has no fast tokenizer, which documents are cut up with"
     if fault:
         raise UserError(f"{spec}: {fault}")
-    try:
+    with refused(f"{spec}: cannot be put on the device {target}", "; name another, e.g. device=cpu"):
         return model.to(target).eval(), tokenizer
-    except (RuntimeError, AssertionError) as error:
-        reason = f"cannot be put on the device {target}: {' '.join(str(error).split())[:200]}"
-        raise UserError(f"{spec}: {reason}; name another, e.g. device=cpu") from error
 
 
 def _prepared(how: Any) -> tuple[str, Any]:
@@ -153,13 +149,10 @@ class Checkpoint:
             return ""
         from huggingface_hub import try_to_load_from_cache
 
+        place: Any = None
         with suppress(ValueError):  # no name of a repository
-            if isinstance(
-                place := try_to_load_from_cache(self._folder, "config.json", revision=self._options.revision or None),
-                str,
-            ):
-                return Path(place).parent.name
-        return None
+            place = try_to_load_from_cache(self._folder, "config.json", revision=self._options.revision or None)
+        return Path(place).parent.name if isinstance(place, str) else None
 
     async def close(self) -> None:
         """Nothing to give back: loaded weights stay for the next run in this process."""

@@ -27,7 +27,6 @@ from truebench_hf.models.protocol import (
     Sampling,
     SamplingOptions,
 )  # fmt: skip
-from truebench_hf.models.providers import Served
 from truebench_hf.types import Message, Usage
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
@@ -64,7 +63,6 @@ class LocalModel(Checkpoint):
         if not name:
             self.spec = "smollm2"
             self._folder, self._gguf = locate()
-        self.served = Served()
         self._prefix: SharedPrefix | None = None
         self._chats = Batcher(self._generate, self._length, options.batch_size, MACHINE)
         self._decisions = Batcher(self._decide, lambda request: len(request.state), options.batch_size, MACHINE)
@@ -122,7 +120,6 @@ class LocalModel(Checkpoint):
 
     def _generate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
         model, tokenizer = self._load()
-        self._note(model, len(requests))
         requests = [self._options.applied(request) for request in requests]
         prompts, window = [self._encode(tokenizer, request) for request in requests], window_of(model)
         answers: list[Completion | BaseException] = [too_long(prompt, window) for prompt in prompts]
@@ -133,7 +130,7 @@ class LocalModel(Checkpoint):
             texts, prefix = [prompts[i] for i in group], self._shared_prefix(model)
             completions = generate(model, tokenizer, texts, sampling, prefix, stop_loops=judges)
             for i, completion in zip(group, completions, strict=True):
-                answers[i] = completion
+                answers[i] = replace(completion, served=_commit(model))
         return answers
 
     def _encode(self, tokenizer: Any, request: ChatRequest) -> list[int]:
@@ -141,14 +138,13 @@ class LocalModel(Checkpoint):
 
     def _decide(self, requests: Sequence[DecisionRequest]) -> list[Decision | BaseException]:
         model, tokenizer = self._load()
-        self._note(model, len(requests))
         # Like states one after the other: what they begin with alike is computed once.
         prefix, answers = self._shared_prefix(model), dict[int, Decision | BaseException]()
         for i in sorted(range(len(requests)), key=lambda i: requests[i].state):
             request = requests[i]
             try:
                 shares, tokens = yes_probabilities(model, tokenizer, request.state, request.questions, prefix)
-                answers[i] = Decision(tuple(shares), Usage(tokens, 0, 0, 1))
+                answers[i] = Decision(tuple(shares), Usage(tokens, 0, 0, 1), _commit(model))
             except RequestFailed as error:
                 answers[i] = error
             except UserError as error:
@@ -161,6 +157,8 @@ class LocalModel(Checkpoint):
             self._prefix = SharedPrefix(model)
         return self._prefix
 
-    def _note(self, model: Any, count: int) -> None:
-        """Count requests by the commit of the Hub that the weights are of; a folder has none."""
-        self.served.add("revision", getattr(model.config, "_commit_hash", None), count)
+
+def _commit(model: Any) -> dict[str, str]:
+    """The commit of the Hub that the weights are of; a folder has none."""
+    commit = getattr(model.config, "_commit_hash", None)
+    return {"revision": commit} if commit else {}

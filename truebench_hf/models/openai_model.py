@@ -18,7 +18,7 @@ from truebench_hf.models import openai_reading as reading
 from truebench_hf.models.chat_template import broken_up
 from truebench_hf.models.openai_options import OpenAIOptions, server_of
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity
-from truebench_hf.models.providers import Served, provider, providers
+from truebench_hf.models.providers import provider, providers
 from truebench_hf.text import redaction
 from truebench_hf.types import Usage
 
@@ -53,7 +53,6 @@ class OpenAIModel:
         } | options.own_sampling
         shaping = {option: value for option, value in shaping.items() if value}
         self.identity = Identity(provider(name, self._server.url, host), name, "", shaping)
-        self.served = Served()
         self.policy = RetryPolicy(options.attempts, deadline=options.deadline, patience=options.patience)
         # An answer may take long; an address where nobody answers shows soon. To the aiohttp client "pool" is all of connecting.
         connect = min(options.timeout, options.connect_timeout)
@@ -112,7 +111,7 @@ class OpenAIModel:
         text = str if public else broken_up
         state, questions = text(request.state), list(map(text, request.questions))
         probabilities: list[float | None] = []
-        spent = Usage()
+        spent, served = Usage(), dict[str, str]()
         for start in range(0, len(questions), _AT_ONCE[kind]):
             named = {reading.question_name(i): q for i, q in enumerate(questions[start : start + _AT_ONCE[kind]])}
             body: dict[str, Any] = {"model": self._name}
@@ -126,7 +125,8 @@ class OpenAIModel:
             answer = await self._ask(f"/{kind}", body, read)
             probabilities += answer.probabilities
             spent += answer.usage
-        return Decision(tuple(probabilities), spent)
+            served |= answer.served
+        return Decision(tuple(probabilities), spent, served)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -175,12 +175,10 @@ class OpenAIModel:
                 if error := answer.get("error"):  # some gateways send failures with status 200
                     message = error.get("message") if isinstance(error, dict) else None
                     raise TryAgain(f"{self._server.url}{path} sent an error: {reading.one_line(message or error)}")
-                result = read(answer)
+                return read(answer)
             except (TryAgain, RequestFailed):
                 note_unanswered(reading.paid_tokens(answer))
                 raise
-            self.served.body(answer)
-            return result
 
         return await self._repeat(attempt, path, schema)
 
@@ -240,7 +238,10 @@ class OpenAIModel:
                     break
         if not response.is_success:
             raise reading.status_error(response, content[:most])
-        return json.loads(content)
+        answer = json.loads(content)
+        if isinstance(answer, dict) and (name := response.headers.get("x-inference-provider")):
+            answer["provider"] = name
+        return answer
 
     @functools.cached_property
     def _http(self) -> Any:
@@ -250,7 +251,7 @@ class OpenAIModel:
         # As many connections as calls: the run's own limits decide. To aiohttp 0 is no limit, None is 100.
         limits = httpx2.Limits(max_connections=0, max_keepalive_connections=None)
         return DefaultAioHttpClient(
-            limits=limits, event_hooks={"response": [self.served.head]}, verify=_certificates(), timeout=self._timeout,
+            limits=limits, verify=_certificates(), timeout=self._timeout,
             follow_redirects=False,
         )  # fmt: skip
 

@@ -53,7 +53,7 @@ def completion(answer: dict[str, Any]) -> Completion:
     separate = separate_thinking(message)
     reasoning = "\n".join(thought for thought in (separate, part, thinking) if thought)
     cut = unclosed or choice.get("finish_reason") == "length"
-    return Completion(text, reasoning, usage(answer), cut, cached_tokens(answer))
+    return Completion(text, reasoning, usage(answer), cut, cached_tokens(answer), served(answer))
 
 
 def first_choice(answer: dict[str, Any]) -> dict[str, Any] | None:
@@ -112,6 +112,12 @@ def cached_tokens(answer: dict[str, Any]) -> int:
     return min(cached or 0, usage(answer).input_tokens)
 
 
+def served(answer: dict[str, Any]) -> dict[str, str]:
+    """What an answer tells of who gave it, by kind; a server may say anything."""
+    texts = {kind: answer.get(kind) for kind in ("provider", "model", "system_fingerprint")}
+    return {kind: text.strip()[:100] for kind, text in texts.items() if isinstance(text, str) and text.strip()}
+
+
 def paid_tokens(answer: dict[str, Any]) -> PaidTokens | None:
     """The tokens that one call is billed for by what its answer says, whether it can be used or not; None where it says none."""
     spent = usage(answer)
@@ -134,7 +140,7 @@ def decision(answer: dict[str, Any], *, kind: str, count: int) -> Decision:
         value: Any = _object(by_name.get(name)).get(key)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         shares.append(float(value) if is_number and 0.0 <= value <= 1.0 else None)
-    return Decision(tuple(shares), usage(answer))
+    return Decision(tuple(shares), usage(answer), served(answer))
 
 
 def question_name(place: int) -> str:

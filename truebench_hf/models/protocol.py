@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Protocol
@@ -67,7 +68,8 @@ class SamplingOptions:
 class Completion:
     """What came back: the answer without its thinking, the thinking, and whether the token limit cut it.
 
-    `cached_tokens` are those of the input that a server took from its own cache of prefixes, which cost less.
+    `cached_tokens` are those of the input that a server took from its own cache of prefixes, which cost less. `served` is
+    what the answer tells of who gave it: provider, model, system_fingerprint, or the revision of weights.
     """
 
     text: str
@@ -75,6 +77,7 @@ class Completion:
     usage: Usage = Usage()
     truncated: bool = False
     cached_tokens: int = 0
+    served: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +91,11 @@ class DecisionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """P(yes) per question, in order; None where the model declined that question."""
+    """P(yes) per question, in order; None where the model declined that question. `served` is that of `Completion`."""
 
     probabilities: tuple[float | None, ...]
     usage: Usage = Usage()
+    served: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from truebench_hf.errors import UserError
@@ -23,9 +20,6 @@ from truebench_hf.errors import UserError
 OPEN = "huggingface:not pinned"
 _ROUTER = "router.huggingface.co"
 _POLICIES = ("auto", "cheapest", "fastest", "preferred")
-_HEADER = "x-inference-provider"
-_TOLD = ("provider", "model", "system_fingerprint")  # in the body of an answer
-_MOST, _LONGEST = 20, 100  # values of one kind that are kept, and characters of each: servers may say anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,26 +97,3 @@ def pinning(spec: str) -> str:
         f"{spec}: the router of Hugging Face chooses who runs it, now and again later, and one model's score differs "
         f"between providers; pin one as {bare}:PROVIDER (together, say)"
     )
-
-
-class Served:
-    """What answers tell of who gave them: by kind (provider, model, system_fingerprint, revision) how many said what."""
-
-    def __init__(self) -> None:
-        self.counts: dict[str, Counter[str]] = {}
-
-    def add(self, kind: str, value: object, count: int = 1) -> None:
-        """Count what an answer says; what is no text, or empty, says nothing."""
-        if isinstance(value, str) and (text := value.strip()[:_LONGEST]):
-            counter = self.counts.setdefault(kind, Counter())
-            counter[text if text in counter or len(counter) < _MOST else "others"] += count
-
-    def body(self, answer: Mapping[str, Any]) -> None:
-        """Count what the body of an answer says."""
-        for kind in _TOLD:
-            self.add(kind, answer.get(kind))
-
-    async def head(self, response: Any) -> None:
-        """The same of the head of a response (`httpx2.Response`); a hook that is called before reading."""
-        if response.is_success:
-            self.add("provider", response.headers.get(_HEADER))

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import typing
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from truebench_hf.errors import UserError, need, unknown
-from truebench_hf.models.protocol import ChatModel
+from truebench_hf.models.loading import COPIES, of_spec
+from truebench_hf.models.protocol import ChatModel, Identity
 from truebench_hf.models.providers import OPEN, pinning, provider_spec_for, providers
 from truebench_hf.options import InMemory
 from truebench_hf.text.redaction import learn_environment, shown_argument
 from truebench_hf.text.terminal import warn
+from truebench_hf.version import __version__
 
 Options = TypeVar("Options")
+_CARRIED = ("HF_TOKEN", "HF_ENDPOINT", "HF_HUB_OFFLINE")  # to other machines, beside all of OPENAI_*
+_FILES = ("hf", "hf-classifier", "reward", "vllm", "scripted")  # specs that may name one
 
 _OWN_SPECS = {
     "smollm2": "the embedded SmolLM2-135M-Instruct; no network, no key, a weak judge",
@@ -98,6 +104,52 @@ def _open_local(kind: str, name: str, arguments: Mapping[str, str], spec: str) -
 
         return VllmModel(name, read_options(VllmOptions, arguments, spec))
     raise _unknown_spec(spec)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """All it takes to open a provider on another machine: see `open_model`. It may hold keys and logins."""
+
+    spec: str
+    arguments: Mapping[str, str] = field(repr=False)
+    base_url: str | None = field(repr=False)
+    environment: Mapping[str, str] = field(repr=False)
+    identity: Identity | None = None
+    version: str = __version__
+
+    @classmethod
+    def here(
+        cls, spec: str, arguments: Mapping[str, str], base_url: str | None, identity: Identity | None = None
+    ) -> Opening:  # fmt: skip
+        """With what of this process's environment a provider reads; `identity` is that of the model as opened here.
+
+        Files go by their whole paths, since workers have a working folder of their own.
+        """
+        kind, colon, name = spec.partition(":")
+        if kind in _FILES and os.path.exists(name):  # noqa: PTH110  Path.exists fails on names that are too long
+            spec = f"{kind}{colon}{Path(name).resolve()}"
+        recorded = {"record": str(Path(arguments["record"]).absolute())} if "record" in arguments else {}
+        wanted = {*_CARRIED, arguments.get("api_key_env", "")}
+        environment = {name: text for name, text in os.environ.items() if name in wanted or name.startswith("OPENAI_")}
+        return cls(spec, {**arguments, **recorded}, base_url, environment, identity)
+
+    def open(self) -> ChatModel:
+        """The provider, in the process of a worker. Raises UserError as `open_model` does, and where it is another one."""
+        self._compare("truebench-hf", self.version, __version__, "install one version on every machine")
+        for name in [name for name in os.environ if name.startswith("OPENAI_")]:
+            del os.environ[name]  # the worker's own: another server, or a key that is none of this study's business
+        os.environ.update(self.environment)
+        model = open_model(self.spec, self.arguments, self.base_url)
+        # A script goes by its whole path there. The embedded model may be a package here, and a file of the Hub there.
+        if self.identity and not self.spec.startswith("scripted:"):
+            remedy = f"have the same on every machine{f': {COPIES}' if of_spec(self.spec) else ''}"
+            self._compare(self.spec, self.identity, model.identity, remedy)
+        return model
+
+    def _compare(self, what: str, here: Any, worker: Any, remedy: str) -> None:
+        if here != worker:
+            names = [f"{x.model} {x.revision}".strip() if isinstance(x, Identity) else x for x in (here, worker)]
+            raise UserError(f"--engine ray: {what} is {names[0]} here and {names[1]} on a worker; {remedy}")
 
 
 def takes_url(spec: str) -> bool:

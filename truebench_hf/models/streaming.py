@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,7 @@ from truebench_hf.models.chat_template import begins_thinking, split_thinking, t
 from truebench_hf.models.generation import generate
 from truebench_hf.models.local import MACHINE, LocalModel
 from truebench_hf.models.openai_model import OpenAIModel
-from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
+from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion
 from truebench_hf.text.redaction import known
 
 
@@ -43,36 +43,6 @@ async def stream(
         while part is not None:
             yield replace(part, text=known(part.text), reasoning=known(part.reasoning))
             part = await anext(parts, None)
-
-
-class StreamedModel:
-    """A chat model whose completions are streamed inside, so that cancelling one really stops the model.
-
-    `written` is told how many characters stand there so far; the first have to come within `begins_within` seconds.
-    """
-
-    def __init__(
-        self, model: ChatModel, written: Callable[[int], None] = lambda count: None, begins_within: float | None = None
-    ) -> None:
-        self.model, self._written, self._begins_within = model, written, begins_within
-        self.spec: str = model.spec
-        self.identity: Identity = model.identity
-        self.batch: int | None = model.batch
-        self.takes_schema: bool = model.takes_schema
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        """See `ChatModel.complete`."""
-        last = Completion("")
-        async for last in stream(self.model, request, self._begins_within):
-            self._written(len(last.text) + len(last.reasoning))
-        return last
-
-    async def decide(self, request: DecisionRequest) -> Decision:
-        """See `ChatModel.decide`."""
-        return await self.model.decide(request)
-
-    async def close(self) -> None:
-        """The model belongs to whoever opened it."""
 
 
 async def _at_once(model: ChatModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:

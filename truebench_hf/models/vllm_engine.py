@@ -13,7 +13,7 @@ from uuid import uuid4
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, refused
 from truebench_hf.hashing import canonical
 from truebench_hf.models.chat_template import YesNoPrompt, completed, encode_chat, tokens_left, yes_no_prompts
 from truebench_hf.models.loading import Checkpoint
@@ -150,15 +150,16 @@ class VllmModel(Checkpoint):
         return final.outputs[0]
 
 
+_REMEDY = "; check the name and the --model-arg/--judge-arg options"
+
+
 @functools.cache
 def _tokenizer(name: str, revision: str, content: str) -> Any:
     # Once for the content of a folder. Our own, not the engine's: the decision prompts add tokens to it.
     from transformers import AutoTokenizer
 
-    try:
+    with refused(f"vllm:{name}: cannot be started", _REMEDY):
         tokenizer = AutoTokenizer.from_pretrained(name, **({"revision": revision} if revision else {}))
-    except (OSError, ValueError) as error:
-        raise _unusable(name, error) from error
     if not tokenizer.chat_template:
         raise UserError(f"vllm:{name}: has no chat template; choose an instruction-tuned model")
     return tokenizer
@@ -201,7 +202,7 @@ def _start(name: str, options: VllmOptions) -> Any:
         # Prefixes are shared in whole blocks. On processors vLLM takes 128 tokens; 32 is the smallest it is fast with.
         "block_size": _CPU_BLOCK if current_platform.is_cpu() else None,
     }
-    try:
+    with refused(f"vllm:{name}: cannot be started", _REMEDY):
         arguments = AsyncEngineArgs(
             model=name, dtype=options.dtype, gpu_memory_utilization=options.gpu_memory_utilization,
             tensor_parallel_size=options.tensor_parallel_size, enforce_eager=options.enforce_eager,
@@ -209,10 +210,3 @@ def _start(name: str, options: VllmOptions) -> Any:
             **{key: value for key, value in settings.items() if value is not None},
         )  # fmt: skip
         return AsyncLLM.from_engine_args(arguments)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise _unusable(name, error) from error
-
-
-def _unusable(name: str, error: Exception) -> UserError:
-    first = " ".join(str(error).split())[:300]
-    return UserError(f"vllm:{name}: cannot be started: {first}; check the name and the --model-arg/--judge-arg options")

@@ -3,7 +3,7 @@
 `NAME.jinja` is a prompt, `NAME.VARIANT.jinja` another wording of it that can be chosen by name, and `_PART.jinja` a
 text that several prompts share by `{% include "_PART.jinja" %}` on a line of its own. What each prompt is for, and sample
 values to look at it and to try replaced ones before a run folder is opened and anything is paid for, stand in
-`samples.yaml`.
+`samples.yaml`. `sections` are the values of a case that judge prompts are filled with.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from truebench_hf.data.judged import RESTS, Case, stated
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest
+from truebench_hf.types import Criterion
 
 _FOLDER = Path(__file__).parent
 _SIGNED = re.compile(r"""["']id["'][^\n]{0,40}\{\{ *tag""")
@@ -49,7 +51,7 @@ class Prompts:
         try:  # now, not when the first judge prompt is due
             self._template(name)
         except Exception as error:  # not of one kind: bad syntax, bad bytes, nesting too deep for Python
-            raise UserError(f"--prompt {name}={choice}: {_one_line(error)}") from error
+            raise UserError(f"--prompt {name}={choice}: {_error_line(error)}") from error
 
     @property
     def replaced(self) -> dict[str, dict[str, str]]:
@@ -84,7 +86,7 @@ class Prompts:
             path = self._chosen.get(name, {}).get("path")
             if path is None:
                 raise
-            message = f"--prompt {name}={path}: {_one_line(error)}; values on offer: {', '.join(sorted(values))}"
+            message = f"--prompt {name}={path}: {_error_line(error)}; values on offer: {', '.join(sorted(values))}"
             raise UserError(message) from error
 
     def _template(self, name: str) -> Template:
@@ -122,7 +124,7 @@ def _refused_include(name: str) -> str:
     raise UserError(f'{name!r} cannot be included, only {ours}, as {{% include "..." %}} on a line of its own')
 
 
-def _one_line(error: Exception) -> str:
+def _error_line(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
@@ -153,6 +155,44 @@ def fence(*texts: str, beside: Sequence[str] = ()) -> str:
     while suffix in joined or any(suffix in text for text in beside):
         suffix = digest(suffix)[:8]
     return suffix
+
+
+def sections(case: Case, beside: Sequence[str] = ()) -> dict[str, Any]:
+    """The values that judge prompts are filled with; `tag` is a suffix that occurs in none of the texts.
+
+    Nor does it in the texts `beside`, which a prompt shows too. The roles of the conversation bear it as well: a
+    message cannot hold a turn of somebody else.
+    """
+    criteria = [one_line(criterion) for criterion in case.criteria]
+    facts = [case.measured.get(criterion, "") for criterion in case.criteria]
+    context, reference = case.context or "", case.reference or ""
+    history = [message.content for message in case.history]
+    tag = fence(*history, case.instruction, case.response, context, reference, beside=[*criteria, *facts, *beside])
+    turns = [f"[{message.role}_{tag}]\n{message.content}" for message in case.history]
+    return {
+        "conversation": "\n\n".join(turns) or "(this is the first message)",
+        "instruction": case.instruction,
+        "response": case.response or "(the response is empty)",
+        # What was measured stands under a name that neither the criterion's author nor the response can give.
+        "criteria": [
+            f"{text} (measured_{tag}: {figures})" if figures else text
+            for text, figures in zip(criteria, facts, strict=True)
+        ],
+        # Of the whole case, so that prompts on single criteria of a response begin alike.
+        "measured": bool(case.measured),
+        "conditions": any(RESTS in text for text in criteria),
+        "context": context,
+        "reference": reference,
+        "category": case.category or "",
+        "system_message": any(message.role == "system" for message in case.history),
+        "benchmark": case.benchmark or "",
+        "tag": tag,
+    }
+
+
+def one_line(criterion: Criterion) -> str:
+    """A criterion as it stands in a list of a prompt."""
+    return " ".join(stated(criterion).split())
 
 
 def about_prompts() -> dict[str, tuple[str, str]]:

@@ -1,29 +1,240 @@
-"""Labels of people: from the answers of several annotators to one label a question, and how far the annotators agree.
+"""Asking people: questions out as one HTML form and one CSV an annotator, their answers back in, and one label a question.
 
-A file of labels (`labels.jsonl`) has a line per question: its id, the label, how it came about, and what each annotator
-answered. Later answers join those of the file.
+Every study with annotators uses this module (paper 003, section 3.3; paper 004, section 3.3). A sheet shows of a
+question its material, its text and its options, and nothing else: it is blind. A file of labels (`labels.jsonl`) has a
+line per question: its id, the label, how it came about, and what each annotator answered. Later answers join those.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import random
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
 from truebench_hf.data import jsonl
+from truebench_hf.data.row_formats import read_text
 from truebench_hf.errors import UserError
+from truebench_hf.hashing import digest
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.kappa import cohen_kappa, fleiss_kappa, krippendorff_alpha, verbal_band
 from truebench_hf.metrics.votes import majority
+from truebench_hf.report.sections import csv_text, read_table
 from truebench_hf.report.table import Column, Table
+from truebench_hf.text.terminal import on_page
 from truebench_hf.text.whole_files import write_whole
-from truebench_hf.types import Score
+from truebench_hf.types import Message, Score
 
 How = Literal["unanimous", "single", "majority", "decided", "tie", "unanswered"]
 FILE = "labels.jsonl"
+_NEEDED = ("id", "annotator", "options", "answer")
+_COLUMNS = (*_NEEDED, "note")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question to annotators.
+
+    `id` tells them nothing. `material` maps titles to texts, to be read in order. Without `options` the answer is a text
+    of the annotator's own. Questions of one `group` stay together and in order; once an answer that `settles` is given,
+    the rest of its group may stay blank. `blind` is what the question is about, for whoever takes the answers: no sheet
+    has it.
+    """
+
+    id: str
+    question: str
+    material: Mapping[str, str]
+    options: tuple[str, ...] = ("yes", "no")
+    group: str = ""
+    settles: tuple[str, ...] = ()
+    blind: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class SheetAnswer:
+    """What one annotator answered to one question; `answer` None is not answered. `where` is the file and line."""
+
+    id: str
+    annotator: str
+    options: tuple[str, ...]
+    answer: str | None
+    note: str
+    where: str
+
+
+def material(
+    before: Sequence[Message], instruction: str, response: str | None = None, **more: str | None
+) -> dict[str, str]:
+    """The material of a question about a response, or about an instruction alone.
+
+    `before` is what was said ahead of the instruction. `more` are further texts by title, shown first, if there are any.
+    """
+    earlier = "\n\n".join(f"[{message.role}]\n{message.content}" for message in before)
+    texts = {title: text for title, text in more.items() if text}
+    texts |= {"Conversation so far": earlier} if earlier else {}
+    texts |= {"Instruction": instruction}
+    return texts if response is None else texts | {"Response": response or "(the response is empty)"}
+
+
+def write(questions: Iterable[Question], out: str | Path, annotators: Sequence[str], seed: int = 0) -> list[Path]:
+    """Write `NAME.csv` and `NAME.html` into `out` for each annotator; every one gets all groups in an own seeded order.
+
+    Returns the files. Raises UserError on ids that a sheet cannot give back, on annotators that are not plain distinct
+    names, and where a sheet is there already: it may hold somebody's work.
+    """
+    checked = check_questions(questions)
+    check_names(annotators)
+    folder = Path(out)
+    files = [folder / f"{name}.{kind}" for name in annotators for kind in ("csv", "html")]
+    if taken := next((file for file in files if file.exists()), None):
+        raise UserError(f"{taken} is there already and may hold answers; choose another folder by --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in annotators:
+        order = in_order(checked, name, seed)
+        titles = list(dict.fromkeys(title for question in order for title in question.material))
+        rows = [["id", "annotator", *titles, "question", "options", "answer", "note"]]
+        for item in order:  # the columns of answers and notes are left to be filled in
+            texts = [item.material.get(title, "") for title in titles]
+            rows.append([item.id, name, *texts, item.question, "|".join(item.options), "", ""])
+        _write_csv(folder / f"{name}.csv", rows)
+        write_whole(folder / f"{name}.html", [form(order, name)], errors="replace")
+    return files
+
+
+def write_answers(path: Path, answers: Iterable[SheetAnswer]) -> None:
+    """Write answers as the form downloads them."""
+    rows = ([a.id, a.annotator, "|".join(a.options), a.answer or "", a.note] for a in answers)
+    _write_csv(path, [_COLUMNS, *rows])
+
+
+def form(questions: Sequence[Question], annotator: str, save: str = "", answers: Iterable[SheetAnswer] = ()) -> str:
+    """Return the self-contained HTML form of one annotator, filled in with these answers.
+
+    It works offline, keeps answers in the browser and downloads them as CSV; with `save` it sends each to that address.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["on_page"] = on_page
+    template = environment.from_string(Path(__file__).with_name("sheet.html.jinja").read_text(encoding="utf-8"))
+    # Answers are kept in the browser under this name: another sheet of the same annotator must not find them.
+    content = json.dumps([[q.id, dict(q.material), q.question, q.options] for q in questions], sort_keys=True)
+    key = f"truebench-sheet-{digest(f'{annotator} {content}')[:16]}"
+    filled = [{"id": answer.id, "answer": answer.answer, "note": answer.note} for answer in answers]
+    return template.render(questions=questions, annotator=annotator, key=key, save=save, answers=filled)
+
+
+def in_order(questions: Sequence[Question], annotator: str, seed: int) -> list[Question]:
+    """Return the questions with their groups at random; who else annotates changes nobody's order."""
+    groups: dict[str, list[Question]] = {}
+    for question in questions:
+        groups.setdefault(question.group or f"alone {question.id}", []).append(question)
+    order = random.Random(f"{seed} {annotator}").sample(list(groups.values()), len(groups))
+    return [question for group in order for question in group]
+
+
+def check_names(annotators: Sequence[str]) -> None:
+    """Raise UserError where these cannot be names of annotators, and of their files."""
+    if not annotators or len({name.casefold() for name in annotators}) != len(annotators):
+        raise UserError("give one or more annotators, each with a name of its own")
+    for name in annotators:
+        # It becomes a file name.
+        if not re.fullmatch(r"\w[\w .-]{0,63}", name) or name != name.strip(" ."):
+            raise UserError(f"annotator {name!r}: use letters, digits, blanks, - and _, 64 at most")
+
+
+def check_questions(questions: Iterable[Question]) -> list[Question]:
+    """Return the questions. Raises UserError on none, and on ids that a sheet cannot give back."""
+    checked: dict[str, Question] = {}
+    for question in questions:
+        # A spreadsheet and a browser have to give the id back as it was; it may be made of ids of the user's data.
+        if not question.id or question.id != question.id.strip() or not question.id.isprintable():
+            raise UserError(f"id {question.id!r}: a sheet takes ids of one line, without blanks around them; rename it")
+        if question.id in checked:
+            raise UserError(f"id {question.id!r} stands twice; every question needs its own")
+        checked[question.id] = question
+    if not checked:
+        raise UserError("there is nothing to annotate")
+    return list(checked.values())
+
+
+def read(paths: Iterable[str | Path], *, written: bool = False) -> Annotations:
+    """Return the answers in any number of CSV sheets, or folders of them; see `read_answers` for `written`.
+
+    An answer handed in twice counts once; a blank never overrides an answer. Raises UserError on a malformed file, where
+    one annotator gives two different answers to one question (naming both places), and where there are no questions.
+    """
+    files: list[Path] = []
+    for path in map(Path, paths):
+        inside = sorted(path.glob("*.csv")) if path.is_dir() else [path]
+        if not inside:
+            raise UserError(f"{path}: holds no .csv files")
+        files += inside
+    first: dict[str, SheetAnswer] = {}  # by question
+    kept: dict[tuple[str, str], SheetAnswer] = {}  # by question and annotator
+    for answer in (answer for file in files for answer in read_answers(file, written)):
+        key = answer.id, answer.annotator
+        if (earlier := first.setdefault(answer.id, answer)).options != answer.options:
+            raise UserError(f"{answer.where}: question {answer.id!r} has other options than at {earlier.where}")
+        before = kept.get(key)
+        if before is None or before.answer is None:
+            kept[key] = answer
+        elif answer.answer not in (None, before.answer):
+            raise UserError(
+                f"{answer.where}: {answer.annotator} answers question {answer.id!r} with {answer.answer!r}, "
+                f"and with {before.answer!r} at {before.where}; remove one"
+            )
+    if not kept:
+        raise UserError("the files hold no questions; give the sheets that annotators filled in")
+    labels: dict[str, dict[str, str | None]] = {name: {} for name in sorted(first)}
+    for (name, annotator), answer in kept.items():
+        labels[name][annotator] = answer.answer
+    notes = {key: answer.note for key, answer in kept.items() if answer.note}
+    return Annotations(labels, {name: first[name].options for name in labels}, notes)
+
+
+def read_answers(path: Path, written: bool = False) -> Iterator[SheetAnswer]:
+    """Yield the answers in a filled-in sheet, or in the CSV that the HTML form downloads.
+
+    With `written` a question may have no options to choose from. Raises UserError naming file, line and field of what is
+    wrong.
+    """
+    if path.suffix.lower() != ".csv":
+        raise UserError(f"{path}: give the .csv file of an annotator")
+    for where, row in read_table(read_text(path), str(path), _NEEDED, ("question", *_COLUMNS), "an annotation sheet"):
+        for name in ("id", "annotator"):
+            if not row.get(name, "").strip():
+                raise UserError(f"{where}: field {name!r} is blank")
+        choices = row.get("options", "")
+        if len(options := tuple(choices.split("|"))) < 2:
+            if choices or not written:
+                raise UserError(f"{where}: field 'options' must name two or more answers")
+            options = ()
+        answer = chosen(row.get("answer", ""), options, where)
+        yield SheetAnswer(
+            row["id"].strip(), row["annotator"].strip(), options, answer, row.get("note", "").strip(), where
+        )
+
+
+def chosen(text: str, options: Sequence[str], where: str) -> str | None:
+    """Return the option that was meant, or the text itself where there are none; None is blank. Raises UserError.
+
+    Spreadsheet programs like to change capitals (yes, Yes, YES).
+    """
+    text = text.strip()
+    alike = [option for option in options if option.casefold() == text.casefold()]
+    if text and options and text not in options and len(alike) != 1:
+        raise UserError(f"{where}: answer {text[:40]!r} is none of {', '.join(options)}")
+    return alike[0] if alike and text not in options else text or None
+
+
+def _write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
+    """Write a table to be filled in; the mark at its beginning tells spreadsheet programs that it is UTF-8."""
+    write_whole(path, [csv_text(rows, "\r\n")], encoding="utf-8-sig", errors="replace", newline="")
 
 
 @dataclass(frozen=True)
@@ -51,10 +262,6 @@ class Annotations:
         """Return the answers that one annotator gave."""
         answers = ((item, by_name.get(annotator)) for item, by_name in self.labels.items())
         return {item: label for item, label in answers if label is not None}
-
-    def decisions(self) -> dict[str, str]:
-        """Return the answers as decisions, where those who gave them are adjudicators: the last by name counts."""
-        return {item: label for name in self.annotators for item, label in self.of(name).items()}
 
 
 @dataclass(frozen=True)
@@ -84,20 +291,6 @@ class Settled:
         return rows
 
 
-@dataclass(frozen=True)
-class AnnotatorAgreement:
-    """`raw` (0..1) is the share of `pairs` of answers to the same question that are alike; None without a pair."""
-
-    items: int
-    annotators: tuple[str, ...]
-    missing: Mapping[str, int]
-    raw: float | None
-    pairs: int
-    cohen: Mapping[tuple[str, str], Score]
-    fleiss: Score
-    alpha: Score
-
-
 def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = None) -> Settled:
     """Return one label per question: the adjudicator's decision, else the answer most annotators gave; a tie stays open.
 
@@ -122,31 +315,24 @@ def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = N
     return Settled(annotations, labels, how)
 
 
-def agreement(annotations: Annotations) -> AnnotatorAgreement:
-    """Return raw agreement, Cohen's kappa per pair of annotators, Fleiss' kappa and Krippendorff's alpha."""
-    names = annotations.annotators
-    table = [[answers.get(name) for name in names] for answers in annotations.labels.values()]
-    pairs = [pair for row in table for pair in combinations([label for label in row if label is not None], 2)]
-    columns = {name: [row[place] for row in table] for place, name in enumerate(names)}
-    entries = [(name, label) for answers in annotations.labels.values() for name, label in answers.items()]
-    return AnnotatorAgreement(
-        items=len(table),
-        annotators=names,
-        missing={name: entries.count((name, None)) for name in names},
-        raw=ratio(sum(first == second for first, second in pairs), len(pairs)),
-        pairs=len(pairs),
-        cohen={pair: cohen_kappa(columns[pair[0]], columns[pair[1]]) for pair in combinations(names, 2)},
-        fleiss=fleiss_kappa(table),
-        alpha=krippendorff_alpha(table),
-    )
+def annotator_kappas(annotations: Annotations) -> dict[tuple[str, str], Score]:
+    """Return Cohen's kappa of every pair of annotators."""
+    answers = annotations.labels.values()
+    columns = {name: [by_name.get(name) for by_name in answers] for name in annotations.annotators}
+    return {pair: cohen_kappa(columns[pair[0]], columns[pair[1]]) for pair in combinations(columns, 2)}
 
 
-def agreement_table(among: AnnotatorAgreement, unit: str = "questions") -> Table:
+def agreement_table(annotations: Annotations, unit: str = "questions") -> Table:
     """Return how far annotators agree with each other, about units of this name."""
-    fleiss = among.fleiss.value
+    names, answers = annotations.annotators, annotations.labels.values()
+    ratings = [[by_name.get(name) for name in names] for by_name in answers]
+    pairs = [pair for row in ratings for pair in combinations([label for label in row if label is not None], 2)]
+    fleiss = fleiss_kappa(ratings).value
     row = {
-        "annotators": ", ".join(among.annotators), "n": among.items, "missing": sum(among.missing.values()), "raw": among.raw,
-        "fleiss_kappa": fleiss, "band": None if fleiss is None else verbal_band(fleiss), "krippendorff_alpha": among.alpha.value,
+        "annotators": ", ".join(names), "n": len(ratings),
+        "missing": sum(label is None for by_name in answers for label in by_name.values()),
+        "raw": ratio(sum(first == second for first, second in pairs), len(pairs)), "fleiss_kappa": fleiss,
+        "band": None if fleiss is None else verbal_band(fleiss), "krippendorff_alpha": krippendorff_alpha(ratings).value,
     }  # fmt: skip
     columns = (
         Column("annotators", "Annotators"), Column("n", unit, "count"), Column("missing", "unanswered", "count"),
@@ -185,12 +371,14 @@ def read_rows(path: Path, answers: tuple[str, ...]) -> list[dict[str, Any]]:
     """
     remedy = "give a file that `truebench label in` wrote"
     rows: dict[str, dict[str, Any]] = {}
+
+    def is_label(row: Any, name: str) -> bool:
+        return isinstance(row, dict) and isinstance(row.get(name), str) and row.get("label", 0) in (*answers, None)
+
     for where, row in jsonl.read(path, remedy) if path.is_file() else ():
         entries = row.get("annotations") if isinstance(row, dict) else None
-        readable = isinstance(entries, list) and all(
-            isinstance(entry, dict) and _is_label(entry, "annotator", answers) for entry in entries
-        )
-        if not readable or not _is_label(row, "id", answers) or not isinstance(row.get("how"), str):
+        readable = isinstance(entries, list) and all(is_label(entry, "annotator") for entry in entries)
+        if not readable or not is_label(row, "id") or not isinstance(row.get("how"), str):
             raise UserError(
                 f"{where}: is no line of labels: fields 'id' and 'how' must be texts, 'label' {', '.join(answers)} or null, "
                 f"and 'annotations' a list of annotators with their labels; {remedy}"
@@ -209,7 +397,3 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 def line(row: Mapping[str, Any]) -> str:
     """Return the line of a file of labels for a row."""
     return json.dumps(row, ensure_ascii=False) + "\n"
-
-
-def _is_label(row: Mapping[str, Any], name: str, answers: tuple[str, ...]) -> bool:
-    return isinstance(row.get(name), str) and row.get("label", 0) in (*answers, None)

@@ -24,16 +24,6 @@ COLOURS = (
     "#d1478e", "#8c5a2b", "#00897b",
 )  # fmt: skip
 _SHORT = 40  # characters
-# Chinese, Japanese and Korean share signs that each writes in its own way.
-_LOOKED = 2000  # characters
-_HANGUL, _KANA, _HAN = (
-    re.compile("[\u1100-\u11ff\uac00-\ud7a3]+"),
-    re.compile("[\u3041-\u30ff]+"),
-    re.compile("[\u3400-\u9fff]+"),
-)
-_THEIRS = re.compile(f"{_HANGUL.pattern}|{_KANA.pattern}|{_HAN.pattern}")
-_LATIN = re.compile("[A-Za-z\u00c0-\u024f\u0400-\u04ff]+")
-_LETTERS = 3  # letters that say as much as one sign of theirs, about
 _TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
 
 
@@ -101,20 +91,11 @@ def quoted(passage: str) -> tuple[str, str, str]:
     return (before, f"“{quote}”", after) if opening and closing else (passage, "", "")
 
 
-def spoken(text: str, language: str = "") -> Markup:
-    """` lang="ja"` for the element of a text, by its script, or else by the `language` of what it belongs to; nothing where
-    that is not known. Han without kana is Japanese where its language says so."""
-    known = language.lower() if _TAG.fullmatch(language.lower()) else ""
-    start = str(text)[:_LOOKED]
-    script = known
-    hangul = kana = han = latin = 0
-    if _THEIRS.search(start):
-        hangul, kana, han, latin = (len("".join(sort.findall(start))) for sort in (_HANGUL, _KANA, _HAN, _LATIN))
-    if _LETTERS * (hangul + kana + han) > latin:
-        script = (
-            "ko" if hangul > kana + han else "ja" if 8 * kana > han else known if known[:2] in ("ja", "zh") else "zh"
-        )
-    return Markup(f' lang="{script}"') if script else Markup()
+def spoken(language: str) -> Markup:
+    """` lang="ja"` for the element of a text in a language, given by its code, so that browsers take its own signs and
+    screen readers its own voice; nothing where it is not known."""
+    known = language.lower()
+    return Markup(f' lang="{known}"') if _TAG.fullmatch(known) else Markup()
 
 
 def page_bytes(texts: Iterable[str]) -> int:

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
 from truebench_hf.errors import UserError, need
 from truebench_hf.space import look, playground, submit, tabs, visitors
 from truebench_hf.space.board import boards

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from truebench_hf.data.catalogue import LATEST, RELEASES
 from truebench_hf.errors import UserError
-from truebench_hf.hub.queue import AlreadyThere, Submitted, submissions, submit
+from truebench_hf.hub.results import AlreadyThere, Submitted, submissions, submit
 from truebench_hf.hub.submission import Submission, validate
 from truebench_hf.models.spec import kinds
 from truebench_hf.report.page import fragment

@@ -75,7 +75,7 @@ class LeaderboardTab:
 def judges_html(board: BoardStore, query: AskedJudges) -> str:
     """The page of judges that is asked for, as HTML: measured here and as printed, each in charts of its own."""
     drawn = judges.page(board.snapshot, query)
-    return filled("judges.html.jinja", page=drawn, templates=judges.facts(), model=words.model)
+    return filled("judges.html.jinja", page=drawn, model=words.model)
 
 
 def explorer_html(board: BoardStore, explorer: Explorer, query: AskedConversations) -> str:

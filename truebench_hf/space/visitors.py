@@ -15,9 +15,17 @@ from markupsafe import escape
 
 from truebench_hf.engine.retry import RequestFailed, TryAgain
 from truebench_hf.errors import UserError
-from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, NoDecisions
+from truebench_hf.models.protocol import (
+    ChatModel,
+    ChatRequest,
+    Completion,
+    Decision,
+    DecisionRequest,
+    Identity,
+    NoDecisions,
+)  # fmt: skip
 from truebench_hf.models.spec import open_model, takes_url
-from truebench_hf.models.streaming import StreamedModel
+from truebench_hf.models.streaming import stream
 from truebench_hf.options import pairs
 from truebench_hf.space.board import words
 from truebench_hf.space.look import QUIET
@@ -129,23 +137,39 @@ def opened(spec: str, arguments: tuple[str, ...], flag: str, base_url: str | Non
     return open_model(spec, _SOON | options if takes_url(spec) else options, base_url)
 
 
-class SeenModel(StreamedModel):
+class SeenModel:
     """A model whose failures reach the operator: to a judge they are verdicts left open, and nothing raises.
 
-    What no other request would get round (a server that is gone, a wrong key) is a VisitorError.
+    What no other request would get round (a server that is gone, a wrong key) is a VisitorError. Completions are streamed
+    inside, so that cancelling one really stops the model: `written` is told how many characters stand there so far, and
+    the first have to come within `begins_within` seconds.
     """
 
-    failed: RequestFailed | None = None  # the last failure
+    def __init__(
+        self, model: ChatModel, written: Callable[[int], None] = lambda count: None, begins_within: float | None = None
+    ) -> None:
+        self._model, self._written, self._begins_within = model, written, begins_within
+        self.spec: str = model.spec
+        self.identity: Identity = model.identity
+        self.batch: int | None = model.batch
+        self.takes_schema: bool = model.takes_schema
+        self.failed: RequestFailed | None = None  # the last failure
 
     async def complete(self, request: ChatRequest) -> Completion:
         """See `ChatModel.complete`."""
+        last = Completion("")
         with self._seen(*(message.content for message in request.messages)):
-            return await super().complete(request)
+            async for last in stream(self._model, request, self._begins_within):
+                self._written(len(last.text) + len(last.reasoning))
+        return last
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """See `ChatModel.decide`."""
         with self._seen(request.state, *request.questions):
-            return await super().decide(request)
+            return await self._model.decide(request)
+
+    async def close(self) -> None:
+        """The model belongs to whoever opened it."""
 
     @contextmanager
     def _seen(self, *typed: str) -> Iterator[None]:

@@ -23,10 +23,9 @@ from typing import Any, ClassVar, TypeVar
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.options import Options, option
-from truebench_hf.report import labels, sheets
-from truebench_hf.report.labels import Annotations, AnnotatorAgreement, Settled
+from truebench_hf.report import labels
+from truebench_hf.report.labels import Annotations, Question, Settled, SheetAnswer
 from truebench_hf.report.sections import Section
-from truebench_hf.report.sheets import Question, SheetAnswer
 from truebench_hf.study.items import sample
 from truebench_hf.study.notes import lost_calls, provider_notes, reading_table
 from truebench_hf.study.outcome import Outcome, write
@@ -128,11 +127,9 @@ class Draw:
 
 @dataclass(frozen=True)
 class Taken:
-    """What became of labels: the `value` for Python, how far annotators agree with each other, sections, notes, and the
-    files that were written."""
+    """What became of labels: the `value` for Python, what is shown of it, and the files that were written."""
 
     value: Any
-    agreement: AnnotatorAgreement | None = None
     sections: Sequence[Section] = ()
     lead: str = ""
     notes: Sequence[str] = ()
@@ -193,21 +190,16 @@ class Labelling:
         return labels.adjudicate(labels.joined(before, new, self.answers), decided | dict(decisions))
 
 
-@dataclass(frozen=True)
-class Sent:
-    """The sheets that were written, and how the questions on them were drawn."""
+def label_out(labelling: Labelling, options: LabelOutOptions) -> Taken:
+    """Write the sheets of every annotator, and return these files, with lines on how questions were drawn as notes.
 
-    files: Sequence[Path]
-    lines: Sequence[str]
-
-
-def label_out(labelling: Labelling, options: LabelOutOptions) -> Sent:
-    """Write the sheets of every annotator. Raises UserError."""
+    Raises UserError.
+    """
     draw = drawn(labelling, options)
     out = options.out or labelling.folder(options)
-    files = sheets.write(draw.questions, out, options.names or labelling.annotators, options.seed)
+    files = labels.write(draw.questions, out, options.names or labelling.annotators, options.seed)
     draw.keep()
-    return Sent(files, draw.lines)
+    return Taken(None, notes=draw.lines, files=files)
 
 
 def drawn(labelling: Labelling, options: LabelAskOptions) -> Draw:
@@ -222,8 +214,9 @@ def label_in(labelling: Labelling, options: LabelInOptions) -> Taken:
     paths: Iterable[str | Path] = options.sheets
     if not (paths or options.decisions):
         paths = labelling.unnamed_sheets(options)
-    new = sheets.read(paths, written=labelling.written) if paths else Annotations()
-    decisions = sheets.read(options.decisions).decisions() if options.decisions else {}
+    new = labels.read(paths, written=labelling.written) if paths else Annotations()
+    adjudicators = labels.read(options.decisions) if options.decisions else Annotations()
+    decisions = {item: label for name in adjudicators.annotators for item, label in adjudicators.of(name).items()}
     before = labelling.labels_file(options)
     if before and not (new.labels or before.is_file()):
         raise UserError(
@@ -267,9 +260,9 @@ def _check(options: Any, labelling: Labelling, special: set[str]) -> None:
 
 def label_open(labelling: Labelling, options: LabelOpenOptions, tell: Callable[[str], None]) -> Taken:
     """Serve the sheet until its annotator ends, then take the labels in; `tell` gets the address. Raises UserError."""
-    sheets.check_names(options.names)
+    labels.check_names(options.names)
     draw = drawn(labelling, options)
-    questions = sheets.in_order(sheets.check_questions(draw.questions), options.annotator, options.seed)
+    questions = labels.in_order(labels.check_questions(draw.questions), options.annotator, options.seed)
     folder = labelling.folder(options)
     folder.mkdir(parents=True, exist_ok=True)
     draw.keep()
@@ -291,7 +284,7 @@ class AnswerFile:
     def __init__(self, path: Path, questions: Sequence[Question], annotator: str, written: bool) -> None:
         self.path, self.annotator, self._lock = path, annotator, threading.Lock()
         self.answers = {q.id: SheetAnswer(q.id, annotator, q.options, None, "", "") for q in questions}
-        for answer in sheets.read_answers(path, written) if path.exists() else ():
+        for answer in labels.read_answers(path, written) if path.exists() else ():
             if answer.options != self.answers.get(answer.id, answer).options:
                 raise UserError(f"{answer.where}: question {answer.id!r} has other options now; move {path} away")
             self.answers[answer.id] = answer
@@ -300,9 +293,9 @@ class AnswerFile:
         """Put an answer into the file; None takes one back. Raises UserError on one that the question has not."""
         with self._lock:
             before = self.answers[name]
-            answer = sheets.chosen(text or "", before.options, name)
+            answer = labels.chosen(text or "", before.options, name)
             self.answers[name] = replace(before, answer=answer, note=note.strip())
-            sheets.write_answers(self.path, self.answers.values())
+            labels.write_answers(self.path, self.answers.values())
 
 
 def serve(questions: Sequence[Question], answers: AnswerFile, port: int, tell: Callable[[str], None]) -> None:
@@ -314,7 +307,7 @@ def serve(questions: Sequence[Question], answers: AnswerFile, port: int, tell: C
             if self.path != path:
                 return self.reply(HTTPStatus.NOT_FOUND)
             filled = [answers.answers[question.id] for question in questions]
-            page = sheets.form(questions, answers.annotator, path, filled)
+            page = labels.form(questions, answers.annotator, path, filled)
             return self.reply(HTTPStatus.OK, page.encode("utf-8", "replace"), "text/html; charset=utf-8")
 
         def do_POST(self) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.models.caller import Caller, ReadingCost
-from truebench_hf.models.providers import OPEN, Served, pinning
+from truebench_hf.models.providers import OPEN, pinning
 from truebench_hf.report.sections import percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.ranking import Board
@@ -139,17 +138,14 @@ FACT = "Provider"
 Told = Mapping[str, Mapping[str, Mapping[str, int]]]  # by model as run.json names it, kind and value how many answers
 
 
-def served_so_far(roles: Roles, before: Told) -> dict[str, Any]:
-    """What the answers of this session told of who gave them, on top of what those of sessions `before` did."""
-    by_model: dict[str, dict[str, Counter[str]]] = {
-        name: {kind: Counter(counts) for kind, counts in kinds.items()} for name, kinds in before.items()
+def served_by(roles: Roles, by_spec: Told) -> dict[str, Any]:
+    """By model as run.json names it what its answers told of who gave them; `by_spec` is that by spec (`Calls.served`)."""
+    return {
+        name: by_spec[model.spec]
+        for role in roles.models
+        for name, model in zip(roles.identities(role), roles.named(role).values(), strict=True)
+        if model.spec in by_spec
     }
-    for role in roles.models:
-        for name, model in zip(roles.identities(role), roles.named(role).values(), strict=True):
-            answers_told = getattr(model, "served", None)  # only of models that can tell
-            for kind, counts in answers_told.counts.items() if isinstance(answers_told, Served) else ():
-                by_model.setdefault(name, {}).setdefault(kind, Counter()).update(counts)
-    return {name: {kind: dict(counts) for kind, counts in kinds.items()} for name, kinds in by_model.items()}
 
 
 def served_values(counts: Any, name: str, kind: str) -> list[str]:

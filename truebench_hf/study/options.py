@@ -2,23 +2,70 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
-from truebench_hf.engine.ledger import CacheOptions
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.engine.ledger import Calls
+from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import LEVELS, JudgeSettings, check_panel_rule, rule_in_words
 from truebench_hf.judging.rules.deciding import MODES
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, Options, option, pairs, roles
 from truebench_hf.prompts import Prompts
+from truebench_hf.text.terminal import warn
 
 ENGINES = ("asyncio", "ray")
+_CACHE, CACHE_FILE = ".truebench_cache", "calls.sqlite"
+_OFF = ("off", "none", "no", "false", "0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheOptions(Options):
+    """Where answers are kept for other folders and later calls."""
+
+    PANEL: ClassVar[str] = "Output"
+
+    cache: str | None = option(
+        None, help="Folder of the cache: what was answered once, in any folder, is not asked again. If not given: "
+        "TRUEBENCH_CACHE, else .truebench_cache."
+    )  # fmt: skip
+    no_cache: bool = option(False, help="Ask everything anew, past the cache, and leave nothing there.")
+
+    @property
+    def cache_folder(self) -> Path | None:
+        """The folder of the cache; None where there is to be none."""
+        place = self.cache or os.environ.get("TRUEBENCH_CACHE", "").strip() or _CACHE
+        named_off = self.cache is None and place.lower() in _OFF
+        return None if self.no_cache or named_off else Path(place)
+
+    def open_cache(self, *, reading: bool = False) -> Calls | None:
+        """Return the cache; None where there is to be none. For `reading` alone none is made, and nothing is kept there.
+
+        Raises UserError where it cannot be used. Only the usual place, if nothing can be written there, is gone without.
+        """
+        folder = self.cache_folder
+        if folder is None or (reading and not (folder / CACHE_FILE).exists()):
+            return None
+        try:
+            if not folder.is_dir():
+                folder.mkdir(parents=True, exist_ok=True)  # another command may be making it at this moment
+                (folder / ".gitignore").write_text("*\n", encoding="utf-8")  # a folder of the user's keeps its own
+            if not os.access(folder, os.W_OK):
+                raise PermissionError(13, "not writable", str(folder))
+        except OSError as error:
+            why = error.strerror or error
+            if self.cache is not None or "TRUEBENCH_CACHE" in os.environ:
+                raise write_error(f"--cache {folder}", why) from error
+            warn(f"truebench: no cache in {folder.absolute()} ({why}); --cache DIR names another place")
+            return None
+        return Calls(folder / CACHE_FILE, shared=True, keeps=not reading)
 
 
 @dataclass(frozen=True, kw_only=True)

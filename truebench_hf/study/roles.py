@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import MISSING, asdict, fields
 from itertools import combinations
 from pathlib import Path
@@ -12,10 +10,10 @@ from typing import Any
 
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError, need
-from truebench_hf.hashing import canonical, digest
-from truebench_hf.models.on_ray import Cluster, OnRay, Opening
+from truebench_hf.hashing import digest
+from truebench_hf.models.on_ray import Cluster, OnRay
 from truebench_hf.models.protocol import ChatModel
-from truebench_hf.models.spec import open_model, takes_url
+from truebench_hf.models.spec import Opening, open_model, takes_url
 from truebench_hf.options import Binds, InMemory, flag, pairs, roles
 from truebench_hf.study.estimate import EstimatedModel
 from truebench_hf.study.options import FolderOptions, numbered
@@ -213,7 +211,7 @@ class Editable:
         for name, parts in files.items():
             self._refuse_edited(name, noted)
             text = "".join(map(redaction.known, parts)).encode("utf-8", "backslashreplace").decode()
-            hashes[name] = dict(noted.get(name, {})) | {_hash(name, text): self._is_given(name) or self._is_read(name)}
+            hashes[name] = dict(noted.get(name, {})) | {_hash(text): self._is_given(name) or self._is_read(name)}
         return {NOTED: {**noted, **hashes}} if hashes else {}
 
     def has(self, name: str) -> bool:
@@ -244,13 +242,9 @@ class Editable:
 
     def _hash_of_file(self, name: str) -> str:
         # An editor may have saved it in another encoding: that is an edit, too.
-        return _hash(name, (self._folder / name).read_text(encoding="utf-8-sig", errors="replace"))
+        return _hash((self._folder / name).read_text(encoding="utf-8-sig", errors="replace"))
 
 
-def _hash(name: str, text: str) -> str:
-    """Of what a text says: blank lines, ends of lines, the mark of UTF-8 and blanks between JSON values are no edit."""
-    lines = [line.rstrip() for line in text.removeprefix("\ufeff").split("\n") if line.strip()]
-    if name.endswith(".jsonl"):
-        with suppress(ValueError, RecursionError):  # broken by hand
-            return digest(canonical([json.loads(line) for line in lines]))
-    return digest("\n".join(lines))
+def _hash(text: str) -> str:
+    """Of what a text says: blank lines, ends of lines and the mark of UTF-8 are no edit."""
+    return digest("\n".join(line.rstrip() for line in text.removeprefix("\ufeff").split("\n") if line.strip()))

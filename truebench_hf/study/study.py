@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from truebench_hf.engine.folder import LEDGER, RunFolder, count_noted, read_info
-from truebench_hf.engine.ledger import Calls, open_cache
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.money import Budget, Prices
 from truebench_hf.engine.pool import bounded, progress, run_async
 from truebench_hf.errors import need
@@ -125,14 +125,11 @@ class Study(Generic[O, T, D, V]):
         if part in self._callers and self._callers[part].model is not model:
             part = f"{part} ({role} {number})"  # one spec in two roles, with other arguments: no part has two models
         if part not in self._callers:
-            # The parts of a role share its limit of requests at a time.
-            first = self._first.get((role, id(model)))
-            if first:
-                self._callers[part] = first.in_role(part)
-            else:
+            if (role, id(model)) not in self._first:  # the parts of a role share its limit of requests at a time
                 limit = self.roles.concurrency(role)
-                self._callers[part] = Caller(model, self.ledger, part, limit, self._cache, self._budget)
-            self._first.setdefault((role, id(model)), self._callers[part])
+                first = Caller(model, self.ledger, part, limit, self._cache, self._budget)
+                self._first[role, id(model)] = first
+            self._callers[part] = self._first[role, id(model)].in_role(part)
         return self._callers[part]
 
     def judge(self, settings: JudgeSettings, role: str = "judge", number: int = 1, part: str = "") -> CriteriaJudge:
@@ -169,7 +166,7 @@ class Study(Generic[O, T, D, V]):
         held = self._bind(settings)
         self.ledger = self.folder.ledger
         try:
-            self._cache = open_cache(self.options)
+            self._cache = self.options.open_cache()
             self.prices = Prices(self.options.price, self.folder.info.get("prices", {}))
             if self.options.budget is not None:  # see how much of it is left
                 self.prices.look_up(self.roles.opened)
@@ -179,11 +176,9 @@ class Study(Generic[O, T, D, V]):
                 self.tell(line)
             self.setup()
             with progress(self.bars()) as self.step:
-                try:
-                    done = run_async(self._work())
-                finally:  # however it ends, what the answers told of who gave them is noted
-                    if by_model := notes.served_so_far(self.roles, self.folder.info.get("served", {})):
-                        self.folder.note(served=by_model)
+                done = run_async(self._work())
+            if served := notes.served_by(self.roles, self.ledger.served()):
+                self.folder.note(served=served)
             outcome = self._with_notes(self.score(done), len(done))
             all_notes = list(outcome.notes)
             if self.boards and before > len(done):
@@ -293,7 +288,7 @@ class Study(Generic[O, T, D, V]):
         self.roles.estimate()
         self.ledger = Calls(Path(":memory:"), over=Path(self.options.out) / LEDGER)
         try:
-            self._cache = open_cache(self.options, reading=True)
+            self._cache = self.options.open_cache(reading=True)
             self.setup()
             run_async(self._work())
             recalled = notes.from_cache(*self.ledger.recalled())

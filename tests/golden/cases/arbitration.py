@@ -32,7 +32,7 @@ CASES = (
     Case(
         "arbitrate", _write,
         (
-            f"study arbitrate --data data.jsonl {PANEL} --reference trusted.jsonl --candidate scripted:writer.json --out out",
+            f"study arbitrate --data data.jsonl {PANEL} --reference trusted.jsonl --out out",
             "label out out --annotators eva,jon",
             fill("out/sheets/eva.csv", no=["settled against the majority"]),
             fill("out/sheets/jon.csv", no=["settled against the majority", "two against two"]),

@@ -1,4 +1,4 @@
-"""`calibrate`: a fit, the price of a cascade, another kind in the same folder, and a run that uses what was found."""
+"""`calibrate`: a fit, another kind in the same folder, and a cascade that uses what was found."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.golden.case import Case
 from tests.golden.cases.inputs import labelled_rows, rows, scripts
 from tests.support.runs import row
 
-# Of rubrics with the probability on the left, the first so many of eight are met: a cascade over the middle pays.
+# Of rubrics with the probability on the left, the first so many of eight are met.
 # "alpha" stands in what is met, "beta" in what is not: the reasoning judge sees that. One rubric has no probability.
 # Nothing lies symmetric around a half, where the last digits of a fit would settle on which side a figure falls.
 MET = {"0.9": 8, "0.55": 5, "0.15": 0}
@@ -37,10 +37,8 @@ CASES = (
         (
             "study calibrate --data data.jsonl --judge scripted:judge.json --out alone",
             "study calibrate --data data.jsonl --judge scripted:judge.json --kind isotonic --folds 3 --out alone",
-            "study calibrate --data data.jsonl --judge scripted:judge.json --cascade-judge scripted:second.json "
-            "--folds 2 --out priced",
             "run --data run.jsonl --model scripted:model.json --judge scripted:judge.json --judge-level cascade "
-            "--cascade-judge scripted:second.json --calibration priced --out used",
+            "--cascade-judge scripted:second.json --calibration alone --out used",
         ),
     ),
 )  # fmt: skip

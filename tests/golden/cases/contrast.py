@@ -7,7 +7,7 @@ from typing import Any
 from tests.golden.case import Case
 from tests.golden.cases.inputs import labelled_rows, rows, said, scripts
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.judging.case import sections
+from truebench_hf.prompts import sections
 
 # Status: (given label of "mentions alfa", response, what the writer makes of it). The judge sees a word by the blanks
 # around it, and cannot be read on alfa where `garble` stands, nor on bravo where `blur` stands.

@@ -80,7 +80,7 @@ def _reward() -> str:
 
 
 def _verifiers() -> str:
-    from truebench_hf.integrations.verifiers import to_verifiers
+    from truebench_hf.integrations.export import to_verifiers
 
     write_json("verifiers", to_verifiers(CRITERIA[0]))
     return "python: to_verifiers\n"

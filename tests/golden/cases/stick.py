@@ -7,7 +7,7 @@ from typing import Any
 from tests.golden.case import Case
 from tests.golden.cases.inputs import rows, said, scripts
 from truebench_hf.data.judged import Case as Judged
-from truebench_hf.judging.case import sections
+from truebench_hf.prompts import sections
 
 # The answers of each instruction in the order in which they are drawn; refinement takes the first one.
 DRAWN = {

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from truebench_hf.benchmarks.rubric_eval.perturbations import attacks
+from truebench_hf.benchmarks.rubric_eval.comparisons import attacks
 from truebench_hf.data.judged import Case
 from truebench_hf.types import Criterion
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import caller
-from truebench_hf.judging.grounding.classifier import ClassifierJudge, Cut, Supported, worst_share
+from truebench_hf.judging.grounding.classifier import ClassifierJudge, Cut, worst_share
 from truebench_hf.judging.grounding.types import Grounding, Passage, Source
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.scripted import ScriptedModel
@@ -107,4 +107,4 @@ def test_a_request_that_fails_is_undecided() -> None:
     ("shares", "worst"), [([], None), ([0.4], 0.4), ([0.4, 0.2, 0.9], 0.2), ([0.1, None], None), ([0.0, 1.0], 0.0)]
 )
 def test_the_probability_of_an_answer(shares: list[float | None], worst: float | None) -> None:
-    assert worst_share([Supported(0, 1, share) for share in shares]) == worst
+    assert worst_share({(place, place + 1): share for place, share in enumerate(shares)}) == worst

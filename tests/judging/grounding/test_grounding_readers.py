@@ -52,21 +52,15 @@ def test_an_object_within_the_answer_is_a_quotation() -> None:
     ],
 )
 def test_what_sentences_cover(sentences: list[str], missing: list[str], why: str) -> None:
-    assert list(placed(ANSWER, sentences).missing) == missing, why
+    assert placed(ANSWER, sentences)[1] == missing, why
 
 
 def test_markers_of_lists_and_notes_need_no_sentence() -> None:
     answer = "1. It opens at 9 [1][4].\n2) Entry is free [2, 3].\na) Yes. No. Yes."
-    where = placed(answer, [A, B, "Yes.", "No.", "Yes."])
-    assert where.missing == ()
-    assert [answer[span[0] : span[1]] for span in where.spans if span] == [
-        "It opens at 9",
-        "Entry is free",
-        "Yes.",
-        "No.",
-        "Yes.",
-    ]
-    assert placed("It has 42 rooms (3).", ["It has", "rooms"]).missing == ("42", "(3)."), "a number is a claim"
+    spans, missing = placed(answer, [A, B, "Yes.", "No.", "Yes."])
+    assert missing == []
+    assert [answer[slice(*span)] for span in spans if span] == ["It opens at 9", "Entry is free", "Yes.", "No.", "Yes."]
+    assert placed("It has 42 rooms (3).", ["It has", "rooms"])[1] == ["42", "(3)."], "a number is a claim"
 
 
 def test_a_damaged_answer_never_turns_a_label() -> None:

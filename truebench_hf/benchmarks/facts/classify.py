@@ -138,13 +138,8 @@ class Classify(Study[ClassifyOptions, FactsItem, SortedPrompt, Sequence[SortedPr
             gold = [truth if truth in kinds else None for truth, _ in words]
             agreed = class_agreement(gold, [label for _, label in words])["accuracy"]
             scores += [{"by": name, "agreement": agreed}] if any(gold) else []
-        by = Column("by", "")
-        columns = (
-            by,
-            Column("kind", "kind"),
-            Column("prompts", "prompts", "count"),
-            Column("share", "%", "number", digits=1),
-        )
+        by, kind, share = Column("by", ""), Column("kind", "kind"), Column("share", "%", "number", digits=1)
+        columns = (by, kind, Column("prompts", "prompts", "count"), share)
         about = "How often the model says what the data says itself, where that is one of the kinds."
         parts: tuple[Part, ...] = ("value", "interval", "n", "unscored")
         agreement = Column("agreement", "agreement %", "score", about, parts=parts, drawn=True)

@@ -302,14 +302,9 @@ def read(record: Record, form: type[R], folder: Path | None = None, *, files: bo
 
 def _text_of_file(record: Record, column: str, folder: Path | None) -> str:
     name = str(record.row[column]).strip()
-    path = folder and (folder / name).resolve()
-    if (
-        folder
-        and path
-        and path.is_file()
-        and path.is_relative_to(folder.resolve())
-        and path.suffix.lower() in _READABLE
-    ):
+    inside = folder and folder.resolve()
+    path = inside and (inside / name).resolve()
+    if inside and path and path.is_file() and path.is_relative_to(inside) and path.suffix.lower() in _READABLE:
         return read_text(path)
     what = f"names {name:.80}, which is no text file in the folder of the data ({folder or 'it has none'}) or below it"
     raise record.wrong(column, f"{what}; save its text there as .txt or .md, or put it in document")

@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import hypot
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +28,10 @@ from truebench_hf.benchmarks.facts.scores import (
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical
 from truebench_hf.metrics.binary import mean_of
-from truebench_hf.metrics.ranks import Entrant, FusedRank, fused_rank, rank_spans, self_preference, self_preference_over
+from truebench_hf.metrics.pass_rate import joint_mean
+from truebench_hf.metrics.ranks import FusedRank, fused_rank, rank_spans, self_preference, self_preference_over
 from truebench_hf.models.spec import family
-from truebench_hf.report import table as reports
-from truebench_hf.report.table import PUBLISHED, Column, Part, Table
+from truebench_hf.report.table import PUBLISHED, Column, Part, Table, paper_rows
 from truebench_hf.results.folder import Results
 from truebench_hf.text.terminal import how_many, shortened
 from truebench_hf.types import Score
@@ -74,9 +73,9 @@ def rank(folders: Sequence[str]) -> RankTable:
         for measure in MEASURES
     }
     places: list[dict[str, Any]] = []
-    entrants = {}
+    results = {}
     for model, rows in over_judges:
-        final, unadjusted = _mean(rows["final"].tolist()), _mean(rows["unadjusted"].tolist())
+        final, unadjusted = (joint_mean(rows[name].tolist()) for name in ("final", "unadjusted"))
         now, before = fused["final"].ranks[model], fused["unadjusted"].ranks[model]
         moved = "-" if now is None or before is None else f"{before - now:+d}" if before != now else "0"
         places.append({
@@ -85,28 +84,13 @@ def rank(folders: Sequence[str]) -> RankTable:
             "ineligible": int(rows["ineligible"].sum()), "answers": int(rows["answers"].sum()),
         })  # fmt: skip
         documents = [(split, scores_by_document(parts[model, split])) for split in splits]
-        results = {(split, name): score for split, part in documents for name, score in part.items()}
-        entrants[model] = Entrant(final, results)
-    spans = rank_spans(entrants)
+        results[model] = {(split, name): score for split, part in documents for name, score in part.items()}
+    spans = rank_spans({row["model"]: row["final"] for row in places}, results)
     places = [row | {"span": str(spans[row["model"]]) if row["rank"] else "-"} for row in places]
     places.sort(key=lambda row: (row["rank"] is None, row["rank"] or 0, -(row["final"].value or 0)))
     judges = judging["judges"] if len(judging["judges"]) > 1 else ()
     preferences = [row for judge in judges if (row := _preference(parts, models, splits, judge))]
     return RankTable(places, scores, preferences, fused["final"], judging, splits, left_out)
-
-
-def _mean(scores: Sequence[Score]) -> Score:
-    """The mean of a model's scores over its splits, as the paper's average; splits are independent samples.
-
-    The interval is put together from those of the splits (Zou and Donner 2008).
-    """
-    value = mean_of(*(score.value for score in scores))
-    n, unscored = sum(score.n for score in scores), sum(score.unscored for score in scores)
-    if value is None or any(score.ci95 is None for score in scores):
-        return Score(value, n, unscored)
-    parts = [(score.value or 0.0, *(score.ci95 or (0.0, 0.0))) for score in scores]
-    below, above = (hypot(*(part[0] - part[side] for part in parts)) / len(parts) for side in (1, 2))
-    return Score(value, n, unscored, (value - below, value + above))
 
 
 def _preference(
@@ -178,10 +162,9 @@ def _read(folder: str) -> tuple[Mapping[str, Any], DataFrame]:
 def _check_alike(folder: str, run: Mapping[str, Any], first: str, wanted: Mapping[str, Any]) -> None:
     """Raise UserError on the first thing in which a run's judging differs from that of the first run."""
     ours, theirs = _terms(run), _terms(wanted)
-    for name in theirs | ours:
-        if ours.get(name) != theirs.get(name):
-            now, before = (shortened(side.get(name, "none"), 60) for side in (ours, theirs))
-            raise UserError(f"{folder}: {name}: {now}, in {first} {before}; join runs that were judged alike")
+    if other := [name for name in theirs | ours if ours.get(name) != theirs.get(name)]:
+        now, before = (shortened(side.get(other[0], "none"), 60) for side in (ours, theirs))
+        raise UserError(f"{folder}: {other[0]}: {now}, in {first} {before}; join runs that were judged alike")
 
 
 def _terms(judging: Mapping[str, Any]) -> dict[str, str]:
@@ -225,16 +208,11 @@ def tables(ranking: RankTable) -> list[Table]:
                        title="Scores by split and judge", keys=3, printed=False),
     ]  # fmt: skip
     if rows := list(ranking.preferences):
-        if len(rows) > 1:
-            rows.append(
-                {"judge": MEAN, **{name: Score(mean_of(*(row[name].value for row in rows)), 0) for name in MEASURES}}
-            )
+        means: dict[str, Any] = {name: Score(mean_of(*(row[name].value for row in rows)), 0) for name in MEASURES}
+        rows += [{"judge": MEAN, **means}] if len(rows) > 1 else []
+        rows += published_self_preference()
         note = "The paper does not say how its figure was formed."
-        sections.append(
-            Table(
-                "self_preference", _PREFERENCES, rows + published_self_preference(), "Self-preference of judges", note
-            )
-        )
+        sections.append(Table("self_preference", _PREFERENCES, rows, "Self-preference of judges", note))
     return sections
 
 
@@ -271,46 +249,30 @@ def files(ranking: RankTable) -> dict[str, str]:
 
 
 # The tables printed in the paper, as reference rows; always shown as the paper's.
-BEFORE, AFTER = 5, 6  # tables of scores before and after disqualification
+BEFORE, AFTER = "facts_table5", "facts_table6"  # scores before and after disqualification
 JUDGES = ("Gemini 1.5 Pro", "GPT-4o", "Claude 3.5 Sonnet")
 SPLITS = {"Open": 860, "Blind": 859}  # prompts of each
 REPORTED_SELF_PREFERENCE = 3.23  # section 4, "mean increase"; how it was formed is not said
 
 
-def paper_rows(table: int) -> list[dict[str, Any]]:
-    """Return the rows of table 2, 4, 5 or 6, keyed by column. Raises KeyError for a table we lack."""
-    return reports.paper_rows("facts", f"facts_table{table}")
-
-
-def paper_scores(table: int) -> dict[str, dict[tuple[str, str], float]]:
+def paper_scores(table: str) -> dict[str, dict[tuple[str, str], float]]:
     """Return the scores of table 5 or 6, in percent, by model, and by (split, judge)."""
     columns = [(split, judge) for split in SPLITS for judge in JUDGES]
-    rows = paper_rows(table)
-    return {
-        row["Response Model"]: {(split, judge): row[f"{split}/{judge}"] for split, judge in columns} for row in rows
-    }
+    rows = paper_rows("facts", table)
+    return {row["Response Model"]: {key: row["/".join(key)] for key in columns} for row in rows}
 
 
-def paper_self_preference() -> tuple[float, float]:
-    """Return the mean self-preference of its judges by its final and by its unadjusted scores, in points, formed as ours.
+def published_self_preference() -> list[dict[str, Any]]:
+    """Return the paper's rows of a table of self-preference: as we form it of its tables, and as it reports it.
 
     A judge's own model is the one of its name, the others are the eight other models.
     """
-    means = []
-    for table in (AFTER, BEFORE):
+    ours: dict[str, Any] = {"judge": "ours, on its tables 6 and 5", "by": "model", PUBLISHED: True}
+    for measure, table in (("final", AFTER), ("unadjusted", BEFORE)):
         scores: dict[str, dict[str, float | None]] = {
             model: {judge: fmean(row[split, judge] for split in SPLITS) for judge in JUDGES}
             for model, row in paper_scores(table).items()
         }
-        means.append(fmean(self_preference(scores, judge, [judge]).preference or 0.0 for judge in JUDGES))
-    return means[0], means[1]
-
-
-def published_self_preference() -> list[dict[str, Any]]:
-    """Return the paper's rows of a table of self-preference: as we form it of its tables, and as it reports it."""
-    final, unadjusted = paper_self_preference()
-    return [
-        {"judge": "ours, on its tables 6 and 5", "by": "model", "final": Score(final / 100, 0),
-         "unadjusted": Score(unadjusted / 100, 0), PUBLISHED: True},
-        {"judge": "as it reports it", "final": Score(REPORTED_SELF_PREFERENCE / 100, 0), PUBLISHED: True},
-    ]  # fmt: skip
+        preference = fmean(self_preference(scores, judge, [judge]).preference or 0.0 for judge in JUDGES)
+        ours[measure] = Score(preference / 100, 0)
+    return [ours, {"judge": "as it reports it", "final": Score(REPORTED_SELF_PREFERENCE / 100, 0), PUBLISHED: True}]

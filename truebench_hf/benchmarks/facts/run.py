@@ -101,8 +101,6 @@ class FactsOptions(StudyOptions, RepeatOptions, WritingOptions, ReplyOptions, Ru
             "--data is missing: facts_mini, open, a path or a Hub id": self.data is None and self.answers is None,
             "--samples goes with --model; of --answers all are judged that the file has": self.samples > 1
             and self.answers,
-            "--model-name goes with --answers": self.model_name and not self.answers,
-            "--eligibility none asks nobody about eligibility; leave out --baseline": self.unjudged and self.baseline,
         }
         for message, holds in wrong.items():
             if holds:
@@ -178,11 +176,11 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
     def _baselines(self, tasks: Sequence[Task]) -> tuple[dict[str, Any], dict[str, str]]:
         """(what is told of the baseline, its answers by document as far as they are there already)."""
         options = self.options
-        items = {task.document: replace(task.item, id=task.document) for task in tasks}
+        items = {task.document: task.item for task in tasks}
         if options.unjudged:
             return {"name": "none"}, {}
         if options.baseline:
-            identity = [asdict(self.roles["baseline"][0].identity), asdict(self.options.sampling)]
+            identity = [asdict(self.roles["baseline"][0].identity), asdict(options.sampling)]
             return {"name": options.baseline, "sha256": digest(canonical(identity))}, {}
         for name, what in (("baseline", "baseline answers"), ("reference", "references")):
             if texts := {document: text for document, item in items.items() if (text := getattr(item, name))}:
@@ -199,8 +197,7 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
         baseline = self.roles["baseline"][0].identity
         if any(model.identity == baseline for model in self.roles["model"]) or options.baseline == self.model:
             raise UserError(
-                f"--baseline {options.baseline}: is the model under test, and no answer is its own measure; name another "
-                "model"
+                f"--baseline {options.baseline}: is the model under test, and no answer is its own measure; name another"
             )
 
     def setup(self) -> None:

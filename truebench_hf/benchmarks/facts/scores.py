@@ -85,9 +85,8 @@ def read_frame(folder: Path, split: str = "") -> DataFrame:
     try:
         return verdict_frame(line for line in lines if not split or line["split"] == split)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UserError(
-            f"{file}: cannot be read ({type(error).__name__}: {error}); repeat the run's command"
-        ) from error
+        why = f"{type(error).__name__}: {error}"
+        raise UserError(f"{file}: cannot be read ({why}); repeat the run's command") from error
 
 
 def judge_scores(frame: DataFrame, by: Sequence[str] = ()) -> DataFrame:
@@ -201,10 +200,8 @@ class GroundingScores:
         """Return the scores of a frame of verdicts."""
         import pandas as pd
 
-        return cls(
-            verdicts,
-            pd.concat([judge_scores(verdicts).assign(by="", group=""), group_scores(verdicts)], ignore_index=True),
-        )
+        parts = [judge_scores(verdicts).assign(by="", group=""), group_scores(verdicts)]
+        return cls(verdicts, pd.concat(parts, ignore_index=True))
 
     def rows(self, by: str = "", judge: str = "") -> list[dict[str, Any]]:
         """Return the rows of one grouping ("" for all answers), of one judge or of all."""

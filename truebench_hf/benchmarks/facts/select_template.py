@@ -18,7 +18,6 @@ from truebench_hf.benchmarks.facts.templates import (
     ELIGIBILITY,
     GROUNDING,
     SENTENCES,
-    Fitted,
     SelectedTemplate,
     TemplateChoice,
     agreement_table,
@@ -30,7 +29,7 @@ from truebench_hf.benchmarks.facts.templates import (
 )
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge, classifies, worst_share
+from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge, Cut, classifies, worst_share
 from truebench_hf.judging.grounding.judge import ELIGIBILITY_PROMPTS, VARIANTS, EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import (
     TEMPLATES,
@@ -250,7 +249,7 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
             chosen[name] = TemplateChoice(
                 grounding.choices[name].best if grounding and name in grounding.choices else plain.template,
                 eligibility.choices[name].best if eligibility and name in eligibility.choices else plain.eligibility,
-                fits[name].cut if name in fits else None,
+                fits.get(name),
             )
         value = Selection(chosen, grounding, eligibility, sentence_table(frame[frame["question"] == SENTENCES]))
         written = {
@@ -266,22 +265,22 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
             },
         )  # fmt: skip
 
-    def _labels(self, done: Sequence[JudgedAnswer], how: Mapping[str, Any]) -> tuple[dict[str, Fitted], DataFrame]:
+    def _labels(self, done: Sequence[JudgedAnswer], how: Mapping[str, Any]) -> tuple[dict[str, Cut], DataFrame]:
         """(the cut of every classifier that can be fitted, the labels of all answers as `select` takes them, by `question`)."""
         import pandas as pd
 
         gold, groups = [answer.row.accurate for answer in done], [answer.row.item.document for answer in done]
-        fits = {}
+        fits: dict[str, tuple[Cut, list[str | None]]] = {}
         for name in self.classifiers if self.asks[0] else ():
-            shares = [answer.shares.get(name) for answer in done]
-            if fit := fitted(shares, gold, groups, **how):
+            if fit := fitted([answer.shares.get(name) for answer in done], gold, groups, **how):
                 fits[name] = fit
         rows = []
         for place, answer in enumerate(done):
-            cuts = [(GROUNDING, name, CLASSIFIER, gold[place], fit.labels[place]) for name, fit in fits.items()]
+            cuts = [(GROUNDING, name, CLASSIFIER, gold[place], unseen[place]) for name, (_, unseen) in fits.items()]
             rows += [(*labels, groups[place]) for labels in (*answer.labels(), *cuts)]
         names = ["question", "judge", "template", "gold", "label", "cluster"]
-        return fits, pd.DataFrame(rows, columns=names, dtype=object)
+        cuts_of = {name: cut for name, (cut, _) in fits.items()}
+        return cuts_of, pd.DataFrame(rows, columns=names, dtype=object)
 
     def _notes(self, value: Selection) -> list[str]:
         notes = [note for question in (value.grounding, value.eligibility) if question for note in doubts(question)]

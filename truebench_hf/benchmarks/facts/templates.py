@@ -105,7 +105,7 @@ def chosen_templates(specs: Mapping[str, str], templates: Sequence[str]) -> dict
     for argument in templates:
         number, dot, template = argument.partition(".")
         if not (dot and number.isdigit()):  # 1.json: the first judge by json
-            if is_file(argument):
+            if Path(argument).suffix.lower() == ".json" or Path(argument).is_file():
                 choices |= read_choices(argument, specs)
                 continue
             writing = [name for name, spec in specs.items() if not classifies(spec)]
@@ -118,14 +118,6 @@ def chosen_templates(specs: Mapping[str, str], templates: Sequence[str]) -> dict
         else:
             choices[judge] = replace(choices[judge], template=template_named(template))
     return choices
-
-
-def is_file(text: str) -> bool:
-    """Return True if an argument names a file, and no model or template."""
-    known = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
-    if text == "smollm2" or ":" in text.split("/")[0]:
-        return False
-    return Path(text).suffix.lower() in known or Path(text).exists()
 
 
 @dataclass(frozen=True)
@@ -205,7 +197,7 @@ def agreement_table(selected: SelectedTemplate) -> Table:
         if choice and choice.best == row["template"]:
             row |= {
                 "chosen": "chosen" if choice.lead.ahead > 0 else "chosen, not surely", "runner_up": choice.runner_up,
-                "lead": choice.lead.score, "folds": f"{choice.won.get(choice.best, 0)} of {sum(choice.won.values())}",
+                "lead": choice.lead, "folds": f"{choice.won.get(choice.best, 0)} of {sum(choice.won.values())}",
             }  # fmt: skip
         rows.append(row | {"template": _TITLES.get(row["template"], row["template"])})
     about = "Points of strict F1 on the same answers beyond the runner-up; answers to one document hang together."
@@ -241,21 +233,12 @@ def sentence_table(frame: DataFrame) -> Table:
     return Table("sentences", columns, rows, "Single sentences against labels", note, keys=2, printed=False)
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """The cut of a classifier, fitted on all answers; `labels` are those of cuts that had not seen the answer's document."""
-
-    cut: Cut
-    labels: tuple[str | None, ...]
-
-
 def fitted(
     shares: Sequence[float | None], gold: Sequence[Label | None], groups: Sequence[Hashable], *, folds: int, seed: int
-) -> Fitted | None:  # fmt: skip
-    """Fit as `truebench study calibrate --kind platt` does; None where labels and probabilities do not allow it."""
+) -> tuple[Cut, list[str | None]] | None:  # fmt: skip
+    """The cut of a classifier, fitted on all answers as `truebench study calibrate --kind platt` does, and the labels of
+    cuts that had not seen the answer's document; None where labels and probabilities do not allow it."""
     calibrator = fit("platt", shares, gold)
     unseen, labels = cross_fit("platt", shares, gold, groups, folds=folds, seed=seed)
     best = best_threshold(unseen, gold)
-    if calibrator is None or best is None:
-        return None
-    return Fitted(Cut(best[0], calibrator), tuple(labels))
+    return None if calibrator is None or best is None else (Cut(best[0], calibrator), list(labels))

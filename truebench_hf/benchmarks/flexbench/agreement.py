@@ -21,10 +21,10 @@ from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.pass_rate import flexeval
 from truebench_hf.metrics.ranks import correlation
 from truebench_hf.metrics.texts import spread
-from truebench_hf.report import labels, sheets
-from truebench_hf.report.labels import Annotations, adjudicate
+from truebench_hf.report import labels
+from truebench_hf.report.labels import Annotations, Question, adjudicate
+from truebench_hf.report.labels import read as read_sheets
 from truebench_hf.report.sections import Axis, Plot, Section, Series
-from truebench_hf.report.sheets import Question
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table, paper_rows
 from truebench_hf.study.items import sample
 from truebench_hf.study.labelling import Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
@@ -98,7 +98,7 @@ def read_labels(files: Sequence[str], judged: Sequence[JudgedConversation]) -> d
     known, named = _asked(judged), ", ".join(files)
     rows = [path for path in files if Path(path).suffix in (".jsonl", ".parquet")]
     filled = [path for path in files if path not in rows]
-    by_id: dict[str, Any] = dict(adjudicate(sheets.read(filled)).labels) if filled else {}
+    by_id: dict[str, Any] = dict(adjudicate(read_sheets(filled)).labels) if filled else {}
     labels: dict[Key, Label | None] = {}
     for record in (record for path in rows for record in row_files.records(Path(path))):
         row = record.read(_LabelledRow)
@@ -107,11 +107,9 @@ def read_labels(files: Sequence[str], judged: Sequence[JudgedConversation]) -> d
             continue
         conversation = _conversation(record, row, judged)
         for verdict in row.verdicts:
-            if verdict.dimension_id not in conversation.labels:
-                raise record.wrong(
-                    "verdicts", f"has {verdict.dimension_id!r}, which is no dimension of this instruction"
-                )
-            labels[key_of(conversation, verdict.dimension_id)] = verdict.label
+            if (name := verdict.dimension_id) not in conversation.labels:
+                raise record.wrong("verdicts", f"has {name!r}, which is no dimension of this instruction")
+            labels[key_of(conversation, name)] = verdict.label
     if strange := [name for name in by_id if name not in known]:
         raise UserError(f"{named}: is about {strange[0]}, which is not among the judged conversations")
     labels |= {known[name]: label for name, label in by_id.items()}
@@ -224,9 +222,9 @@ class FlexLabels(Labelling):
         settled = self.settle(new, decisions, file, known)
         labels.write_rows(file, settled.rows)
         experts: dict[Key, Any] = {known[name]: label for name, label in settled.labels.items()}
-        judge, among = agree(procedure, experts, labels_of(judged)), labels.agreement(settled.annotations)
-        sections: list[Section] = [labels.agreement_table(among), *agreement_tables({"judge": judge})]
-        return Taken(judge, among, sections, notes=open_notes(settled), files=[file])
+        judge = agree(procedure, experts, labels_of(judged))
+        tables = [labels.agreement_table(settled.annotations), *agreement_tables({"judge": judge})]
+        return Taken(judge, tables, notes=open_notes(settled), files=[file])
 
 
 def questions(procedure: Procedure, judged: JudgedConversation) -> list[Question]:
@@ -264,14 +262,9 @@ def stability(procedure: Procedure, judged: Sequence[JudgedConversation], seeds:
             m: (a.value, b.value) for m, (a, b) in of_models.items() if a.value is not None and b.value is not None
         }
         gaps = spread([abs(a - b) for a, b in known.values()])
-        crossed = [
-            f"{model} and {other}"
-            for (model, (a, b)), (other, (c, d)) in combinations(known.items(), 2)
-            if (a - c) * (b - d) < 0
-        ]
-        errors.append(
-            {"measure": title, "error": gaps.mean, "deviation": gaps.deviation, "crossed": "; ".join(crossed) or "none"}
-        )
+        pairs_of = combinations(known.items(), 2)
+        crossed = "; ".join(f"{m} and {n}" for (m, (a, b)), (n, (c, d)) in pairs_of if (a - c) * (b - d) < 0) or "none"
+        errors.append({"measure": title, "error": gaps.mean, "deviation": gaps.deviation, "crossed": crossed})
         plots += [_bland_altman(title, known), _lines(title, known, names)]
     errors += [
         {"measure": f"{MEASURES[name]}, seven models", "error": error, "deviation": deviation, "crossed": "none", PUBLISHED: True}

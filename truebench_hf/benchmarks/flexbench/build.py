@@ -20,7 +20,7 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     instructions,
     to_check,
 )
-from truebench_hf.benchmarks.flexbench.scores import tree
+from truebench_hf.benchmarks.flexbench.scores import DIAGRAM, mermaid, tree
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
@@ -101,7 +101,7 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
     """Every instruction through all stages, as far as it comes."""
 
     kind, unit, prompts, boards = "flexbuild", "instructions", PROMPTS, False
-    files = (STAGES, FILE, DRAFT, SEVERAL)
+    files = (STAGES, FILE, DRAFT, SEVERAL, DIAGRAM)
     editable = {FILE: "", DRAFT: ""}  # noqa: RUF012
     unforeseen = "How often dimensions have to be mended is not known: each round is two calls more."
 
@@ -152,11 +152,11 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
         if not build.procedure.dimensions:
             raise BuildStopped("criteria")
 
-        def verified(value: dict[str, Any]) -> DerivationReading[tuple[str, ...]] | Problem:
-            return derivation.read_findings(value, build.procedure.dimensions)
-
         # Verify, and mend what was found, until nothing is.
-        while findings := await self._ask(build, "verify", derivation.FINDINGS_EXAMPLE, verified, self.verifier):
+        while findings := await self._ask(
+            build, "verify", derivation.FINDINGS_EXAMPLE,
+            lambda v: derivation.read_findings(v, build.procedure.dimensions), self.verifier,
+        ):  # fmt: skip
             build.stages.append({"stage": "verify", "findings": list(findings)})
             if build.rounds == self.options.rounds:
                 open_findings = "; ".join(findings)
@@ -190,7 +190,7 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
             build.keep(stage, dimensions=dimensions)
 
     async def _ask(
-        self, build: Build, stage: str, example: str, read: Callable[[dict[str, Any]], DerivationReading[T] | Problem],
+        self, build: Build, stage: str, example: str, read: Callable[[dict[str, Any]], DerivationReading[T]],
         caller: Caller | None = None, complete: bool = False, **more: Any,
     ) -> T | None:  # fmt: skip
         """Return what can be used of the best answer, None where nothing can; what cannot is noted as a failure.
@@ -207,9 +207,8 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
 
         def judged(value: dict[str, Any]) -> DerivationReading[T] | Problem:
             reading = read(value)
-            if isinstance(reading, Problem):
-                return reading
-            readings.append(reading)
+            if reading.value is not None:
+                readings.append(reading)
             wrong = [*reading.faults, *reading.doubts]
             return derivation.problem(wrong) if wrong else reading
 
@@ -238,6 +237,8 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
             if build.procedure.segments:
                 failed = "".join(f"# failed at {stage}: {' '.join(why.split())}\n" for stage, why in build.failures)
                 written[place + (FILE if build.complete else DRAFT)] = failed + as_yaml(build.procedure)
+            if build.procedure.dimensions:
+                written[place + DIAGRAM] = mermaid(build.procedure)
         incomplete = [build for build in done if not build.complete]
         notes = list(self.left_out)
         notes += [

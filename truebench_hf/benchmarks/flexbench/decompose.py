@@ -15,13 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from truebench_hf.benchmarks.flexbench.procedure import (
-    BUILT_IN,
-    Procedure,
-    decompositions,
-    folder_name,
-    procedures_of,
-)  # fmt: skip
+from truebench_hf.benchmarks.flexbench.procedure import BUILT_IN, Procedure, decompositions, folder_name, procedures_of
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.signed_asking import ask_by_prompt
@@ -186,9 +180,9 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
         if self.alone[0]:
             notes.append(f"{self.alone[0]} instructions of --human are not among ours, and not compared")
         if other := self.other_text:
+            named = ", ".join(other[:5]) + (" ..." if len(other) > 5 else "")
             notes.append(
-                f"{len(other)} instructions have the same id on both sides and another text ({', '.join(other[:5])}"
-                f"{' ...' if len(other) > 5 else ''}): are they the same?"
+                f"{len(other)} instructions have the same id on both sides and another text ({named}): are they the same?"
             )
         if undecided:
             notes.append(
@@ -231,12 +225,10 @@ def with_partners(
         }
         compared.append(Compared(human, ours, near, alone, likeness))
     if bert_scores:
-        places = [(each, h, o) for each in compared for h, o in each.likeness]
-        ours_first = (
-            [each.ours.questions[o] for each, _, o in places],
-            [each.human.questions[h] for each, h, _ in places],
-        )
-        for (each, h, o), scores in zip(places, bert_scores(*ours_first), strict=True):
+        partners = [(each, h, o) for each in compared for h, o in each.likeness]
+        ours_first = [each.ours.questions[o] for each, _, o in partners]
+        human_second = [each.human.questions[h] for each, h, _ in partners]
+        for (each, h, o), scores in zip(partners, bert_scores(ours_first, human_second), strict=True):
             each.likeness[h, o].update(zip(_BERTSCORE, scores, strict=True))
     return compared
 
@@ -245,9 +237,7 @@ async def prefer(schemas: SchemaFallback, pair: Pair, prompts: Prompts) -> Prefe
     """Our list against the human one; an answer that leaves out a criterion, or says two things of it, is asked again."""
     instruction = pair[0].instruction
     human, ours = ([" ".join(text.split()) for text in side.questions] for side in pair)
-    tag = fence(
-        instruction, *sorted([*ours, *human])
-    )  # in either order the same: what is asked differs in nothing else
+    tag = fence(instruction, *sorted([*ours, *human]))  # in either order the same: nothing else that is asked differs
     labels = dict.fromkeys(CRITERIA, _WORDS)
     answers = await asyncio.gather(*(
         ask_by_prompt(
@@ -325,7 +315,7 @@ def tally(answers: Sequence[Preferences]) -> list[dict[str, Any]]:
         bias = position_bias([each.as_given[name] for each in answers], [each.swapped[name] for each in answers])
         rows.append({
             "criterion": title, **{side: ratio(decided.count(side), len(decided)) for side in ("win", "tie", "loss")},
-            "difference": paired_difference(*columns).score, "consistent": bias.consistent, "first": bias.first_rate,
+            "difference": paired_difference(*columns), "consistent": bias.consistent, "first": bias.first_rate,
         })  # fmt: skip
     return rows
 
@@ -358,13 +348,8 @@ def _counts(done: Sequence[Compared]) -> Table:
         {"side": side, "mean": spread(numbers).mean, "deviation": spread(numbers).deviation, "least": min(numbers),
          "median": float(median(numbers)), "most": max(numbers)} for side, numbers in sides.items()
     ]  # fmt: skip
-    kinds: dict[str, Kind] = {
-        "mean": "number",
-        "deviation": "number",
-        "least": "count",
-        "median": "number",
-        "most": "count",
-    }
+    kinds: dict[str, Kind] = dict.fromkeys(("mean", "deviation", "least", "median", "most"), "number")
+    kinds |= {"least": "count", "most": "count"}
     columns = [Column("side", ""), *(Column(name, name, kind, unit="", digits=2) for name, kind in kinds.items())]
     note = "The paper's Figure 10 has mostly 4 to 7 on both sides, ours a little more, and at times over 15."
     return Table("counts", columns, rows, "Questions per instruction", note)
@@ -378,9 +363,5 @@ def _distribution(done: Sequence[Compared]) -> Plot:
         Series(name, tuple((float(n), float(counts[n]), 0.3, f"{counts[n]} with {n}") for n in range(1, most + 1)), joined=True)
         for name, counts in (("human", human), ("ours", ours))
     ]  # fmt: skip
-    return Plot(
-        "Instructions by their number of questions",
-        tuple(series),
-        Axis("questions", 0, most + 1),
-        Axis("instructions", 0, 1.1 * top),
-    )
+    axes = Axis("questions", 0, most + 1), Axis("instructions", 0, 1.1 * top)
+    return Plot("Instructions by their number of questions", tuple(series), *axes)

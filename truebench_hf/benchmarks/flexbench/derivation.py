@@ -28,12 +28,12 @@ _MOST = 12  # findings told to the builder at once
 
 @dataclass(frozen=True)
 class DerivationReading(Generic[T]):
-    """The part of an answer that can be used, and a line for each fault of the rest.
+    """The part of an answer that can be used, None for nothing, and a line for each fault of the rest.
 
     A builder is asked again because of `faults` and of `doubts`. If it insists, what is in doubt is kept as it is.
     """
 
-    value: T
+    value: T | None
     faults: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
 
@@ -205,11 +205,9 @@ def _checked(
         return ["cites no segment"], []
     cited = "\n".join(texts[name] for name in dimension.segments)
     invented = _lacking(dimension, f"{cited}\n{instruction}", parts)
-    faults = [f"{part} that its segments do not hold" for part in invented]
     elsewhere = [part for part in _lacking(dimension, cited, parts) if part not in invented]
-    return faults, [
-        f"{part} that stands in the instruction, but not in the segments that it cites" for part in elsewhere
-    ]
+    why = "that stands in the instruction, but not in the segments that it cites"
+    return [f"{part} that its segments do not hold" for part in invented], [f"{part} {why}" for part in elsewhere]
 
 
 def _lacking(dimension: Dimension, cited: str, parts: Mapping[str, re.Pattern[str]]) -> list[str]:
@@ -250,12 +248,10 @@ def dimensions_example(segments: Sequence[Segment], dimensions: Sequence[Dimensi
 LOGIC_EXAMPLE = '{"groups": []}'
 
 
-def read_logic(
-    value: dict[str, Any], dimensions: Sequence[Dimension]
-) -> DerivationReading[tuple[Dimension, ...]] | Problem:
+def read_logic(value: dict[str, Any], dimensions: Sequence[Dimension]) -> DerivationReading[tuple[Dimension, ...]]:
     """The dimensions with their base actions and exclusions: those of the groups that hold, and what is wrong with others."""
     if not isinstance(value.get("groups"), list):
-        return Problem("it has no list `groups`")
+        return DerivationReading(None, ("it has no list `groups`",))
     known = {dimension.id for dimension in dimensions}
     structure: dict[str, str | None] = dict.fromkeys(known)
     excluded: dict[str, str] = {}
@@ -289,13 +285,11 @@ def read_logic(
 FINDINGS_EXAMPLE = '{"missing": [], "duplicates": [], "invented": [], "unverifiable": []}'
 
 
-def read_findings(
-    value: dict[str, Any], dimensions: Sequence[Dimension]
-) -> DerivationReading[tuple[str, ...]] | Problem:
+def read_findings(value: dict[str, Any], dimensions: Sequence[Dimension]) -> DerivationReading[tuple[str, ...]]:
     """What a verifier found, a line each; () where dimensions are complete."""
     kinds = ("missing", "duplicates", "invented", "unverifiable")
     if absent := [key for key in kinds if not isinstance(value.get(key), list)]:
-        return Problem(f"it has no list {', '.join(absent)}")
+        return DerivationReading(None, (f"it has no list {', '.join(absent)}",))
     questions = {dimension.id for dimension in dimensions}
     doubles = value["duplicates"]
     pairs = [tuple(map(str, pair)) for pair in ([doubles] if listed(doubles) else listed(doubles, list))]
@@ -303,7 +297,7 @@ def read_findings(
     faults = [f"{name} is no dimension" for name in dict.fromkeys(named) if name not in questions]
     faults += [f"{list(pair)} is no pair of two dimensions" for pair in pairs if len(set(pair)) != 2]
     if faults:
-        return problem(faults)
+        return DerivationReading(None, tuple(faults))
     # What is said to be missing counts in whatever form: left out, the dimensions would pass as complete.
     missing = [text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in value["missing"]]
     lines = [f"missing: {text}" for text in missing if text.strip() not in ("", "null", "[]", "{}")]

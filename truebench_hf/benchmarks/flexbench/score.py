@@ -21,7 +21,7 @@ from truebench_hf.benchmarks.flexbench.conversations import (
 )
 from truebench_hf.benchmarks.flexbench.procedure import as_yaml, load, to_check
 from truebench_hf.benchmarks.flexbench.scores import FlexModelScores, score_models
-from truebench_hf.benchmarks.flexbench.users import gap_table
+from truebench_hf.benchmarks.flexbench.users import gap_tables
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
@@ -93,7 +93,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
     """Three facts on every dimension of every conversation, and what they come to, model by model."""
 
     kind, unit, prompts = "flexeval", "conversations", tri_valued.PROMPTS
-    files = (VERDICTS, JUDGED)
+    files = (VERDICTS, JUDGED, tables.DIAGRAM)
     renewed = ("procedure_sha256",)  # after an edit only what changed is asked again
 
     @property
@@ -191,7 +191,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         undecided = sum(result.undecided for result in scores)
         options, procedure = self.options, self.procedure
         sides = [[result.talk for result in done if result.talk.real == real] for real in (False, True)]
-        gap = [gap_table(*sides)] if all(sides) else []  # what the simulation lacks of real conversations
+        gap = gap_tables(*sides) if all(sides) else []  # what the simulation lacks of real conversations
         real = {talk.model for talk in sides[1]}  # such stand on no leaderboard
         notes = to_check([procedure])
         notes += [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
@@ -207,9 +207,11 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         }  # fmt: skip
         ranked = {"Instruction": facts["Instruction"], "Judge": options.judge, **rules_fact(self.provenance)}
         return Outcome(
-            scores, title="FlexEval", tables=[*tables.score_tables(procedure, scores, judged), *gap], charts=[tables.tree(procedure, scores)],
+            scores, title="FlexEval", tables=[*tables.score_tables(procedure, scores), *gap], charts=[tables.tree(procedure, scores)],
             conversations=tables.conversations(procedure, judged),
-            items={VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure)},
+            items={
+                VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure), tables.DIAGRAM: tables.mermaid(procedure, scores),
+            },
             lead=tables.LEAD, notes=notes, incomplete=undecided, facts=facts,
             ranking=tables.ranking(procedure, [result for result in scores if result.model not in real], self.provenance, ranked),
         )  # fmt: skip

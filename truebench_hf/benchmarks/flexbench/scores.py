@@ -27,6 +27,7 @@ from truebench_hf.report.sections import (
     Tree,
     TreeNode,
     exchanges,
+    percent,
 )
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table, paper_rows
 from truebench_hf.study.ranking import Ranking
@@ -53,14 +54,14 @@ Counts = tuple[list[float], list[float], int]  # a top and a bottom per conversa
 class FlexModelScores:
     """One model's scores over its conversations; `dimensions` has Coverage and Achievement of each.
 
-    `groups` are conversations of one cooperativeness or end. `unexercised` dimensions were attempted in none, and
+    `groups` count and score the conversations of one cooperativeness or end. `unexercised` dimensions were attempted in none, and
     `differences` are of the first model's scores, less this one's.
     """
 
     model: str
     conversations: int
     total: Mapping[str, Score]
-    groups: Mapping[str, Mapping[str, Score]]
+    groups: Mapping[str, Mapping[str, Any]]
     dimensions: Mapping[str, tuple[Score, Score]]
     unexercised: tuple[str, ...]
     undecided: int
@@ -95,7 +96,9 @@ def _scored(procedure: Procedure, model: str, talks: Sequence[JudgedConversation
     )
     return FlexModelScores(
         model, len(talks), totals(procedure, talks),
-        {name: totals(procedure, some) for name, some in by_user_and_end(talks).items()},
+        {
+            name: {"conversations": len(some), **totals(procedure, some)} for name, some in by_user_and_end(talks).items()
+        },
         {name: (coverage[name], achievement[name]) for name in labels},
         tuple(name for name, column in labels.items() if not {"yes", "no"}.intersection(column)),
         sum(column.count(None) for column in labels.values()),
@@ -190,11 +193,9 @@ def measure_columns(names: Iterable[str] = MEASURES, **more: Any) -> list[Column
     return columns
 
 
-def score_tables(
-    procedure: Procedure, models: Sequence[FlexModelScores], judged: Mapping[str, Sequence[JudgedConversation]]
-) -> list[Table]:
+def score_tables(procedure: Procedure, models: Sequence[FlexModelScores]) -> list[Table]:
     """Return all tables of judged conversations that have rows."""
-    tables = (_totals(models), _gaps(models), _dimensions(procedure, models), _groups(models, judged))
+    tables = (_totals(models), _gaps(models), _dimensions(procedure, models), _groups(models))
     return [table for table in tables if table.rows]
 
 
@@ -252,12 +253,11 @@ def _dimensions(procedure: Procedure, models: Sequence[FlexModelScores]) -> Tabl
     return Table("dimensions", columns, rows, "Every dimension", keys=2, printed=False)
 
 
-def _groups(models: Sequence[FlexModelScores], judged: Mapping[str, Sequence[JudgedConversation]]) -> Table:
+def _groups(models: Sequence[FlexModelScores]) -> Table:
     """The scores by kind of user and by end, with how many conversations there were: the mix of users."""
     rows = [
-        {"model": scores.model, "group": name, "conversations": len(by_user_and_end(judged[scores.model])[name]), **result}
-        for scores in models for name, result in scores.groups.items()
-    ]  # fmt: skip
+        {"model": scores.model, "group": name, **result} for scores in models for name, result in scores.groups.items()
+    ]
     note = "A user who hangs up early costs Coverage what the model never had a chance to do."
     columns = [_MODEL, Column("group", ""), _COUNT, *measure_columns()]
     return Table("groups", columns, rows, "By cooperativeness and end", note, keys=2)
@@ -364,3 +364,26 @@ def tree(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> Tree:
     columns = tuple(f"{model.model}: {part}" for model in models for part in "CA")
     title = "The procedure, branch by branch"
     return Tree(title, nodes(None, UNGATED), columns, _TREE_NOTE + (_SCORED if models else ""))
+
+
+DIAGRAM = "procedure.mmd"
+_ESCAPED = str.maketrans({"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "\n": " "})
+
+
+def mermaid(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> str:
+    """Return the same drawing as a flowchart in Mermaid's text, which GitHub, notebooks and editors show."""
+    drawing = tree(procedure, models)
+    lines = ["flowchart LR", f'  start(["{(procedure.title or procedure.id).translate(_ESCAPED)}"])']
+
+    def draw(nodes: Sequence[TreeNode], above: str) -> None:
+        for node in nodes:
+            name, when = f"n{len(lines) - 1}", ", ".join(filter(None, (node.condition, node.sign))).translate(_ESCAPED)
+            texts = [f"{node.name}: {node.text}"]
+            for column, score in zip(drawing.columns, node.scores, strict=True):
+                texts.append(f"{column} {'n/a' if score.value is None else f'{percent(score.value, 0)} %'}")
+            shown = "<br/>".join(text.translate(_ESCAPED) for text in texts)
+            lines.append(f"""  {above} -->{f'|"{when}"|' if when else ""} {name}["{shown}"]""")
+            draw(node.children, name)
+
+    draw(drawing.roots, "start")
+    return "\n".join(lines) + "\n"

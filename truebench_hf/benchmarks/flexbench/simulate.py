@@ -21,7 +21,6 @@ from truebench_hf.benchmarks.flexbench.users import (
     analyse,
     leaks,
     read_profiles,
-    shown_talks,
     users_table,
 )
 from truebench_hf.engine.folder import count_noted
@@ -34,7 +33,7 @@ from truebench_hf.models.asking import Problem, SchemaFallback, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.options import option, role
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, fence
 from truebench_hf.report.sections import Conversation, Conversations, exchanges
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
@@ -287,7 +286,8 @@ def _farewell() -> re.Pattern[str]:
 
 async def ended_by(simulator: Caller, prompts: Prompts, messages: Sequence[Message], max_tokens: int) -> str | Problem:
     """Who ended a conversation, as the simulator finds: user, assistant; "" where it goes on."""
-    (last,), tag = shown_talks([messages[-6:]])
+    tag = fence(*(message.content for message in messages))
+    last = "\n\n".join(f"[{message.role}_{tag}]\n{message.content}" for message in messages[-6:])
     answer = await ask_by_prompt(
         SchemaFallback(simulator, "off"), prompts, "flex_end", {"conversation": last, "tag": tag}, {"end": _ENDS},
         sampling=Sampling(max_tokens=max_tokens), entries={"end": ({"enum": [*_ENDS]}, "no")},

@@ -7,13 +7,14 @@ import asyncio
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from rapidfuzz import fuzz
 
 from truebench_hf.benchmarks.flexbench.conversations import Talk, read_talks
@@ -35,7 +36,7 @@ from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Message, Score
+from truebench_hf.types import Score
 
 PROMPTS = ("flex_analysis", "flex_adjust", "flex_user", "flex_end")
 NAMES = {1: "none", 2: "poor", 3: "general", 4: "good", 5: "full"}  # how cooperative
@@ -73,19 +74,13 @@ class Analysis(Row):
     goals: Listed = ()
 
 
-def _one_or_two(phrases: tuple[str, ...]) -> tuple[str, ...]:
-    if not 1 <= len(phrases) <= 2:
-        raise ValueError(f"has {len(phrases)} catchphrases, not one or two")
-    return phrases
-
-
 class _Behaviour(Row):
     """What an instruction may change of a profile."""
 
     communication_style: Text
     information_disclosure: Text
     problem_solving: Text
-    catchphrases: Annotated[Listed, AfterValidator(_one_or_two)]
+    catchphrases: Annotated[Listed, Field(min_length=1, max_length=2)]
 
 
 def read_profiles(path: str | None = None) -> tuple[Profile, ...]:
@@ -127,10 +122,8 @@ async def adjust(
     return profile.model_copy(update=behaviour.model_dump() | {"catchphrases": phrases})
 
 
-LIKENESS, LEAST = (
-    90,
-    16,
-)  # percent of a text that a prompt must hold to leak it, and how many letters the text must have
+LIKENESS = 90  # percent of a text that a prompt must hold to leak it
+LEAST = 16  # letters that such a text must have
 _ITEM = re.compile(r"\[[^\[\]]*\]|[\"\u201c\u201e\u00ab\u300c][^\"\u201d\u00bb\u300d]*[\"\u201d\u00bb\u300d]")
 
 
@@ -193,7 +186,7 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
 
     async def _graded(self, talk: Talk) -> Grade:
         """How cooperative the user is, 1 to 5; None with the reason where nobody can tell."""
-        texts, tag = shown_talks([talk.messages])
+        texts, tag = shown_talks([talk])
         answer = await ask_by_prompt(
             SchemaFallback(self.caller("model"), "off"), self.options.prompts, "flex_grade",
             {"conversation": texts[0], "tag": tag}, {"cooperativeness": {str(grade): grade for grade in NAMES}},
@@ -203,7 +196,7 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
         return answer.labels.get("cooperativeness"), answer.problem or answer.reason
 
     async def _profile(self, grade: int, talks: Sequence[Talk]) -> Profile | Problem:
-        conversations, tag = shown_talks([talk.messages for talk in talks[: self.options.most]])
+        conversations, tag = shown_talks(talks[: self.options.most])
         values = {"conversations": conversations, "level": grade, "tag": tag}
         example = dict.fromkeys(list(Profile.model_fields)[2:], "How such a user is, in a sentence or two.")
         kind = {"cooperativeness": NAMES[grade], "score": grade}
@@ -241,10 +234,10 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
         )  # fmt: skip
 
 
-def shown_talks(talks: Sequence[Sequence[Message]]) -> tuple[list[str], str]:
-    """The messages of conversations as prompts show them, and the tag of all."""
-    tag = fence(*(message.content for messages in talks for message in messages))
-    return ["\n\n".join(f"[{m.role}_{tag}]\n{m.content}" for m in messages) for messages in talks], tag
+def shown_talks(talks: Sequence[Talk]) -> tuple[list[str], str]:
+    """The conversations as prompts show them, and the tag of all."""
+    tag = fence(*(message.content for talk in talks for message in talk.messages))
+    return ["\n\n".join(f"[{m.role}_{tag}]\n{m.content}" for m in talk.messages) for talk in talks], tag
 
 
 MEASURES = {
@@ -257,6 +250,8 @@ MEASURES = {
 }  # fmt: skip
 _QUESTION = re.compile(r"[?\uff1f\u061f]")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_TOPICS = 20  # words that are listed at most
+_LEAST = 3  # real conversations that a word stands in before it counts as a topic
 Ratio = tuple[list[float], list[float]]  # a top and a bottom per conversation
 
 
@@ -286,21 +281,16 @@ class _User:
         return user
 
 
-def measures(talks: Sequence[Talk]) -> dict[str, Score]:
-    """Return the means over users' turns (of `turns` over conversations), with intervals by conversations."""
-    ratios = _ratios(list(map(_User.of, talks)))
-    return {name: _score(ratio, None) for name, ratio in ratios.items()}
-
-
 def users_table(talks: Sequence[Talk]) -> Table:
-    """Return what the users of some conversations are like."""
+    """What the users of some conversations are like: means over turns (of `turns` over conversations), with intervals."""
     columns = [Column("users", "")]
     columns += [Column(name, title, "score", about, unit="", digits=1) for name, (title, about) in MEASURES.items()]
-    return Table("users", columns, [{"users": "all users", **measures(talks)}], "What the users are like")
+    means = {name: _score(ratio) for name, ratio in _ratios(list(map(_User.of, talks))).items()}
+    return Table("users", columns, [{"users": "all users", **means}], "What the users are like")
 
 
-def gap_table(simulated: Sequence[Talk], real: Sequence[Talk]) -> Table:
-    """Return what simulated users lack of real ones, a measure a row."""
+def gap_tables(simulated: Sequence[Talk], real: Sequence[Talk]) -> list[Table]:
+    """Return what simulated users lack of real ones: a measure a row, and the words that real users alone bring up."""
     first, second = (list(map(_User.of, talks)) for talks in (simulated, real))
     mine, theirs = _ratios(first), _ratios(second)
     known = set().union(*(user.vocabulary for user in first))
@@ -308,18 +298,41 @@ def gap_table(simulated: Sequence[Talk], real: Sequence[Talk]) -> Table:
         [100.0 * len(user.vocabulary & known) for user in second], [float(len(user.vocabulary)) for user in second],
     )  # fmt: skip
     rows: list[dict[str, Any]] = [
-        {"measure": title, "about": about, "simulated": _score(mine[name], None), "real": _score(theirs[name], None),
+        {"measure": title, "about": about, "simulated": _score(mine[name]), "real": _score(theirs[name]),
          "lacking": _score(theirs[name], mine[name])}
         for name, (title, about) in MEASURES.items()
     ]  # fmt: skip
     topics = "Of the content words of a real user, those that any simulated user brings up, too."
-    rows.append({"measure": "topics covered %", "about": topics, "simulated": _score(covered, None)})
+    rows.append({"measure": "topics covered %", "about": topics, "simulated": _score(covered)})
     columns = (
         Column("measure", ""), _column("simulated", f"simulated ({len(first)})"), _column("real", f"real ({len(second)})"),
         _column("lacking", "real less simulated", "Where the interval holds 0 the two may be alike."),
     )  # fmt: skip
     note = f"Intervals by a bootstrap over conversations, from {MIN_CLUSTERS} on."
-    return Table("simulation", columns, rows, "What the simulation lacks of real conversations", note)
+    return [
+        Table("simulation", columns, rows, "What the simulation lacks of real conversations", note),
+        *_topics(first, second),
+    ]
+
+
+def _topics(simulated: Sequence[_User], real: Sequence[_User]) -> list[Table]:
+    """The words that real users bring up more often than simulated ones, those with the greatest difference first."""
+    often = Counter(word for user in real for word in user.vocabulary)
+    rows: list[dict[str, Any]] = []
+    for word, count in often.items():
+        mine, theirs = ([float(word in user.vocabulary) for user in users] for users in (simulated, real))
+        gap = _score((theirs, [1.0] * len(theirs)), (mine, [1.0] * len(mine))) if count >= _LEAST else None
+        if gap and gap.value and gap.value > 0 and (gap.ci95 is None or gap.ci95[0] > 0):
+            rows.append({"word": word, "real": count / len(real), "simulated": sum(mine) / len(mine), "gap": gap})
+    rows.sort(key=lambda row: -(row["gap"].value or 0.0))
+    columns = (
+        Column("word", "word"), Column("real", "in real conversations %", "number", digits=0),
+        Column("simulated", "in simulated ones %", "number", digits=0),
+        Column("gap", "difference", "score", "By how much more often real users bring it up.", "points", digits=1,
+               parts=("value", "interval")),
+    )  # fmt: skip
+    title = "Words that real users bring up and simulated ones hardly do"
+    return [Table("topics", columns, rows[:_TOPICS], title)] if rows else []
 
 
 def _column(name: str, title: str, about: str = "") -> Column:
@@ -332,7 +345,7 @@ def _ratios(users: Sequence[_User]) -> dict[str, Ratio]:
     return {name: (top, [1.0] * len(users) if name == "turns" else turns) for name, top in tops.items()}
 
 
-def _score(ratio: Ratio, less: Ratio | None) -> Score:
+def _score(ratio: Ratio, less: Ratio | None = None) -> Score:
     """The ratio, or by how much it is greater than another one over other conversations, with its interval."""
     ratios = [ratio, *([less] if less else [])]
     if not all(sum(bottom) for _, bottom in ratios):

@@ -1,10 +1,6 @@
-"""The Rubric Arbitration Framework: a coarse pass, a fine pass, then meta-judges (paper 003, section 3.3.2).
+"""The Rubric Arbitration Framework (paper 003, section 3.3.2): who judges in each pass of the `funnel`, and its labels to people.
 
-    coarse: all agree -> dropped | fine: all agree -> easy | meta-judges: all agree -> hard, else discarded
-
-Base judges decide the whole checklist in one call; where they all agree the rubric is dropped as too easy. The others
-are judged one rubric a call; agreement makes them `easy`. Meta-judges read the rationales on what is still disputed;
-their agreement makes it `hard`. An undecided judge makes nothing unanimous: what it left open goes on to the next look.
+Base judges decide the whole checklist in one call, and then one rubric a call; meta-judges read their rationales.
 """
 
 from __future__ import annotations
@@ -25,7 +21,6 @@ from truebench_hf.data.judged import Case
 from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.rules.deciding import ruled
 from truebench_hf.judging.signed_asking import PASS_FAIL
@@ -34,10 +29,10 @@ from truebench_hf.metrics.kappa import verbal_band
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.models.spec import family
-from truebench_hf.options import Binds, option, role
+from truebench_hf.options import option, role
+from truebench_hf.prompts import sections
 from truebench_hf.report import labels
-from truebench_hf.report.labels import Annotations
-from truebench_hf.report.sheets import Question, material
+from truebench_hf.report.labels import Annotations, Question, material
 from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.study.items import Items, sample
 from truebench_hf.study.labelling import Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
@@ -65,11 +60,6 @@ class ArbitrateOptions(LabellingOptions):
     judge: tuple[str, ...] = role(help="Base judge: two or more (the paper has four); repeat the flag.")
     meta_judge: tuple[str, ...] = role(help="Meta-judge: two or more, who all have to agree; repeat the flag.")
     responder: tuple[str, ...] = role((), help="Model that answers what has no response; of several one each by lot.")
-    candidate: tuple[str, ...] = role(
-        (),
-        binds=Binds(grows=True, late=True),
-        help="Further judge to rank on the reference; it has no say in the labels. May be repeated.",
-    )
     seed: int = option(
         0, binds=True, help="Draws the sample, the responder of each instruction and the order of the rationales."
     )
@@ -82,10 +72,6 @@ class ArbitrateOptions(LabellingOptions):
         for flag, names in (("--judge", self.judge), ("--meta-judge", self.meta_judge)):
             if len(names) < 2:
                 raise UserError(f"{flag} {', '.join(names)}: name at least two, each with a {flag} of its own")
-        if self.candidate and self.reference is None:
-            raise UserError("a --candidate is ranked on trusted labels: name them with --reference")
-        if both := set(self.candidate) & set(self.judge):
-            raise UserError(f"--candidate {both.pop()}: is a base judge already, and ranked with the candidates")
 
     def settings(self, spec: str, part: str) -> JudgeSettings:
         """How a judge decides in a pass: coarse, or any other for one rubric a call."""
@@ -118,8 +104,7 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
         return replace(data.selection(usable, usable.left_out.reasons), content=content)
 
     def judge_settings(self) -> list[JudgeSettings]:
-        judges = (*self.options.judge, *self.options.candidate)
-        return [self.options.settings(spec, part) for spec, part in product(judges, ("coarse", "fine"))]
+        return [self.options.settings(*who) for who in product(self.options.judge, ("coarse", "fine"))]
 
     def check(self) -> None:
         self.chosen = prepare(self.chosen, numbered(self.options.responder), self.options.seed)
@@ -135,8 +120,7 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
         self.coarse, self.fine = self._panel("coarse"), self._panel("fine")
         self.meta = self._panel("meta", "meta_judge")
         # Looks that only the comparison with trusted labels needs are paid for under a name of their own.
-        self.extra, self.candidates = self._panel("validation"), self._panel("validation", "candidate")
-        self.extra_meta = self._panel("validation", "meta_judge")
+        self.extra, self.extra_meta = self._panel("validation"), self._panel("validation", "meta_judge")
 
     def _panel(self, part: str, role: str = "judge") -> tuple[CriteriaJudge, ...]:
         specs = getattr(self.options, role)
@@ -153,11 +137,9 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
             return answered, [Trace(item, i, problem=answered.problem) for i in places]
         coarse = await columns(self.coarse, item, places)
         going = [i for i in places if unanimous(coarse[i]) is None]
-        known = [i for i in places if self.trusted.label(item, i) is not None]
-        fine, extra, candidates = await asyncio.gather(
-            columns(self.fine, item, going, coarse),
-            columns(self.extra, item, [i for i in known if i not in going], coarse),
-            columns(self.candidates, item, known),
+        known = [i for i in places if i not in going and self.trusted.label(item, i) is not None]
+        fine, extra = await asyncio.gather(
+            columns(self.fine, item, going, coarse), columns(self.extra, item, known, coarse)
         )
         looks = fine | extra
         disputes = [(i, self.meta if i in fine else self.extra_meta) for i in looks if disputed(looks[i])]
@@ -166,18 +148,14 @@ class Arbitration(Study[ArbitrateOptions, Item, Labelled, dict[str, Table]]):
             for i, judges in disputes for judge in judges
         )))  # fmt: skip
         meta = {i: [next(reviews) for _ in judges] for i, judges in disputes}
-        return answered, [
-            Trace(item, i, coarse[i], looks.get(i, ()), meta.get(i, ()), candidates.get(i, ())) for i in places
-        ]
+        return answered, [Trace(item, i, coarse[i], looks.get(i, ()), meta.get(i, ())) for i in places]
 
     def score(self, done: Sequence[Labelled]) -> Outcome[dict[str, Table]]:
         options, answered = self.options, [response for response, _ in done]
         traces = [trace for _, of_response in done for trace in of_response]
         tables = funnel.funnel_tables(answered, traces, self.folder.ledger.usage()["total"])
         if self.trusted:
-            tables += funnel.validation_tables(
-                traces, self.trusted, numbered(options.judge), numbered(options.candidate)
-            )
+            tables += funnel.validation_tables(traces, self.trusted, numbered(options.judge))
         # Labels in a folder of their own, which other commands and `load_dataset` take as a data set of two splits.
         items: dict[str, Any] = {
             f"labels/{split}.jsonl": [trace.row() for trace in traces if trace.exit == split] for split in funnel.SPLITS
@@ -275,7 +253,7 @@ async def meta_verdict(judge: CriteriaJudge, seed: int, name: str, case: Case, b
 def _notes(options: ArbitrateOptions, answered: Sequence[Answered], traces: Sequence[Trace]) -> list[str]:
     """What is to be known about the labels."""
     lines = []
-    votes = [(*trace.coarse, *trace.fine, *trace.meta, *trace.candidates) for trace in traces]
+    votes = [(*trace.coarse, *trace.fine, *trace.meta) for trace in traces]
     if conflicting := sum(any(verdict.conflicting for verdict in verdicts) for verdicts in votes):
         lines.append(f"{conflicting} rubrics were given two labels in one answer of a judge, which was asked again")
     judges = {family(spec) for spec in (*options.judge, *options.meta_judge)}
@@ -318,15 +296,14 @@ class ArbitrationLabels(Labelling):
         rows = {str(row["id"]): row for row in _labelled(self.place)}
         file = self.labels_file(options)
         settled = self.settle(new, decisions, file, rows)
-        among = labels.agreement(settled.annotations)
-        tables = [compare(list(rows.values()), settled.labels), labels.agreement_table(among, "labels")]
+        tables = [compare(list(rows.values()), settled.labels), labels.agreement_table(settled.annotations, "labels")]
         until = ["Until an adjudicator settles what is open (--decisions), accuracy and kappa are upper estimates."]
         notes = [*open_notes(settled), *(until if settled.open else [])]
         labels.write_rows(file, (label | {"response": rows[label["id"]]["response"]} for label in settled.rows))
         scores = json.dumps(scores_json(tables, notes), ensure_ascii=False, indent=1)
         write_whole(file.with_name(SCORES), [f"{scores}\n"])
         files = [file, file.with_name(SCORES)]
-        return Taken({table.name: table for table in tables}, among, tables, notes=notes, files=files)
+        return Taken({table.name: table for table in tables}, tables, notes=notes, files=files)
 
 
 def compare(rows: Sequence[Mapping[str, Any]], people: Mapping[str, str | None]) -> Table:

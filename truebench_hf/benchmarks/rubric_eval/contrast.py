@@ -16,13 +16,13 @@ from typing import Any
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.data.rubrics import RUBRIC_TYPES, Item, Rubric, judged
 from truebench_hf.errors import UserError
-from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.judge import JudgeSettings
 from truebench_hf.metrics.texts import edit_size
 from truebench_hf.models.asking import CUT_OFF, Problem, ask
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.options import Binds, option, role
 from truebench_hf.prompts import read_between
+from truebench_hf.prompts import sections as case_sections
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import LabellingOptions

@@ -1,22 +1,50 @@
-"""The data of every study of this room as items: rows of rubric_eval, a source of rubrics, or a researcher's own labels."""
+"""The data of every study of this room as items: rows of rubric_eval, a source of rubrics, or a researcher's own labels.
+
+`rubric_mini` is built here: a set whose labels are certain by construction (paper 003, section 3). Every answer is put
+together from passages written to meet or to break one rubric each, so that no annotator is needed. Contrast pairs follow
+the idea of the paper's appendix D (minimal edits that turn one rubric over). Two splits: `easy`, and `hard`, whose edits
+leave length, position and single words alike.
+
+The answers of a template with k rubrics form a ring of 2k. Each differs from the one before in the passage of one rubric;
+in the first half of the ring every rubric is flipped once, in the second half once more, back to the start. So
+the labels of every single rubric are balanced by construction, every step is a contrast pair, and the text of a
+rubric gives nothing away. The ring starts with neighbouring rubrics labelled differently, which is where a judge that
+reads the whole checklist at once is most easily led astray.
+
+A template is an instruction, an answer with gaps, and two texts for every gap; its form is told at the head of
+mini/easy_constrained.toml and mini/hard_constrained.toml. The tests hold the edits of the hard split to equal length on
+average, and cheap learners to chance.
+"""
 
 from __future__ import annotations
 
+import random
+import re
+import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from typing import Any
 
-from truebench_hf.benchmarks.rubric_eval.mini import SPLITS
-from truebench_hf.benchmarks.rubric_eval.mini import rows as mini_rows
 from truebench_hf.data import catalogue, row_files, sources
 from truebench_hf.data.judged import Case, stated
 from truebench_hf.data.row_files import Usable
 from truebench_hf.data.rows import Record
-from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES, Item, Responses, Rubric
+from truebench_hf.data.rubrics import COLUMNS as ALL_COLUMNS
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES, RUBRIC_TYPES, Item, Responses, Rubric
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.options import InMemory
 from truebench_hf.study.items import Items
 from truebench_hf.types import Criterion, Label
+
+SPLITS = ("easy", "hard")
+_OWN = ("pair_id", "trap", "measurable")
+COLUMNS = (*(column for column in ALL_COLUMNS if column not in ("context", "reference")), *_OWN)
+_GAP = re.compile(r"\[\[(\w+)\]\]")
+_EDIT = re.compile(r"\[(\d):(.*?)\|\|(.*?)\]", re.DOTALL)
 
 
 def load(data: str, flag: str = "--data") -> list[dict[str, Any]]:
@@ -137,3 +165,185 @@ def content(item: Item) -> list[Any]:
         [[r.id, r.index, r.label, r.kind, r.split] for r in item.rubrics],
         item.case.context, item.case.reference,
     ]  # fmt: skip
+
+
+def mini_rows(seed: int = 0, split: str = "easy") -> list[dict[str, Any]]:
+    """All rows of a split, one rubric judgment each, in the columns of `COLUMNS`.
+
+    The same seed gives the same rows. Another seed changes the order of templates, checklists and edits, and which of the
+    prepared names and numbers are filled in; never the wording, the counts or the balance of labels. The rows of one
+    response stand together, and the responses of one instruction too.
+    """
+    drawn = random.Random(f"order {seed}").sample(templates(split), len(templates(split)))
+    return [row for template in drawn for row in _of_template(template, random.Random(f"{template.id} {seed}"))]
+
+
+def ring(order: list[int], start: int) -> list[tuple[list[bool], dict[int, int]]]:
+    """The labels of the 2k answers, and of each answer the contrast pairs of the rubrics flipped right before and after it.
+
+    `order` says which rubric is flipped at which step, `start` (0 or 1) whether rubric 0 is met at first; its neighbours
+    then alternate. A pair is named by its step.
+    """
+    labels, steps = [(i + start) % 2 == 0 for i in range(len(order))], order * 2
+    answers = []
+    for step, turned in enumerate(steps):
+        answers.append((list(labels), {steps[step - 1]: (step - 1) % len(steps), turned: step}))
+        labels[turned] = not labels[turned]
+    return answers
+
+
+def _of_template(template: RubricTemplate, rng: random.Random) -> list[dict[str, Any]]:
+    """All rows of a template: 2k answers with k rubrics each. `rng` picks the fillings, the order of the checklist, the
+    order of the edits and the starting labels."""
+    values = template.fillings[rng.randrange(len(template.fillings))]
+    checklist = rng.sample(range(len(template.slots)), len(template.slots))
+    order = rng.sample(range(len(template.slots)), len(template.slots))
+    slots = [template.slots[i] for i in checklist]
+    rows: list[dict[str, Any]] = []
+    for number, (labels, pairs) in enumerate(ring(order, rng.randrange(2))):
+        passages = {
+            f"{i + 1}_{place}" if place else str(i + 1): passage
+            for i, slot, met in zip(checklist, slots, labels, strict=True)
+            for place, passage in enumerate(slot.passages(met))
+        }
+        shared = {
+            "instruction_id": template.id,
+            "response_id": f"{template.id}-r{number:02d}",
+            "response_model": "constructed",
+            "instruction_category": template.category,
+            "source_benchmark": "rubric_mini",
+            "language": template.language,
+            "messages": [{"role": role, "content": fill(text, values)} for role, text in template.messages],
+            "response": fill(template.answer, {**values, **passages}),
+            "checklist": [fill(slot.rubric, values) for slot in slots],
+            "label_source": "constructed",
+        }
+        for index, (slot, met) in enumerate(zip(slots, labels, strict=True)):
+            row = shared | {
+                "id": f"{shared['response_id']}-c{index}",
+                "rubric_index": index,
+                "rubric": shared["checklist"][index],
+                "rubric_type": slot.kind,
+                "dimension": RUBRIC_TYPES[slot.kind].dimension,
+                "label": "yes" if met else "no",
+                "annotations": [{"annotator": "construction", "label": "yes" if met else "no"}],
+                "rationales": [{"judge": "construction", "rationale": _rationale(slot, met, {**values, **passages})}],
+                "pair_id": f"{template.id}-p{pairs[index]:02d}" if index in pairs else "",
+                "trap": slot.trap or None,
+                "measurable": bool(slot.measure) if slot.trap else None,
+            }
+            rows.append({column: row[column] for column in COLUMNS})
+    return rows
+
+
+def _rationale(slot: TemplateSlot, met: bool, gaps: Mapping[str, str]) -> str:
+    here, other = (
+        " ... ".join(_quoted(fill(passage, gaps)) for passage in slot.passages(side)) for side in (met, not met)
+    )
+    variant = f"the breaking variant has {other}" if met else f"a meeting answer has {other}"
+    return f"Certain by construction: the deciding passage is {here}; {variant}."
+
+
+def _quoted(passage: str) -> str:
+    """A passage for a rationale; one of white space alone is described, since it would not be seen."""
+    if passage.strip():
+        return f'"{" ".join(passage.split())}"'
+    if not passage:
+        return "nothing at this point"
+    return "a blank line" if "\n" in passage else "a space within the paragraph"
+
+
+@dataclass(frozen=True)
+class TemplateSlot:
+    """One rubric and the two passages that decide it.
+
+    `kind` is a rubric type of the taxonomy. Putting `yes` into the answer's gap meets `rubric`, putting `no` breaks
+    it; neither changes the label of any other rubric. Passages may hold gaps of other slots. An edit in several places
+    goes on in `also`, whose pairs (yes, no) fill the gaps `[[n_1]]`, `[[n_2]]` and so on.
+
+    Of the hard split only: `trap` names what makes the rubric hard, and `measure` what a program would measure, "" where
+    the rubric text and the response alone do not let it decide.
+    """
+
+    kind: str
+    rubric: str
+    yes: str
+    no: str
+    also: tuple[tuple[str, str], ...] = ()
+    trap: str = ""
+    measure: str = ""
+
+    def passages(self, met: bool) -> list[str]:
+        """What stands in the gaps of this slot, in their order."""
+        return [yes if met else no for yes, no in ((self.yes, self.no), *self.also)]
+
+
+@dataclass(frozen=True)
+class RubricTemplate:
+    """An instruction with an answer whose gap `[[n]]` belongs to the n-th slot (counted from 1).
+
+    `messages` are (role, text) pairs, the last one the user's. `fillings` are alternatives for all further gaps at once: facts
+    that belong together stay together.
+    """
+
+    id: str
+    category: str
+    language: str
+    messages: tuple[tuple[str, str], ...]
+    answer: str
+    slots: tuple[TemplateSlot, ...]
+    fillings: tuple[Mapping[str, str], ...] = ({},)
+
+
+def conversation(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The messages of an entry of a TOML file: `system` if it has one, and `ask`, a text or turns of user and assistant."""
+    turns = [entry["ask"]] if isinstance(entry["ask"], str) else entry["ask"]
+    messages = [("user" if number % 2 == 0 else "assistant", text) for number, text in enumerate(turns)]
+    return (*([("system", entry["system"])] if "system" in entry else []), *messages)
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Put `values` into the gaps of `text`, and into the gaps those values bring along. Raises KeyError on a gap
+    that has no value."""
+    while _GAP.search(text):
+        text = _GAP.sub(lambda gap: values[gap.group(1)], text)
+    return text
+
+
+@cache
+def templates(split: str) -> tuple[RubricTemplate, ...]:
+    """The templates of a split (easy or hard), category by category."""
+    folder, template = resources.files(__package__) / "mini", {"easy": _easy, "hard": _hard}[split]
+    return tuple(
+        template(key, category, entry)
+        for category in INSTRUCTION_CATEGORIES
+        for key, entry in tomllib.loads((folder / f"{split}_{category}.toml").read_text(encoding="utf-8")).items()
+    )
+
+
+def _easy(key: str, category: str, entry: dict[str, Any]) -> RubricTemplate:
+    slots = tuple(TemplateSlot(**rubric) for rubric in entry["rubrics"])
+    gaps = entry.get("fills", {})
+    fillings = tuple(dict(zip(gaps, values, strict=True)) for values in zip(*gaps.values(), strict=False)) or ({},)
+    language = key.split("-")[1].upper()
+    return RubricTemplate(key, category, language, conversation(entry), entry["answer"], slots, fillings)
+
+
+def _hard(key: str, category: str, entry: dict[str, Any]) -> RubricTemplate:
+    edits: dict[str, list[tuple[str, str]]] = {}
+    for number, yes, no in _EDIT.findall(entry["answer"]):
+        edits.setdefault(number, []).append((yes, no))
+    slots = []
+    for i, text in enumerate(entry["rubrics"], 1):
+        kind, trap, rubric, measure, *_ = [*(part.strip() for part in text.split(" | ")), ""]
+        first, *also = edits[str(i)]
+        slots.append(TemplateSlot(kind, rubric, *first, tuple(also), trap, measure))
+    met: Counter[str] = Counter()
+
+    def gap(edit: re.Match[str]) -> str:
+        met[edit[1]] += 1
+        return f"[[{edit[1]}]]" if met[edit[1]] == 1 else f"[[{edit[1]}_{met[edit[1]] - 1}]]"
+
+    name = f"hard-{category[:3]}-{key}"
+    answer = _EDIT.sub(gap, entry["answer"])
+    return RubricTemplate(name, category, key[:2].upper(), conversation(entry), answer, tuple(slots))

@@ -75,17 +75,13 @@ class Answered:
 
 @dataclass(frozen=True)
 class Trace:
-    """One rubric through the funnel: the verdicts of every stage that it reached, or the `problem` of its response.
-
-    `candidates` are judges that are only measured.
-    """
+    """One rubric through the funnel: the verdicts of every stage that it reached, or the `problem` of its response."""
 
     item: Item
     index: int
     coarse: Sequence[Verdict] = ()
     fine: Sequence[Verdict] = ()
     meta: Sequence[Verdict] = ()
-    candidates: Sequence[Verdict] = ()
     problem: str = ""
 
     @cached_property
@@ -243,9 +239,7 @@ def read_trusted(source: str) -> TrustedLabels:
 Known = tuple[Trace, Label]  # a rubric and its trusted label
 
 
-def validation_tables(
-    traces: Sequence[Trace], trusted: TrustedLabels, judges: Sequence[str], candidates: Sequence[str]
-) -> list[Table]:
+def validation_tables(traces: Sequence[Trace], trusted: TrustedLabels, judges: Sequence[str]) -> list[Table]:
     """Return accuracy and kappa of every judge, best first, and of every method to join them (Figure 3).
 
     The headline is `accuracy_strict`, in which what is undecided is wrong: a judge cannot climb by keeping silent on the
@@ -279,10 +273,9 @@ def validation_tables(
         "other_response": sum(gold is None and trace.exit != "unanswered" for trace, gold in labels),
         "unanswered": sum(trace.exit == "unanswered" for trace in known),
     }  # fmt: skip
-    ranked = _ranked([*_by_judge(rows, "fine", judges), *_by_judge(rows, "candidates", candidates)])
     columns, of_methods = ((Column("method", title), *_MEASURES) for title in ("", "method"))
     return [
-        Table("judges", columns, ranked, "Judges ranked on the trusted labels"),
+        Table("judges", columns, _ranked(_by_judge(rows, "fine", judges)), "Judges ranked on the trusted labels"),
         Table("judges_on_disputed", columns, alone, "Single judges on the disputed"),
         Table("methods", of_methods, methods, "Methods of labelling (paper 003, Figure 3)"),
         Table("by_exit", columns, exits, "Labels by exit"),

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.rubric_eval import data, panels, perturbations, scores
-from truebench_hf.benchmarks.rubric_eval.perturbations import AGAIN, ATTACKED, NEUTRAL, OTHERS
+from truebench_hf.benchmarks.rubric_eval import comparisons, data, scores
+from truebench_hf.benchmarks.rubric_eval.comparisons import AGAIN, ATTACKED, NEUTRAL, OTHERS
 from truebench_hf.benchmarks.rubric_eval.scores import FIRST, LINE, PARADIGMS, MetaEvaluation, Row
 from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import ServerUnavailable
@@ -75,7 +75,7 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
         help="Ask by two more wordings of every prompt and twice again by the first: what moves a verdict? Five times the calls."
     )  # fmt: skip
     attacks: bool = option(
-        False, binds=Binds("attacks", lambda o: [perturbations.attack_set()] if o.attacks else [], grows=True),
+        False, binds=Binds("attacks", lambda o: [comparisons.attack_set()] if o.attacks else [], grows=True),
         help="Append injections to responses and judge unmet rubrics again, beside neutral text: what turns a no? More "
         "than a hundred times the calls: take a --limit, or --attacks-each."
     )  # fmt: skip
@@ -91,8 +91,6 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
         super().__post_init__()
         if not self.judge:
             raise UserError("name at least one --judge")
-        if not (self.threshold is None or 0 < self.threshold < 1):
-            raise UserError(f"--threshold {self.threshold}: lies between 0 and 1")
         if self.calibration and len(self.judge) > 1:
             raise UserError("--calibration belongs to one judge; measure it alone, in a folder of its own")
         self.check_panel(len(self.judge))
@@ -130,7 +128,7 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
     def _rewordings(self) -> set[tuple[str, str]]:
         """The prompts that judges are asked by in other wordings, each with the name of one; none without `reworded`."""
         judges = map(self.settings, self.chosen_paradigms if self.reworded else ())
-        return {pair for judge in judges for name in OTHERS for pair in perturbations.reworded(judge, name).items()}
+        return {pair for judge in judges for name in OTHERS for pair in comparisons.reworded(judge, name).items()}
 
     @property
     def wordings(self) -> list[str]:
@@ -162,16 +160,15 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
 
 
 Key = tuple[str, str]  # a judge or panel, and a paradigm
-Trial = tuple[
-    CriteriaJudge, Item, str, int, dict[str, str]
-]  # who judges what under which paradigm in which draw; its columns
+# Who judges what under which paradigm in which draw, and its columns.
+Trial = tuple[CriteriaJudge, Item, str, int, dict[str, str]]
 RowsByKey = dict[Key, list[Row]]  # all verdicts on a response: the first ones, and what perturbs them
 
 
 class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
     """Every judge under every paradigm on every response, and a panel of them where one is named."""
 
-    kind = panels.KIND
+    kind = scores.KIND
     files = (JUDGMENTS, REWORDED, ATTACKS)
 
     def items(self) -> Items[Item]:
@@ -202,14 +199,12 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
                 others = self.perturbed[key] = {}
                 if options.reworded:
                     caller = self.caller("judge", number, f"{part} reworded")
-                    for wording in OTHERS:
-                        prompts = Prompts(perturbations.reworded(settings, wording))
-                        others[wording] = CriteriaJudge(caller, settings, prompts)
-                    again = self.judge(settings, number=number, part=f"{part} again")
-                    others |= dict.fromkeys(AGAIN, again)
+                    prompts = {wording: Prompts(comparisons.reworded(settings, wording)) for wording in OTHERS}
+                    others |= {wording: CriteriaJudge(caller, settings, prompts[wording]) for wording in OTHERS}
+                    others |= dict.fromkeys(AGAIN, self.judge(settings, number=number, part=f"{part} again"))
                 if options.attacks:
-                    for how in (ATTACKED, NEUTRAL):
-                        others[how] = self.judge(settings, number=number, part=f"{part} {how}")
+                    kinds = (ATTACKED, NEUTRAL)
+                    others |= {how: self.judge(settings, number=number, part=f"{part} {how}") for how in kinds}
 
     async def work(self, item: Item) -> RowsByKey:
         """Verdicts on one response: judges side by side, their paradigms one after the other, then the panels."""
@@ -241,13 +236,13 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
         if options.reworded:
             for draw, how in [*((0, wording) for wording in OTHERS), *enumerate(AGAIN, 1)]:
                 yield judges[how], item, key[1], draw, {"asked": how}
-        target = perturbations.aimed(item, first) if options.attacks else None
+        target = comparisons.aimed(item, first) if options.attacks else None
         if target is None:
             return
-        for attack in perturbations.drawn(item, options.attacks_each, options.seed):
+        for attack in comparisons.drawn(item, options.attacks_each, options.seed):
             columns = {"attack": attack.id, "technique": attack.technique, "attack_language": attack.language}
             for how, text in ((ATTACKED, attack.on), (NEUTRAL, attack.beside)):
-                hostile = perturbations.appended(target, text(item.case))
+                hostile = comparisons.appended(target, text(item.case))
                 yield judges[how], hostile, key[1], 0, {"asked": how, **columns}
 
     async def _measured(self, item: Item, key: Key) -> tuple[Verdict, ...] | None:
@@ -278,7 +273,7 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
         for rubric, verdict in zip(item.rubrics, verdicts, strict=True):
             rows.append(scores.verdict_row(item, rubric, verdict, *key) | columns)
             if self.options.attacks and not columns:
-                rows[-1]["attackable"] = perturbations.attackable(item, rubric)
+                rows[-1]["attackable"] = comparisons.attackable(item, rubric)
         return rows
 
     def score(self, done: Sequence[RowsByKey]) -> Outcome[MetaEvaluation]:
@@ -316,7 +311,7 @@ class Metaeval(Study[MetaevalOptions, Item, RowsByKey, MetaEvaluation]):
                 file: [{name: row[name] for name in columns} for row in rows if row["asked"] in ways]
                 for file, (ways, columns) in files.items()
             },
-            ranking=panels.ranking(by_name, provenance, usage) if measured else None,
+            ranking=scores.ranking(by_name, provenance, usage) if measured else None,
             results={"paradigms": kept, **({"reworded": options.wordings} if options.reworded else {})},
         )  # fmt: skip
 
@@ -341,12 +336,12 @@ def result_tables(frame: DataFrame, options: MetaevalOptions) -> list[Table]:
     agreed = scores.agreements(first, options.rules)
     tables = [
         scores.judges_table(first, agreed, options.rules),
-        panels.differences_table(first),
-        *panels.panel_tables(single),
-        *panels.pass_rate_tables(single),
-        *perturbations.wording_tables(frame, options.judge_temperature),
-        *perturbations.attack_tables(frame),
-        *scores.group_tables(first, agreed, options.with_published),
+        comparisons.differences_table(first),
+        *comparisons.panel_tables(single),
+        *comparisons.pass_rate_tables(single),
+        *comparisons.wording_tables(frame, options.judge_temperature),
+        *comparisons.attack_tables(frame),
+        *scores.group_tables(first, agreed, comparisons.published_rows() if options.with_published else ()),
     ]
     return [table for table in tables if any(not row.get(PUBLISHED) for row in table.rows)]
 

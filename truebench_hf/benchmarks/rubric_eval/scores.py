@@ -1,4 +1,4 @@
-"""From verdicts to what they say about a judge (paper 003, sections 4 and 5): one long frame, and tables of its groups."""
+"""What verdicts say about a judge (paper 003, sections 4 and 5): one long frame, its tables, and the place on a board."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from truebench_hf.metrics.agreement import MEASURES, agreement, by_group
 from truebench_hf.metrics.binary import decide
 from truebench_hf.metrics.pass_rate import pass_rate, refusals_by_gold
 from truebench_hf.metrics.votes import flip_score, share_score, vote_share
-from truebench_hf.report.table import PUBLISHED, Column, Part, Table, paper_rows
-from truebench_hf.types import Score, Verdict
+from truebench_hf.report.sections import percent
+from truebench_hf.report.table import PUBLISHED, Column, Part, Table
+from truebench_hf.study.notes import rules_fact
+from truebench_hf.study.ranking import COST, BoardColumn, Ranking
+from truebench_hf.text import anonymous
+from truebench_hf.types import Score, Usage, Verdict
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -74,13 +78,44 @@ _OVERVIEW = (  # what else is told of a judge under a paradigm
 )  # fmt: skip
 _SPLIT = Column("split", "Split")
 _REASONS = 10  # of undecided rubrics, that are counted for a judge
-_PAPER_MODELS = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}  # of its tables 3 and 9
-_JUDGES_OF_TABLE_4 = ("Qwen3", "gpt-oss", "GPT-4o", "o3-mini")
-# Our category names and the paper's, in its order.
-_CATEGORIES = {
-    "": "Overall", "constrained": "Constrained", "compositional": "Compositional", "multi_turn": "Multi-turn", "system": "System",
-}  # fmt: skip
 _SPOKEN = {"balanced_accuracy": "Balanced accuracy", "macro_f1": "Macro F1", "accuracy": "Accuracy"}
+KIND = "metaeval"
+BALANCED = "balanced:"  # of a rubric type, where the paper prints plain accuracy
+CALLS, TOKENS = "cost:calls", "cost:tokens"
+# Balanced accuracy as the paper has it: the unweighted mean of the four instruction categories.
+MAIN = Column("category_mean", "Overall", "score")
+_POOLED = {
+    "balanced_accuracy": "Balanced accuracy", "balanced_accuracy_strict": "Strict", "macro_f1": "Macro F1", "accuracy": "Accuracy",
+    "tpr": "Met found", "tnr": "Unmet found",
+}  # fmt: skip
+# Of a group: what its columns are called, the measure, and their heading.
+_OF_GROUP = (
+    ("instruction_category", "category:", "balanced_accuracy", "Categories", INSTRUCTION_CATEGORIES),
+    ("dimension", "dimension:", "accuracy", "Dimensions", DIMENSIONS),
+    ("rubric_type", "type:", "accuracy", "Rubric types", RUBRIC_TYPES),
+    ("rubric_type", BALANCED, "balanced_accuracy", "Balanced accuracy by type", RUBRIC_TYPES),
+)
+
+
+def titled(name: str) -> str:
+    """A category, dimension or rubric type as the paper prints it: `multi_turn` -> `Multi-turn`."""
+    return " ".join(word.capitalize() for word in name.replace("multi_turn", "multi-turn").split("_"))
+
+
+_SCORES = (
+    MAIN,
+    *(Column(f"pooled:{name}", title, "score", group="All rows pooled") for name, title in _POOLED.items()),
+    Column("pass_rate", "Passes", "score", group="All rows pooled"),
+    *(
+        Column(f"{prefix}{name}", titled(name), "score", group=heading)
+        for _, prefix, _, heading, names in _OF_GROUP
+        for name in names
+    ),
+    Column(CALLS, "Calls per verdict", "score", unit="", group=COST),
+    Column(TOKENS, "Tokens per verdict", "score", unit="", group=COST),
+)
+COLUMNS = tuple(BoardColumn(column.name, column.title, column.group, column.unit != "") for column in _SCORES)
+_FACTS = ("Paradigm", "Data", "Rules", "Wording", "Injections")
 
 
 def measure(name: str, **more: Any) -> Column:
@@ -212,25 +247,24 @@ def agreements(frame: DataFrame, rules: str) -> list[Row]:
     return rows
 
 
-def group_tables(first: DataFrame, agreed: Sequence[Row], published: bool) -> list[Table]:
+def group_tables(first: DataFrame, agreed: Sequence[Row], published: Sequence[Row] = ()) -> list[Table]:
     """Return agreement group by group, and why rubrics were left open.
 
-    By category and overall it is as in the paper's Tables 2, 3 and 9, by type as in Table 4; its rows stand beside ours
-    where they are `published`.
+    By category and overall it is as in the paper's Tables 2, 3 and 9, by type as in Table 4; its rows, `published`, stand
+    beside ours.
     """
     labelled = set(first.loc[first["gold"].notna(), "instruction_category"])
     missing = [name for name in INSTRUCTION_CATEGORIES if name not in labelled]
     why = f"; here it is left open, for there are no labelled rows of {', '.join(missing)}" if missing else ""
     note = f"Overall is the unweighted mean of the paper's four categories{why}."
-    rows = [*agreed, *(published_rows() if published else [])]
-    by_category = ("instruction_category", MEAN)
+    by_category, rows = ("instruction_category", MEAN), [*agreed, *published]
     reasons = [
         {"judge": judge, "paradigm": paradigm, "reason": reason, "rows": count}
         for (judge, paradigm), part in first[~first["label"].isin(["yes", "no"])].groupby(WHO, observed=True)
         for reason, count in Counter(part["reason"]).most_common(_REASONS)
     ]
     return [
-        _wide("by_category", rows, by_category, note=note, printed=published),
+        _wide("by_category", rows, by_category, note=note, printed=bool(published)),
         _wide("f1_by_category", rows, by_category, "macro_f1", note),
         _reasoning(rows),
         _wide("accuracy_by_type", rows, ("rubric_type", "dimension", ""), "accuracy", splits=False),
@@ -279,35 +313,69 @@ def _reasoning(agreed: Sequence[Row]) -> Table:
     return Table("reasoning", columns, rows, "What reasoning adds", keys=3, printed=False)
 
 
-def _level(row: Row) -> str:
-    return str(row["Granularity"].removesuffix("-level").lower())
+def ranking(
+    tables: Mapping[str, Table], provenance: Mapping[str, Any], usage: Mapping[tuple[str, str], Usage]
+) -> Ranking:
+    """Return the place of the judges of a study. They are ranked together over the same data and split, however asked.
+
+    `usage` is what each judge took under each paradigm. Judges with rules beside them are not ranked with those that decide all by themselves.
+    """
+    rows: dict[tuple[str, ...], Row] = {}
+    for record in tables["agreement"].rows:
+        judge, paradigm, split = (record[name] for name in ("judge", "paradigm", "split"))
+        row = rows.setdefault((judge, paradigm, split), {"judge": judge, "split": split})
+        row |= board_scores(record)
+    marks = _marks(tables)
+    passed = {(row["judge"], row["paradigm"]): row["pass_rate"] for row in tables["judges"].rows}
+    data = anonymous.name(str(provenance["data"]))
+    for (judge, paradigm, split), row in rows.items():
+        row |= {"Paradigm": paradigm_words(paradigm), "Data": data if split == "all" else f"{data}, {split}"}
+        row |= rules_fact(provenance)
+        if split == "all":
+            rate, used = passed[judge, paradigm], usage.get((judge, paradigm), Usage())
+            rubrics = rate.n + rate.unscored
+            # Per rubric, decided or not; only what was counted.
+            tokens = 0 if used.unknown_calls else used.input_tokens + used.output_tokens
+            spent = {CALLS: used.calls, TOKENS: tokens} if rubrics else {}
+            row |= {name: Score(count / rubrics, rubrics) for name, count in spent.items() if count}
+            row |= {"pass_rate": rate, **marks.get((judge, paradigm), {})}
+    columns = (Column("judge", "Judge"), *(Column(name, name) for name in _FACTS), *_SCORES)
+    # Labels of one's own seldom have the paper's four categories: then it is the balanced accuracy of all rows.
+    categories = {record["group"] for record in tables["agreement"].rows if record["by"] == "instruction_category"}
+    main = MAIN.name if categories and categories <= set(INSTRUCTION_CATEGORIES) else "pooled:balanced_accuracy"
+    alike = [provenance["data_sha256"], provenance.get("rules", "off")]
+    return Ranking(Table("ranking", columns, list(rows.values())), main, alike, ("split",))
 
 
-def published_rows() -> list[Row]:
-    """Return the paper's figures as rows of agreement: its Tables 2 (rubric level with reasoning), 3 and 9 by category, and 4."""
-    printed = [
-        (f"{row['Model']} (Table 2)", "rubric-reasoning", measure, ending, row)
-        for row in paper_rows("rubric_eval", "rubriceval_table2")
-        for measure, ending in (("balanced_accuracy", "BAcc"), ("macro_f1", "mF1"))
-    ]
-    for number in (3, 9):
-        for row in paper_rows("rubric_eval", f"rubriceval_table{number}"):
-            paradigm = f"{_level(row)}-reasoning" if row["Reasoning"] else _level(row)
-            for short, model in _PAPER_MODELS.items():
-                printed.append((f"{model} (Table {number})", paradigm, "balanced_accuracy", short, row))
-    rows = [
-        {"judge": judge, "paradigm": paradigm, "split": row.get("Split", "all").lower(), "group": name,
-         "by": "instruction_category" if name else MEAN, measure: _printed(row[f"{title}/{column}"]), PUBLISHED: True}
-        for judge, paradigm, measure, column, row in printed for name, title in _CATEGORIES.items()
-    ]  # fmt: skip
-    by = {"type": "rubric_type", "dimension": "dimension"}
-    for judge in _JUDGES_OF_TABLE_4:
-        for row in paper_rows("rubric_eval", "rubriceval_table4"):
-            name = (row["Rubric Type"] or row["Dimension"] or "").lower().replace(" ", "_").replace("-", "_")
-            keys = {"judge": judge, "paradigm": "rubric-reasoning", "split": "all", "by": by.get(row["Level"], "")}
-            rows.append(keys | {"group": name, "accuracy": _printed(row[judge]), PUBLISHED: True})
-    return rows
+def board_scores(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scores of a row of agreement by the names of the board's columns; a row of a paper has some of them."""
+    by, group = record["by"], record["group"]
+    measures = {MAIN.name: "balanced_accuracy"} if by == MEAN else {}
+    measures |= {} if by else {f"pooled:{name}": name for name in _POOLED}
+    measures |= {
+        f"{prefix}{group}": name for column, prefix, name, _, names in _OF_GROUP if column == by and group in names
+    }
+    return {column: record[name] for column, name in measures.items() if name in record}
 
 
-def _printed(percent: float | None) -> Score | None:
-    return None if percent is None else Score(percent / 100, 0)
+def paradigm_words(paradigm: str) -> str:
+    """`rubric-reasoning` as it reads: `rubric, reasoning`."""
+    level, reasoning = PARADIGMS[paradigm]
+    return level if level == "decision" else f"{level}, {'reasoning' if reasoning else 'no reasoning'}"
+
+
+def _marks(tables: Mapping[str, Table]) -> dict[tuple[str, str], dict[str, str]]:
+    """What is said of judges whose wording was varied, or that were attacked; nothing where it could not be measured."""
+    marks: dict[tuple[str, str], dict[str, str]] = {}
+    rewording, attacks = (tables[name].rows if name in tables else () for name in ("rewording", "attacks"))
+    for row in rewording:
+        if row["moves"] is not None and row["decides"]:
+            where = "out of" if row["decides"] == "yes" else "within"
+            text = f"{percent(row['moves'], 1)} points between wordings, {where} its interval"
+            marks.setdefault((row["judge"], row["paradigm"]), {})["Wording"] = text
+    for row in attacks:
+        attack, neutral = row["by_attack"].value, row["by_neutral"].value
+        if attack is not None and neutral is not None:
+            text = f"turn {percent(attack, 1)} % of its noes to unmet rubrics, a neutral text {percent(neutral, 1)} %"
+            marks.setdefault((row["judge"], row["paradigm"]), {})["Injections"] = text
+    return marks

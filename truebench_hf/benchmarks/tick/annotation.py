@@ -23,8 +23,7 @@ from truebench_hf.judging.checklists import Checklist, read_checklist
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.kappa import krippendorff_alpha
 from truebench_hf.metrics.preference import preference_from_ratings
-from truebench_hf.report.labels import Annotations, write_rows
-from truebench_hf.report.sheets import Question, material
+from truebench_hf.report.labels import Annotations, Question, material, write_rows
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import sample
 from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken
@@ -272,7 +271,7 @@ class RowLabels(Labelling):
             raise UserError("give filled-in sheets and --out, a JSONL for the rows with them, or neither of both")
         entries = load_entries(self.place)
         if options.out is None:
-            return Taken(entries, None, annotator_tables(entries))
+            return Taken(entries, annotator_tables(entries))
         out = Path(options.out)
         if out.exists() and not (Path(self.place).exists() and out.samefile(self.place)):
             raise UserError(f"--out {out}: is there already; name another file, or {self.place} to add to it")
@@ -281,7 +280,7 @@ class RowLabels(Labelling):
         write_rows(out, returned.rows)
         counts = ", ".join(f"{count} {what}" for what, count in returned.counts.items()) or "nothing"
         notes = [f"New: {counts}.", *returned.notes]
-        return Taken(returned.entries, None, annotator_tables(returned.entries), notes=notes, files=[out])
+        return Taken(returned.entries, annotator_tables(returned.entries), notes=notes, files=[out])
 
 
 _TITLES = {"direct": "direct scoring", "check_then_score": "check-then-score"}

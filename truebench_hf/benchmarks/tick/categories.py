@@ -19,7 +19,6 @@ from truebench_hf.data.checklist_rows import DATA_HELP, ChecklistRow, Written, a
 from truebench_hf.data.rows import Text, adapter
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.signed import ListOf, label_of
 from truebench_hf.judging.signed_asking import ask_by_prompt
 from truebench_hf.metrics.agreement import set_scores
@@ -27,6 +26,7 @@ from truebench_hf.metrics.pass_rate import clustered_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, option, role
+from truebench_hf.prompts import sections as case_sections
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import StudyOptions

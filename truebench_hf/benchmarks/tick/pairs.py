@@ -215,10 +215,10 @@ def _llmbar(path: str) -> tuple[list[Pair], list[str]]:
     source = sources.read("llmbar", path)
     pairs = []
     for first, second in zip(source[::2], source[1::2], strict=True):
-        facts = first.facts
-        instance = instances.of_row(Record(facts["pair"], {"id": facts["pair"], "prompt": first.case.instruction}))
+        name, facts = first.instruction_id, first.facts
+        instance = instances.of_row(Record(name, {"id": name, "prompt": first.case.instruction}))
         gold = "win" if facts["preferred"] else "loss"
-        pairs.append(Pair(facts["pair"], instance, first.case.response, second.case.response, gold, facts["subset"]))
+        pairs.append(Pair(name, instance, first.case.response, second.case.response, gold, facts["subset"]))
     return _by_instruction(pairs), [str(source.left_out)] if source.left_out else []
 
 

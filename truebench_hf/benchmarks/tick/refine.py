@@ -15,7 +15,7 @@ from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.pass_rate import drfr
-from truebench_hf.metrics.votes import broken_share, mended_share
+from truebench_hf.metrics.votes import turned_shares
 from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import metered
 from truebench_hf.options import Binds, option
@@ -183,9 +183,10 @@ def iteration_table(frame: DataFrame, options: RefineOptions) -> Table:
     def step(rows: DataFrame) -> dict[str, Any]:
         tried = Counter(rows["status"].dropna())
         turned, labels, outside = (list(rows[name].dropna()) for name in ("turned", "labels", "outside"))
+        mended, broken = turned_shares(turned)
         return {
             **{name: tried[name] for name in statuses}, "passing": int(rows["passing"].sum()),
-            "mended": mended_share(turned), "broken": broken_share(turned), "own": drfr(labels) if any(labels) else None,
+            "mended": mended, "broken": broken, "own": drfr(labels) if any(labels) else None,
             "outside": stick.outside_score(options.outside, outside) if options.outside else None,
         }  # fmt: skip
 

@@ -13,13 +13,12 @@ from typing import Any
 from truebench_hf.benchmarks.tick.checklists import ListedChecklist
 from truebench_hf.benchmarks.tick.stick import ResponseScore, judged_cells, of_verdicts
 from truebench_hf.data.judged import Case
-from truebench_hf.judging.case import one_line, sections
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.metrics.votes import transitions
 from truebench_hf.models.asking import CUT_OFF, Problem, ask
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Sampling
-from truebench_hf.prompts import Prompts
+from truebench_hf.prompts import Prompts, one_line, sections
 from truebench_hf.types import Instance, Message, Usage, Verdict
 
 STATUS = {

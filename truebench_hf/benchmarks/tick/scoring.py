@@ -87,8 +87,7 @@ def difference_columns(title: str, about: str = "") -> tuple[Column, Column]:
 def difference_cells(first: Sequence[float | None], second: Sequence[float | None]) -> dict[str, Any]:
     """The cells of these columns, of first less second: `unscored` are rows that only one of the two has a score on."""
     paired = paired_difference(first, second)
-    difference = Score(paired.difference, paired.n, paired.left_out, paired.interval)
-    return {"difference": difference, "p_value": paired.p_value}
+    return {"difference": paired, "p_value": paired.p_value}
 
 
 def frame_of(

@@ -6,7 +6,8 @@ each response, one a call. The share of YES is the response's pass rate; between
 
 `tick` has models answer. `study checklist score` judges responses that are there, read as `truebench judge` reads them:
 from files by `--responses`, from the rows of the data (where several models' responses to one instruction may stand), or
-the last answers of conversations by `--logs`. `study checklist generate` writes checklists alone.
+the last answers of conversations by `--logs`, which `tick` takes as well. `study checklist generate` writes checklists
+alone.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
 from truebench_hf.models.asking import converse
-from truebench_hf.options import Binds, columns, option, role
+from truebench_hf.options import Binds, columns, flag, option, role
 from truebench_hf.results.report import Report
 from truebench_hf.study import options as shared
 from truebench_hf.study.items import Items
@@ -72,16 +73,44 @@ class QuestionJudgeOptions(shared.JudgingOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LogsOptions(InstructionOptions):
+    """Conversations with their answers, in place of instructions and of whatever else says who answers them."""
+
+    PANEL: ClassVar[str] = "Data"
+    IN_PLACE_OF: ClassVar[tuple[str, ...]] = ("data", "instruction", "column")
+
+    logs: str | None = option(
+        None, help="Logs of conversations with their answers, as for `truebench judge`, in place of all other data: the "
+        "last answer of each is judged by a checklist for what it answers."
+    )  # fmt: skip
+    model_name: str | None = option(None, help="Whose answers those given are, where the file does not say.")
+
+    def __post_init__(self) -> None:
+        if self.logs and (others := [flag(name) for name in self.IN_PLACE_OF if getattr(self, name)]):
+            raise UserError(f"--logs holds prompts and answers; leave out {' and '.join(others)}")
+        super().__post_init__()
+
+
+@dataclass(frozen=True, kw_only=True)
 class TickOptions(
-    InstructionOptions, QuestionJudgeOptions, ChecklistOptions, shared.WritingOptions, shared.RepeatOptions,
+    LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.WritingOptions, shared.RepeatOptions,
     shared.StudyOptions, shared.FailUnderOptions,
 ):  # fmt: skip
     """Which models answer which instructions, who writes the checklists, and who judges."""
 
+    IN_PLACE_OF: ClassVar[tuple[str, ...]] = (*LogsOptions.IN_PLACE_OF, "model")
+
     model: tuple[str, ...] = role(
-        help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
+        (), help="Model under test: smollm2, hf:, vllm:, openai: or scripted: spec; may be repeated.",
         binds=Binds("model", lambda options: shared.numbered(options.model), grows=True),
     )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if not (self.model or self.logs):
+            raise UserError("name at least one --model, or --logs with answers that are there already")
+        if self.samples > 1 and self.logs:
+            raise UserError("--samples are answers of a --model; those of --logs that ask the same are samples already")
+        super().__post_init__()
 
 
 class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
@@ -116,16 +145,41 @@ class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
     def score(self, done: Sequence[GradedResponse]) -> Outcome[Report]:
         return results(self, done, self.models)
 
+    def logged_items(self, file: str) -> Items[ChecklistItem]:
+        """The conversations of logs, each with its last answer; equal ones are samples of one."""
+        options: Any = self.options
+        logs = read_logs(
+            Path(file), (), model_name=options.model_name, separator=options.criteria_separator, judged=False
+        )
+        warn(logs.summary)
+        by_model: defaultdict[str, dict[str, list[Response]]] = defaultdict(dict)
+        for instance, response in logs.answered:
+            by_model[response.model].setdefault(instance.id, []).append(response)
+        loaded = checklists.items_from(options, list({instance.id: instance for instance, _ in logs.answered}.values()))
+        return self.answered_items(replace(loaded, left_out=(*loaded.left_out, *logs.left_out)), by_model)
+
+    async def work(self, item: ChecklistItem) -> GradedResponse:
+        """Every response that is there, judged by the checklist of its instruction."""
+        listed, judge = await checklists.checklist_for(self, item), self.judge(self.judge_settings()[0])
+        samples = [response for responses in item.responses.values() for response in responses]
+        judgments = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in samples)))
+        by_model = {model: tuple(islice(judgments, len(of))) for model, of in item.responses.items()}
+        return GradedResponse(listed, by_model)
+
 
 class Tick(ChecklistJudging[TickOptions]):
     """Checklist, answers of every model, verdicts. Models may be added to a folder, and checklists edited in it."""
 
     def items(self) -> Items[ChecklistItem]:
+        if self.options.logs:
+            return self.logged_items(self.options.logs)
         names = shared.numbered(self.options.model)
         return self.answered_items(checklists.load_items(self.options), {name: {} for name in names})
 
     async def work(self, item: ChecklistItem) -> GradedResponse:
         """The checklist is written before any response is there; without one nothing is answered."""
+        if self.options.logs:
+            return await super().work(item)
         listed = await checklists.checklist_for(self, item)
         if not listed.criteria:
             return GradedResponse(listed, {})
@@ -144,29 +198,19 @@ class Tick(ChecklistJudging[TickOptions]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(
-    InstructionOptions, QuestionJudgeOptions, ChecklistOptions, shared.StudyOptions, shared.FailUnderOptions
-):
+class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.StudyOptions, shared.FailUnderOptions):
     """Which responses to which instructions, by which checklists, and who judges."""
 
     WRITER: ClassVar[str] = ""
+    IN_PLACE_OF: ClassVar[tuple[str, ...]] = (*LogsOptions.IN_PLACE_OF, "responses")
 
     generator: str | None = role(None, help="Who writes checklists where there are none; nobody if not given.")
     responses: tuple[str, ...] = option(
         (), panel="Data", help="File of responses to the data, as for `truebench judge`; may be repeated, e.g. one file a "
         "model. Where rows do not say whose they are the file's name does. Without one those in the rows of the data."
     )  # fmt: skip
-    logs: str | None = option(
-        None, panel="Data", help="Logs of conversations with their answers, as for `truebench judge`, in place of all other data: the "
-        "last answer of each is judged by a checklist for what it answers."
-    )  # fmt: skip
-    model_name: str | None = option(
-        None, panel="Data", help="Whose answers --logs or --responses are, where the file does not say."
-    )
 
     def __post_init__(self) -> None:
-        if self.logs and (self.data or self.instruction or self.column or self.responses):
-            raise UserError("--logs holds prompts and answers; leave out --data, --column and --responses")
         super().__post_init__()
         if self.instruction is not None:
             raise UserError("--instruction has no response; give --data with responses, --responses FILE, or --logs")
@@ -195,25 +239,6 @@ class ScoreChecklists(ChecklistJudging[ScoreOptions]):
             remedy = "give them by --responses FILE, conversations that end with one by --logs"
             raise UserError(f"--data {options.data}: no row has a response (output, answer ...); {remedy}")
         return self.answered_items(loaded, by_model)
-
-    def logged_items(self, file: str) -> Items[ChecklistItem]:
-        """The conversations of logs, each with its last answer; equal ones are samples of one."""
-        options, separator = self.options, self.options.criteria_separator
-        logs = read_logs(Path(file), (), model_name=options.model_name, separator=separator, judged=False)
-        warn(logs.summary)
-        by_model: defaultdict[str, dict[str, list[Response]]] = defaultdict(dict)
-        for instance, response in logs.answered:
-            by_model[response.model].setdefault(instance.id, []).append(response)
-        loaded = checklists.items_from(options, list({instance.id: instance for instance, _ in logs.answered}.values()))
-        return self.answered_items(replace(loaded, left_out=(*loaded.left_out, *logs.left_out)), by_model)
-
-    async def work(self, item: ChecklistItem) -> GradedResponse:
-        """Every response, judged by the checklist of its instruction."""
-        listed, judge = await checklists.checklist_for(self, item), self.judge(self.options.settings)
-        samples = [response for responses in item.responses.values() for response in responses]
-        judgments = iter(await asyncio.gather(*(judged(judge, listed.instance, response) for response in samples)))
-        by_model = {model: tuple(islice(judgments, len(of))) for model, of in item.responses.items()}
-        return GradedResponse(listed, by_model)
 
 
 def _has_answer(record: Record) -> bool:

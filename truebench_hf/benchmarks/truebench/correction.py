@@ -5,7 +5,8 @@ The labels are of a sample of the run itself, drawn by the judge's verdicts (`me
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import prod
 from pathlib import Path
@@ -13,8 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from truebench_hf.benchmarks.truebench.board import models_of
 from truebench_hf.benchmarks.truebench.data import slug
+from truebench_hf.benchmarks.truebench.results import models_of
 from truebench_hf.benchmarks.truebench.tables import outcome
 from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.engine.folder import RunFolder
@@ -225,15 +226,13 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], sample: Sample | N
     for item in judged:  # each is looked at once, and none held
         population += sampling_units([item], sample.unit)
         incomplete += not is_complete(item)
-    gold, ties, begun = _settled(population, rows, sample)
-    labelled = [own for own in population if own.id in gold]
-    open_ = {name for name in begun if gold[name] is None}  # unlike those nobody came to, these are no random ones
-    partly = len(open_ - ties)
-    why = _too_open(sample.unit, len(begun), len(ties), partly)
-    estimate = _estimate(population, gold, open_, sample, why)
+    opinions = _opinions(population, rows, sample)
+    counts = Counter(opinions.values())
+    estimate = _estimate(population, opinions, sample, _too_open(sample.unit, counts))
+    labelled = [own for own in population if own.id in opinions]
     decided = [own.stratum for own in population if own.stratum != "undecided"]
     rates = error_rates(
-        [gold[own.id] for own in labelled], [STRATA[own.stratum] for own in labelled],
+        [_LABELS.get(opinions[own.id]) for own in labelled], [STRATA[own.stratum] for own in labelled],
         weights=[sample.weight(own.id) for own in labelled], groups=[own.instance_id for own in labelled],
     )  # fmt: skip
     return {
@@ -242,33 +241,35 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], sample: Sample | N
         "lambda": estimate.lambda_, "observed": decided.count("pass") / len(decided) if decided else None,
         "n": len(decided), "undecided": len(population) - len(decided),
         "instances": len({own.instance_id for own in population}), "incomplete": incomplete, "labels": estimate.labelled,
-        "drawn": len(sample.drawn), "ties": len(ties), "partly": partly,
-        "unanswered": len(sample.drawn) - len(ties) - sum(label is not None for label in gold.values()),
+        "drawn": len(sample.drawn), "ties": counts["tie"], "partly": counts["partly"],
+        "unanswered": len(sample.drawn) - counts["tie"] - counts["yes"] - counts["no"],
         "judge": asdict(rates),
     }  # fmt: skip
 
 
-def _settled(
-    population: Sequence[SamplingUnit], rows: Sequence[Row], sample: Sample
-) -> tuple[dict[str, str | None], set[str], set[str]]:
-    """Return the label of each unit that people were asked about (None where they settled nothing), the ids of those on
-    which they are tied, and of those that somebody began."""
-    by_id, gold, ties, begun = {row["id"]: row for row in rows}, dict[str, str | None](), set[str](), set[str]()
+_LABELS: Mapping[str, Label] = {"yes": "yes", "no": "no"}
+
+
+def _opinions(population: Sequence[SamplingUnit], rows: Sequence[Row], sample: Sample) -> dict[str, str]:
+    """Return what people say of each unit that they were asked about: yes or no, or why that is open.
+
+    Those that are tied or answered in part are, unlike those nobody came to, no random ones.
+    """
+    by_id, opinions = {row["id"]: row for row in rows}, dict[str, str]()
     for own in population:
         of_unit = [by_id.get(name) for name in own.criteria]
         if own.id not in sample.drawn or not any(of_unit):
             continue
         votes = [label for label in answers(of_unit).values() if label is not None]
-        gold[own.id] = majority(votes)
-        if votes and gold[own.id] is None:
-            ties.add(own.id)
-        if any(row and (row["label"] or any(entry["label"] for entry in row["annotations"])) for row in of_unit):
-            begun.add(own.id)
-    return gold, ties, begun
+        begun = any(row and (row["label"] or any(entry["label"] for entry in row["annotations"])) for row in of_unit)
+        opinions[own.id] = majority(votes) or ("tie" if votes else "partly" if begun else "unanswered")
+    return opinions
 
 
-def _too_open(unit: str, begun: int, ties: int, part: int) -> str | None:
+def _too_open(unit: str, counts: Mapping[str, int]) -> str | None:
     """Return why what is settled is no random sample, if more than a small share of what people began is open."""
+    ties, part = counts["tie"], counts["partly"]
+    begun = ties + part + counts["yes"] + counts["no"]
     if ties + part <= MAX_OPEN * begun:
         return None
     kinds = [f"{part} answered in part"] * bool(part) + [f"{ties} on which annotators disagree"] * bool(ties)
@@ -281,28 +282,25 @@ def _too_open(unit: str, begun: int, ties: int, part: int) -> str | None:
 
 
 def _estimate(
-    population: Sequence[SamplingUnit],
-    gold: Mapping[str, str | None],
-    open_: Collection[str],
-    sample: Sample,
-    why: str | None,
+    population: Sequence[SamplingUnit], opinions: Mapping[str, str], sample: Sample, why: str | None
 ) -> DoubleSampling:
     """Return the estimate, bounded by what the open ones may turn out to be; `why` they are too many for a figure."""
     instances = [own.instance_id for own in population]
     clustered = sample.unit == "criterion" or len(set(instances)) < len(instances)
 
-    def with_open_as(label: str | None) -> DoubleSampling:
+    def with_open_as(label: Label | None) -> DoubleSampling:
+        labels = {**_LABELS, "tie": label, "partly": label}
         return double_sampling(
             [own.stratum for own in population],
-            [label if own.id in open_ else gold.get(own.id) for own in population],
-            weights=[sample.weight(own.id) if own.id in gold else 1.0 for own in population],
+            [labels.get(opinions.get(own.id, "")) for own in population],
+            weights=[sample.weight(own.id) if own.id in opinions else 1.0 for own in population],
             scores=[own.score for own in population] if sample.estimator == PREDICTION_POWERED else None,
             groups=instances if clustered else None,
             order=tuple(STRATA),
         )
 
     estimate = with_open_as(None)
-    if not open_:
+    if not {"tie", "partly"} & set(opinions.values()):
         return estimate
     failed, passed = with_open_as("no"), with_open_as("yes")
     return replace(

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import rating
-from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
-from truebench_hf.benchmarks.truebench.options import InstanceOptions
+from truebench_hf.benchmarks.truebench.data import InstanceOptions, ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.rating import CHECKLIST, METHODS, Rated, rated
 from truebench_hf.benchmarks.truebench.study import Answered, answer
 from truebench_hf.data import jsonl
@@ -26,13 +25,12 @@ from truebench_hf.metrics.agreement import agreement, by_group
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.choosing import by_threshold, first_half, halved_kappa
 from truebench_hf.metrics.kappa import verbal_band
-from truebench_hf.metrics.pass_rate import mean_share, pass_rate
+from truebench_hf.metrics.pass_rate import joint_mean, mean_share, pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report import labels
-from truebench_hf.report.labels import Annotations, AnnotatorAgreement
+from truebench_hf.report.labels import Annotations, Question
 from truebench_hf.report.sections import Matrix
-from truebench_hf.report.sheets import Question
 from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows, plain
 from truebench_hf.results.folder import Results
 from truebench_hf.study.items import Items
@@ -128,12 +126,12 @@ def outcome(
     label_rows = [row for row in of_all if row["id"] in known]
     judge, types = str(folder.info["settings"]["judge"]), max(1, len(lines) // max(1, len(responses)))
     notes = cut_off(sum(bool(response.truncated) for _, response in responses)) + weak_judges([judge])
-    among = None
+    answers = None
     if of_all:
         people = rating.people_say(label_rows, list(known))
         of_people = ({"people": p, "people_open": why} for p, why in (people[line["response_id"]] for line in lines))
         lines = [{**line, **more} for line, more in zip(lines, of_people, strict=True)]
-        among = labels.agreement(labels.joined(label_rows, Annotations(), rating.OPTIONS))
+        answers = labels.joined(label_rows, Annotations(), rating.OPTIONS)
     else:
         notes.append(
             "Nobody has rated these responses yet: `truebench label out FOLDER` writes sheets without criteria, and "
@@ -143,7 +141,7 @@ def outcome(
         notes.append(f"Labels of other responses, left out: {len(strangers)} (the first: {strangers[0]}).")
     frame = rating_frame(lines, {instance.id: instance.category for instance, _ in responses})
     shares = saturation(frame)
-    tables = comparison_tables(frame, shares, among, folder.usage()["total"], seed)
+    tables = comparison_tables(frame, shares, answers, folder.usage()["total"], seed)
     return Outcome(
         {table.name: table for table in tables}, title="TRUEBench: types of criteria", tables=tables,
         charts=by_category(shares), items={RATINGS: lines, RESPONSES: response_lines(responses)}, known={SEED: seed},
@@ -162,20 +160,21 @@ def rating_frame(lines: Sequence[Mapping[str, Any]], categories: Mapping[str, st
 
     columns = ["id", "model", "response_id", "type", "value", "reason", "people", "people_open"]
     frame = pd.DataFrame(lines, columns=columns, dtype=object)
-    gold = pd.Series([{True: "yes", False: "no"}.get(line.get("people")) for line in lines], dtype=object)
+    words = {True: "yes", False: "no", None: None}
+    gold = pd.Series([words[line.get("people")] for line in lines], dtype=object)
     orders = {name: pd.Categorical(frame[name], list(dict.fromkeys(frame[name]))) for name in ("type", "model")}
     return frame.assign(category=frame["id"].map(categories), gold=gold, **orders)
 
 
 def comparison_tables(
-    frame: DataFrame, shares: DataFrame, among: AnnotatorAgreement | None, usage: Mapping[str, Any], seed: int
+    frame: DataFrame, shares: DataFrame, answers: Annotations | None, usage: Mapping[str, Any], seed: int
 ) -> list[Table]:
     """All tables of a comparison: agreement with people only where some have rated."""
     types = list(frame["type"].cat.categories)
     responses = len(frame) // max(1, len(types))
     here = {
         "set": "here", "instances": frame["id"].nunique(), "models": frame["model"].nunique(), "responses": responses,
-        "raters": len(among.annotators) if among else 0,
+        "raters": len(answers.annotators) if answers else 0,
     }  # fmt: skip
     paper = [dict(zip(here, row.values(), strict=True)) for row in paper_rows("truebench", "truebench_section5_1")]
     set_columns = (Column("set", ""), *(Column(name, name, "count") for name in here if name != "set"))
@@ -188,8 +187,8 @@ def comparison_tables(
         _cost(usage, types, responses),
         Table("set", set_columns, [here, *(row | {PUBLISHED: True} for row in paper)], "What was compared"), _open(frame),
     ]  # fmt: skip
-    if among:
-        tables = [_agreement(frame, among, seed), *_raters(among, frame), *tables]
+    if answers:
+        tables = [_agreement(frame, answers, seed), *_raters(answers, frame), *tables]
     return [table for table in tables if table.rows]
 
 
@@ -212,9 +211,9 @@ def _kappas(frame: DataFrame, seed: int) -> tuple[list[dict[str, Any]], list[str
             halves = agreement(judged, ["half"], measures=("kappa",)).to_dict("records")
             kappa, cells = counts["kappa"], {row["half"]: row["kappa"] for row in halves}
         else:
-            halved, cells = halved_kappa(values, gold, clusters, half, seed=seed), {}
-            kappa = Score(halved.mean, counts["n"], counts["undecided"], halved.interval)
-            for side, direction in (("first", halved.first), ("second", halved.second)):
+            directions, cells = halved_kappa(values, gold, clusters, half, seed=seed), {}
+            kappa = replace(joint_mean([d.kappa for d in directions]), n=counts["n"], unscored=counts["undecided"])
+            for side, direction in zip(("first", "second"), directions, strict=True):
                 cells[side] = replace(direction.kappa, unscored=0)
                 cells |= {f"{side}_threshold": direction.threshold, f"{side}_chosen_at": direction.chosen_at}
                 reasons += [f"{name}, {side} half: {direction.reason}"] if direction.reason else []
@@ -222,10 +221,10 @@ def _kappas(frame: DataFrame, seed: int) -> tuple[list[dict[str, Any]], list[str
     return lines, reasons
 
 
-def _agreement(frame: DataFrame, among: AnnotatorAgreement, seed: int) -> Table:
+def _agreement(frame: DataFrame, answers: Annotations, seed: int) -> Table:
     lines, reasons = _kappas(frame, seed)
     # More agreement than people have among themselves cannot be asked of a judge.
-    ceiling = mean_of(*(kappa.value for kappa in among.cohen.values() if kappa.value is not None))
+    ceiling = mean_of(*(kappa.value for kappa in labels.annotator_kappas(answers).values() if kappa.value is not None))
     lines.append({"type": "Two raters, mean of pairs: the ceiling", "kappa": Score(ceiling, 0)})
     lines = [row | {"band": None if row["kappa"].value is None else verbal_band(row["kappa"].value)} for row in lines]
     lines += [
@@ -251,12 +250,12 @@ def _agreement(frame: DataFrame, among: AnnotatorAgreement, seed: int) -> Table:
     return Table("agreement", columns, lines, "Cohen's kappa with the raters' majority (Figure 7)", note)
 
 
-def _raters(among: AnnotatorAgreement, frame: DataFrame) -> Iterator[Table]:
+def _raters(answers: Annotations, frame: DataFrame) -> Iterator[Table]:
     """What raters say; they have numbers here, since these figures may be published."""
-    numbers = {name: f"rater {number}" for number, name in enumerate(among.annotators, 1)}
+    numbers = {name: f"rater {number}" for number, name in enumerate(answers.annotators, 1)}
     pairs = [
         {"raters": " and ".join(map(numbers.__getitem__, pair)), "kappa": Score(kappa.value, kappa.n)}
-        for pair, kappa in among.cohen.items() if kappa.n
+        for pair, kappa in labels.annotator_kappas(answers).items() if kappa.n
     ]  # fmt: skip
     columns = (Column("raters", "Raters"), Column("kappa", "kappa", parts=("value", "n"), **_KAPPA))
     yield Table("raters", columns, pairs, "How far raters agree")
@@ -382,6 +381,6 @@ class CriteriaLabels(Labelling):
             lambda folder: outcome(folder, responses, lines, folder.info.get(SEED, 0)),
         )  # fmt: skip
         return Taken(
-            result.value, labels.agreement(settled.annotations), result.report, result.lead, result.notes,
+            result.value, result.report, result.lead, result.notes,
             [path / name for name in (labels.FILE, RATINGS, RESPONSES, *WRITTEN)],
         )  # fmt: skip

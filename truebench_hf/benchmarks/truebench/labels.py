@@ -9,7 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import models_of
 from truebench_hf.benchmarks.truebench.correction import (
     OPTIONS,
     PLURAL,
@@ -29,14 +28,13 @@ from truebench_hf.benchmarks.truebench.correction import (
     sampling_units,
     units,
 )
-from truebench_hf.benchmarks.truebench.results import read_run
+from truebench_hf.benchmarks.truebench.results import models_of, read_run
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest
 from truebench_hf.metrics.double_sampling import allocate
 from truebench_hf.metrics.votes import majority
-from truebench_hf.report.labels import FILE, Annotations, agreement, agreement_table
-from truebench_hf.report.sheets import Question, material
+from truebench_hf.report.labels import FILE, Annotations, Question, agreement_table, material
 from truebench_hf.results.folder import Results
 from truebench_hf.study.labelling import SHEETS, Draw, LabelAskOptions, LabelInOptions, Labelling, Taken, written_anew
 from truebench_hf.study.outcome import REPORT
@@ -140,10 +138,9 @@ class RunLabels(Labelling):
         outcome = written_anew(
             self.place, file.relative_to(self.place).as_posix(), rows, lambda folder: results(folder, whole_run)
         )
-        among = agreement(_by_unit(rows, known, sample.unit))
         files = [file, Path(self.place) / REPORT]
-        sections = [agreement_table(among, PLURAL[sample.unit]), *outcome.report]
-        return Taken(outcome.value, among, sections, outcome.lead, outcome.value.notes, files)
+        sections = [agreement_table(_by_unit(rows, known, sample.unit), PLURAL[sample.unit]), *outcome.report]
+        return Taken(outcome.value, sections, outcome.lead, outcome.value.notes, files)
 
 
 def _needs_no_more(rows: Sequence[Row | None], annotators: Sequence[str]) -> bool:

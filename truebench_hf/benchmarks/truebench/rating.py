@@ -22,12 +22,11 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.study import Answered, benchmark
 from truebench_hf.data.judged import Case, cases, judgment
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import sections
 from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge
 from truebench_hf.judging.ratings import ask_ratings
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.prompts import Prompts
-from truebench_hf.report.sheets import Question, material
+from truebench_hf.prompts import Prompts, sections
+from truebench_hf.report.labels import Question, material
 from truebench_hf.report.table import paper_rows
 from truebench_hf.types import Instance, Response
 

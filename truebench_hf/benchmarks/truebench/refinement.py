@@ -13,8 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from truebench_hf.benchmarks.truebench import rating, worklist
-from truebench_hf.benchmarks.truebench.data import ModelResponses, SeveralOptions, answered
-from truebench_hf.benchmarks.truebench.options import InstanceOptions, JudgeOptions
+from truebench_hf.benchmarks.truebench.data import (
+    InstanceOptions,
+    JudgeOptions,
+    ModelResponses,
+    SeveralOptions,
+    answered,
+)
 from truebench_hf.benchmarks.truebench.study import JudgingStudy, answer
 from truebench_hf.benchmarks.truebench.validator import Validation, validate_instance
 from truebench_hf.benchmarks.truebench.worklist import CriterionVersion, State, WorkRow
@@ -28,8 +33,7 @@ from truebench_hf.metrics.kappa import verbal_band
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import role
 from truebench_hf.report import labels
-from truebench_hf.report.labels import Annotations
-from truebench_hf.report.sheets import Question
+from truebench_hf.report.labels import Annotations, Question
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.folder import Results
 from truebench_hf.study.items import Items
@@ -313,9 +317,8 @@ class RefinementLabels(Labelling):
         settled = self.settle(responses, decisions, self.file, {question.id for question in self._responses()})
         labels.write_rows(self.file, settled.rows)
         notes = [*open_notes(settled), *(notes or [f"{_AGAIN}: its work list asks why people and judge differ."])]
-        among = labels.agreement(settled.annotations)
-        table = labels.agreement_table(among, "responses")
-        return Taken(settled.rows, among, [table], notes=notes, files=[self.file, *files])
+        table = labels.agreement_table(settled.annotations, "responses")
+        return Taken(settled.rows, [table], notes=notes, files=[self.file, *files])
 
     def _take_work(self, answers: Annotations) -> tuple[list[str], list[str | Path]]:
         """Put what was decided into the history, in place of earlier answers to this work list; returns notes and files."""

@@ -11,9 +11,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
-from truebench_hf.benchmarks.truebench.options import InstanceOptions
+from truebench_hf.benchmarks.truebench.data import InstanceOptions
 from truebench_hf.data import instances
 from truebench_hf.data.row_files import unusable
 from truebench_hf.data.rules import stored_text
@@ -41,6 +41,7 @@ _LISTED, _PRINTED = 500, 12  # criteria on the page, and at most how many there 
 class RulesOptions(InstanceOptions, ReplyOptions):
     """Whose criteria are read, and by whom."""
 
+    SHOWS: ClassVar[str] = "_rule_kinds"
     model: str | None = role(
         None, binds=Binds(grows=True, late=True),
         help="Model that reads the criteria which no phrase knows; each rule it names is held against the text.",

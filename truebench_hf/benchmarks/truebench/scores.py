@@ -1,4 +1,4 @@
-"""From verdicts to the scores of a run (TRUEBench sections 3.1 and 4, appendix C.2).
+"""From verdicts to the scores of a run (TRUEBench sections 3.1 and 4, appendix C.2), and to the official tables.
 
 Every score is an estimator on the columns of `response_values`, a row per response; samples of one instance are one
 unit. Values are 0 to 1, and NaN where a response is undecided.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.truebench.board import REPEATED, judging_specs
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
+from truebench_hf.benchmarks.truebench.results import REPEATED, judging_specs
 from truebench_hf.data.judged import Judged, sample_name
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.pass_rate import mean_share, pass_rate, pooled
@@ -25,6 +25,10 @@ from truebench_hf.types import Score
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+Cells = list[list[str | float]]
+Runs = Sequence[tuple[str, VerdictFrames]]
+_USAGE = ("input", "think", "response", "total")
+_UNKNOWN = "unknown"
 _NO, _YES = 0, 2  # codes of labels in the verdict frame
 
 
@@ -257,3 +261,53 @@ def _notes(frames: VerdictFrames, overall: Score, official: Score, provenance: M
     elif (provenance.get("judging") or {}).get("rules") == "decide":
         notes.append(decided_by_rules(*counted))
     return [*notes, *weak_judges(judging_specs(provenance))]
+
+
+def pass_rate_table(runs: Runs, field: str, official: bool) -> Cells:
+    """Return `stats_cat.csv` (the field is "category") or `stats_lang.csv` ("language"): percentages, a row per model.
+
+    Official rule: a cell without rows is 0, groups that the official code does not know are left out. Ours: blank, and
+    appended.
+    """
+    by_category = field == "category"
+    known = [name for name in CATEGORIES if name != "Multi-Turn"] if by_category else list(LANGUAGES)
+    others = {name for _, frames in runs for name in frames.responses[field].unique()} - {*known, "Multi-Turn", ""}
+    groups = [*known, *([] if official else sorted(others))]
+    table: Cells = [["Model Name", "Overall", *groups, *(["Single-Turn", "Multi-Turn"] if by_category else [])]]
+    for model, frames in runs:
+        responses = frames.responses
+        passed = response_values(frames)["official" if official else "passed"].to_numpy()
+        instances = responses["instance"].to_numpy()
+        # Officially by name, whatever the number of turns.
+        multi_turn = responses["category"] == "Multi-Turn" if official else responses["turns"] > 1
+        masks = [responses["turns"] >= 0, *(responses[field] == name for name in groups)]
+        cells: list[str | float] = []
+        for mask in [*masks, *([~multi_turn, multi_turn] if by_category else [])]:
+            rows = mask.to_numpy(dtype=bool)
+            # The official code counts rows, whatever they are of.
+            value = pass_rate(passed[rows] if official else unit_means(passed[rows], instances[rows])).value
+            # It rounds the same expression: 102 of 320 is 31.87, where 100 * 102 / 320 gives 31.88.
+            cells.append((0 if official else "") if value is None else round(value * 100, 2))
+        table.append([model, *cells])
+    return table
+
+
+def usage_table(runs: Runs) -> Cells:
+    """Return `usage.csv`: tokens of inference and judge per model; response tokens exclude thinking.
+
+    Where a server left counts out, a sum is `unknown`.
+    """
+    header = [f"{role}_{kind}_tokens" for role in ("inference", "judge") for kind in _USAGE]
+    table: Cells = [["Model Name", *header, "total_tokens"]]
+    for model, frames in runs:
+        cells: list[str | float] = []
+        total, spent = 0, frames.responses
+        for role in ("model", "judge"):
+            read, written, thought, unknown = (
+                int(spent[f"{role}_{count}"].sum())
+                for count in ("input_tokens", "output_tokens", "reasoning_tokens", "unknown_calls")
+            )
+            cells += [_UNKNOWN] * 4 if unknown else [read, thought, written - thought, read + written]
+            total += read + written
+        table.append([model, *cells, _UNKNOWN if _UNKNOWN in cells else total])
+    return table

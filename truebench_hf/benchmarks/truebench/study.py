@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.board import KIND
 from truebench_hf.benchmarks.truebench.correction import CORRECTED, SAMPLE, label_place, read_labels, results
-from truebench_hf.benchmarks.truebench.options import (
+from truebench_hf.benchmarks.truebench.data import (
     OF_DATA,
     GenerateOptions,
     InstanceOptions,
@@ -28,7 +27,7 @@ from truebench_hf.benchmarks.truebench.options import (
     JudgeOptions,
     RunOptions,
 )
-from truebench_hf.benchmarks.truebench.results import read_responses
+from truebench_hf.benchmarks.truebench.results import KIND, read_responses
 from truebench_hf.data.answer_files import given_responses
 from truebench_hf.data.instances import criteria_file
 from truebench_hf.data.judged import Judged, cases, judgment

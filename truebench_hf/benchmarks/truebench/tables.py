@@ -8,7 +8,8 @@ from dataclasses import replace
 from itertools import accumulate, islice
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.board import (
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
+from truebench_hf.benchmarks.truebench.results import (
     REPEATED,
     content,
     joined,
@@ -18,11 +19,10 @@ from truebench_hf.benchmarks.truebench.board import (
     provenance,
     ranking,
 )
-from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.benchmarks.truebench.results import pass_rate_table
 from truebench_hf.benchmarks.truebench.scores import (
     as_frames,
     by_category_and_language,
+    pass_rate_table,
     passes,
     rule,
     score,

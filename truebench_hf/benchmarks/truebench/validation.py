@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.truebench import worklist
-from truebench_hf.benchmarks.truebench.options import InstanceOptions
+from truebench_hf.benchmarks.truebench.data import InstanceOptions
 from truebench_hf.benchmarks.truebench.validator import (
     ASPECTS,
     MEANING,
@@ -40,9 +40,8 @@ from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import option, role
 from truebench_hf.report import labels
-from truebench_hf.report.labels import Annotations
+from truebench_hf.report.labels import Annotations, Question
 from truebench_hf.report.sections import Conversation, Conversations, Exchange
-from truebench_hf.report.sheets import Question
 from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
 from truebench_hf.study.items import Items
 from truebench_hf.study.labelling import LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
@@ -174,11 +173,10 @@ class ValidationLabels(Labelling):
             Column("kind", "Defect"), Column("accepted", "%", "score", parts=("value", "interval", "n", "unscored")),
         )  # fmt: skip
         cells = [{"kind": f"{kind}, {MEANING[kind]}", "accepted": share} for kind, share in shares.items()]
-        among = labels.agreement(settled.annotations)
         sections = [
-            labels.agreement_table(among, "changes"), Table("accepted", columns, cells, "Changes that people accept"),
+            labels.agreement_table(settled.annotations, "changes"), Table("accepted", columns, cells, "Changes that people accept"),
         ]  # fmt: skip
-        return Taken(shares, among, sections, notes=open_notes(settled), files=[file])
+        return Taken(shares, sections, notes=open_notes(settled), files=[file])
 
 
 def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list[Table]:

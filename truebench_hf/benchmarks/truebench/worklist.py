@@ -21,9 +21,8 @@ from truebench_hf.data.judged import Judged, stated
 from truebench_hf.data.rows import Record, Row
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import one_line
-from truebench_hf.report.labels import Annotations
-from truebench_hf.report.sheets import Question
+from truebench_hf.prompts import one_line
+from truebench_hf.report.labels import Annotations, Question
 from truebench_hf.types import Criterion, Instance, Message
 
 FILE = "worklist.jsonl"
@@ -161,7 +160,7 @@ def rows(state: State, responses: Sequence[Labelled], validation: Validation | N
         listed.add(name)
         kind = STRICT if human else UNCLEAR
         changes = [f"criterion {number}: {kind}" for _, number, _ in state.criteria]
-        verdicts, outcomes = (chain.from_iterable(of) for of in (judged.verdicts, judged.outcomes))
+        verdicts, outcomes = chain.from_iterable(judged.verdicts), chain.from_iterable(judged.outcomes)
         reasons = [
             f"{number}. {verdict.reason}"
             for (_, number, _), verdict, outcome in zip(state.criteria, verdicts, outcomes, strict=True)

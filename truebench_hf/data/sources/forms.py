@@ -24,7 +24,8 @@ _KIND = re.compile(r"(.+?)\s*\[(Hard Rule|Principle)\]\s*", re.IGNORECASE | re.D
 class CriteriaForm(Row, extra="forbid"):
     """Where criteria stand: in a `column` (a path into objects), each with its text, kinds and points in fields.
 
-    Without a `text` they are texts, or objects as `truebench_hf.data.instances` reads them; `lines` are of one text.
+    Without a column the row is the one criterion. Without a `text` they are texts, or objects as
+    `truebench_hf.data.instances` reads them; `lines` are of one text.
     """
 
     column: str = ""
@@ -54,7 +55,6 @@ class SetForm(Row, extra="forbid"):
     messages: str = ""
     reference: str = ""
     example: str = ""
-    facts: tuple[str, ...] = ()
     criteria: CriteriaForm = CriteriaForm()
     pair: Mapping[str, str] = {}
     preferred: str = ""
@@ -77,8 +77,22 @@ def sets() -> dict[str, SetForm]:
 
 
 def plain(form: SetForm, record: Record) -> list[Item]:
-    """The items of a row that has nothing to it beside its columns: one, or one for each response of a pair."""
-    return paired(form, record, criteria_of(form.criteria, record)) if form.pair else [item_of(form, record)]
+    """The items of a row that has nothing to it beside its columns: one, or one for each response of a pair.
+
+    Where it is known, the fact `preferred` says whether that is the better one; in a `labelled` set that is the label of
+    its one criterion, too. A set in which nothing ("") may win has rows without responses, too, as prompts to answer.
+    """
+    criteria, name, optional = criteria_of(form.criteria, record), name_of(form, record), "" in form.wins
+    if not form.pair or (optional and not any(map(record.maybe, form.pair.values()))):
+        return [item_of(form, record, criteria)]
+    better = None if optional and record.maybe(form.preferred) is None else one_of(record, form.preferred, form.wins)
+    items = []
+    for which, column in form.pair.items():
+        facts = {} if better is None else {"preferred": which == better}
+        labels: list[Label] = ["yes" if which == better else "no"] if form.labelled else []
+        answer: dict[str, Any] = {"response": record.text(column), "response_id": f"{name}-{which}", "labels": labels}
+        items.append(item_of(form, record, criteria, facts=facts, **answer))
+    return items
 
 
 def item_of(
@@ -95,7 +109,7 @@ def item_of(
     it ships as a good one; a reference is one that it holds responses against (CFBench's criteria say "matches the
     reference answer"), so that judges are shown it; elsewhere it would only sway them. The kinds of criteria are the
     source's; those of a type of ours are known, the others are hints. A category that no form tells is what the
-    conversation shows. `facts` go by the source's own field names.
+    conversation shows. `facts` go by the source's own field names; that of its kind is one.
     """
     criteria = tuple(criteria_of(form.criteria, record) if criteria is None else criteria)
     *before, instruction = messages or messages_of(form, record)
@@ -112,27 +126,8 @@ def item_of(
     return Item(
         response_id, name, category, language or form.language, form.title,
         "" if response is None else model or form.title, case, tuple(rubrics), response is not None, example or reference,
-        {fact: record.maybe(fact) for fact in form.facts} | dict(facts or {}),
+        ({form.kind: record.maybe(form.kind)} if form.kind else {}) | dict(facts or {}),
     )  # fmt: skip
-
-
-def paired(form: SetForm, record: Record, criteria: Sequence[Criterion], name: str = "", **facts: Any) -> list[Item]:
-    """An item for each response of a pair; where it is known, the fact `preferred` says whether it is the better one.
-
-    In a `labelled` set that is the label of its one criterion, too. A set in which nothing ("") may win has rows without
-    responses, too, as prompts to answer.
-    """
-    optional, name = "" in form.wins, name or name_of(form, record)
-    if optional and not any(map(record.maybe, form.pair.values())):
-        return [item_of(form, record, criteria, name=name)]
-    better = None if optional and record.maybe(form.preferred) is None else one_of(record, form.preferred, form.wins)
-    items = []
-    for which, column in form.pair.items():
-        preferred = {} if better is None else {"preferred": which == better}
-        labels: list[Label] = ["yes" if which == better else "no"] if form.labelled else []
-        answer: dict[str, Any] = {"response": record.text(column), "response_id": f"{name}-{which}", "labels": labels}
-        items.append(item_of(form, record, criteria, name=name, facts=preferred | facts, **answer))
-    return items
 
 
 def name_of(form: SetForm, record: Record) -> str:
@@ -172,7 +167,7 @@ def criteria_of(form: CriteriaForm, record: Record) -> list[Criterion]:
     if not form.text:
         return list(map(Criterion, record.texts(name)))
     criteria = []
-    for part in record.parts(name):
+    for part in record.parts(name) if name else [record]:
         points = one_of(part, form.points, form.values) if form.points else 1.0
         criteria.append(Criterion(part.text(form.text), joined(part.words(form.kinds)), weight=points))
     return criteria

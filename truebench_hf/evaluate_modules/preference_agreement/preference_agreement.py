@@ -17,8 +17,8 @@ class PreferenceAgreement(Module, evaluate.Metric):  # type: ignore[misc]
         judged, gold = ([decided(row, preference) for row in column] for column in (predictions, references))
         agreement = pairwise_agreement(gold, judged)
         (low, high), (least, most) = (agreement[name].ci95 or (None, None) for name in ("pld_0", "wpld"))
-        values = {"n": agreement["wpld"].n, "undecided": agreement["wpld"].unscored}
-        values |= {name: score.value for name, score in agreement.items()}
+        counts = {"n": agreement["wpld"].n, "undecided": agreement["wpld"].unscored}
+        values = {**counts, **{name: score.value for name, score in agreement.items()}}
         rows = (
             {
                 "prediction": prediction,

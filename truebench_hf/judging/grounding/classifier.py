@@ -41,13 +41,7 @@ class Cut:
         return probability if self.calibrator is None else self.calibrator.apply(probability)
 
 
-@dataclass(frozen=True, slots=True)
-class Supported:
-    """A sentence, `answer[start:end]`, with the classifier's P(supported); None where it declined."""
-
-    start: int
-    end: int
-    share: float | None
+Shares = dict[tuple[int, int], float | None]  # P(supported) by the place of a sentence; None where the judge declined
 
 
 class ClassifierJudge:
@@ -66,46 +60,45 @@ class ClassifierJudge:
         if not any(map(str.isalnum, answer)):
             return self._made(True, "the answer is empty")
         try:
-            sentences = await self.shares(source, answer)
+            shares = await self.shares(source, answer)
         except RequestFailed as error:
             return self._made(None, f"the judge gave no answer: {error}")
-        units = [*unclaimed(answer), *(self._unit(answer, sentence) for sentence in sentences)]
+        units = [*unclaimed(answer), *(self._unit(answer, *sentence) for sentence in shares.items())]
         units.sort(key=lambda unit: unit.start or 0)
-        accurate, known = accurate_by(units), [sentence for sentence in sentences if sentence.share is not None]
-        reason = NO_ROOM if sentences else "the answer claims nothing"
+        accurate, known = accurate_by(units), {span: share for span, share in shares.items() if share is not None}
+        reason = NO_ROOM if shares else "the answer claims nothing"
         if known and accurate is not None:
-            worst = min(known, key=lambda sentence: sentence.share or 0.0)
-            reason = f"the worst sentence has {self._unit(answer, worst).reason}"
+            worst = min(known.items(), key=lambda sentence: sentence[1])
+            reason = f"the worst sentence has {self._unit(answer, *worst).reason}"
         return self._made(accurate, reason, units)
 
-    def _unit(self, answer: str, sentence: Supported) -> Unit:
-        text = answer[sentence.start : sentence.end]
-        if sentence.share is None:
-            return Unit(text, sentence.start, sentence.end, None, NO_ROOM)
-        share, threshold = self.cut.share(sentence.share), self.cut.threshold
+    def _unit(self, answer: str, span: tuple[int, int], probability: float | None) -> Unit:
+        text = answer[slice(*span)]
+        if probability is None:
+            return Unit(text, *span, None, NO_ROOM)
+        share, threshold = self.cut.share(probability), self.cut.threshold
         reason = f"P(supported) = {share:.3f}, from {threshold:.3f} on it counts as supported"
         label: UnitLabel = "supported" if share >= threshold else "unsupported"
-        return Unit(text, sentence.start, sentence.end, label, reason)
+        return Unit(text, *span, label, reason)
 
-    async def shares(self, source: Source, answer: str) -> list[Supported]:
+    async def shares(self, source: Source, answer: str) -> Shares:
         """Every sentence that claims something with the classifier's P(supported). Raises what `Caller.decide` raises."""
         spans = [span for span in sentence_spans(answer) if not claims_nothing(answer[slice(*span)])]
         if not spans:
-            return []
+            return {}
         evidence = "\n\n".join(text for _, text in source.parts())
         request = DecisionRequest(evidence, tuple(answer[start:end] for start, end in spans))
         decision = await self.caller.decide(request)
-        pairs = zip(spans, decision.probabilities, strict=True)
-        return [Supported(start, end, share) for (start, end), share in pairs]
+        return dict(zip(spans, decision.probabilities, strict=True))
 
     def _made(self, accurate: bool | None, reason: str, units: Sequence[Unit] = ()) -> Grounding:
         return Grounding(accurate, reason, self.template, self.caller.model.spec, tuple(units))
 
 
-def worst_share(sentences: Sequence[Supported]) -> float | None:
+def worst_share(shares: Shares) -> float | None:
     """P(supported) of an answer: that of its worst sentence; None where one is missing, or there is none."""
-    shares = [sentence.share for sentence in sentences]
-    return None if not shares or None in shares else min(share for share in shares if share is not None)
+    known = [share for share in shares.values() if share is not None]
+    return min(known) if known and len(known) == len(shares) else None
 
 
 def classifies(spec: str) -> bool:

@@ -138,7 +138,7 @@ class GroundingJudge:
             return Problem(stated.problem)
         rows = stated.labels[_SENTENCES]
         units = []
-        for row, span in zip(rows, placed(answer, [row["sentence"] for row in rows]).spans, strict=True):
+        for row, span in zip(rows, placed(answer, [row["sentence"] for row in rows])[0], strict=True):
             start, end = span or (None, None)
             label: UnitLabel = "supported" if label_of(row, ACCURATE) else "unsupported"
             units.append(Unit(answer[start:end] if span else row["sentence"], start, end, label))
@@ -201,10 +201,10 @@ def units_of(rows: Sequence[Any], answer: str, source: Source | None = None) -> 
         if label_of(row, _LABELS) is None or not isinstance(row.get("sentence"), str):
             return Problem(f"object {number} of `{_SENTENCES}` has no sentence with one label")
     rows = [row for row in rows if any(map(str.isalnum, row["sentence"]))]
-    where = placed(answer, [row["sentence"] for row in rows])
+    spans, rest = placed(answer, [row["sentence"] for row in rows])
     units: list[Unit] = []
     labels: defaultdict[str, set[UnitLabel | None]] = defaultdict(set)  # by the letters of what stands in the answer
-    for row, span in zip(rows, where.spans, strict=True):
+    for row, span in zip(rows, spans, strict=True):
         if span is not None:
             label = label_of(row, _LABELS)
             excerpts = looked_up(source, _quotes(row.get("excerpts", row.get("excerpt")))) if source else ()
@@ -212,13 +212,13 @@ def units_of(rows: Sequence[Any], answer: str, source: Source | None = None) -> 
             reason = next((row[key] for key in ("rationale", "reason") if isinstance(row.get(key), str)), "")
             units.append(Unit(answer[slice(*span)], *span, label, reason, excerpts, untraced))
             labels[_letters(row["sentence"])].add(label)
-    for number, (row, span) in enumerate(zip(rows, where.spans, strict=True), 1):
+    for number, (row, span) in enumerate(zip(rows, spans, strict=True), 1):
         quoted = repr(row["sentence"][:80])
         if span is None and not (known := labels.get(_letters(row["sentence"]))):
             return Problem(f"sentence {number} is not in the response as it stands there: {quoted}")
         if span is None and known != {label_of(row, _LABELS)}:
             return Problem(f"one sentence is given two labels: {quoted}")
-    if missing := [part for part in where.missing if not claims_nothing(part)]:
+    if missing := [part for part in rest if not claims_nothing(part)]:
         parts = "; ".join(repr(part[:80]) for part in missing[:_SHOWN])
         return Problem(f"these parts of the response have no object: {parts}")
     return _in_order(units)

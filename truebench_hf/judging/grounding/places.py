@@ -11,7 +11,6 @@ import unicodedata
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 
@@ -27,20 +26,11 @@ _DROPPED = frozenset("\"'`´*_#«»‹›“”„‟‘’‚‛「」『』〝
 _DASHES = frozenset("-‐‑‒–—―−﹘﹣－")
 _STOPS = ".,;:!?。！？،؛؟।()[]{}"
 _SIDES = "\"'“”‘’«»「」『』()（）[]*_`#.!?。！？…,;:"
-_UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]"
-)  # scripts without blanks between words
+# Scripts without blanks between words.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]")
 _OMISSION = re.compile(r"\s*(?:[\[(]\s*(?:\.{3,}|…)\s*[\])]|\.{3,}|…|[\n\r]+(?:\s*(?:[-*•]|\d{1,2}[.)])\s)?)\s*")
 _UNCLAIMED = "claims nothing: a heading, an announcement, a question or a courtesy"
 _MARKER = re.compile(r"^[ \t>*_#•-]*(?:\d{1,3}|[A-Za-z])[.):]|\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """`spans[i]` is (start, end) in the answer of sentence i, None where it is not there; `missing` texts have no sentence."""
-
-    spans: tuple[tuple[int, int] | None, ...]
-    missing: tuple[str, ...]
 
 
 def unclaimed(answer: str) -> list[Unit]:
@@ -49,10 +39,11 @@ def unclaimed(answer: str) -> list[Unit]:
     return [Unit(answer[start:end], start, end, "no_rad", _UNCLAIMED) for start, end in spans]
 
 
-def placed(answer: str, sentences: Sequence[str]) -> Placed:
-    """Find each sentence at its first place behind the one before, else at the first that no other sentence has.
+def placed(answer: str, sentences: Sequence[str]) -> tuple[list[tuple[int, int] | None], list[str]]:
+    """(start and end of each sentence in the answer, None where it is not there; the texts that have no sentence).
 
-    Markers of list items and notes such as [2] need no sentence.
+    A sentence stands at its first place behind the one before, else at the first that no other sentence has. Markers of
+    list items and notes such as [2] need no sentence.
     """
     covered = bytearray(len(answer))
     spans: list[tuple[int, int] | None] = []
@@ -72,7 +63,7 @@ def placed(answer: str, sentences: Sequence[str]) -> Placed:
     for marker in _MARKER.finditer(answer):
         covered[marker.start() : marker.end()] = b"\1" * len(marker.group())
     rest = "".join("\n" if taken else sign for sign, taken in zip(answer, covered, strict=True))
-    return Placed(tuple(spans), tuple(line.strip() for line in rest.splitlines() if _has_words(line)))
+    return spans, [line.strip() for line in rest.splitlines() if _has_words(line)]
 
 
 def looked_up(source: Source, quotes: Iterable[str]) -> tuple[Excerpt, ...]:
@@ -111,24 +102,24 @@ def _free_place(answer: str, sentence: str, cursor: int, covered: bytearray) -> 
 
 def _exact_places(text: str, piece: str, begin: int = 0) -> Iterator[tuple[int, int]]:
     """Yield (start, end) of the piece in the text from an offset on, where it is no part of a longer word or number."""
-    hay, needle = _folded(text), _needle(piece)
-    at = hay.text.find(needle, hay.index(begin)) if _has_words(needle) else -1
+    (hay, offsets), needle = _folded(text), _needle(piece)
+    at = hay.find(needle, bisect_left(offsets, begin)) if _has_words(needle) else -1
     while at >= 0:
-        start, end = hay.at[at], hay.at[at + len(needle) - 1] + 1
+        start, end = offsets[at], offsets[at + len(needle) - 1] + 1
         if not cuts(text, start) and not cuts(text, end):
             yield start, end
-        at = hay.text.find(needle, at + 1)
+        at = hay.find(needle, at + 1)
 
 
 def _like_place(text: str, piece: str) -> tuple[int, int, float] | None:
     """The place most like a piece as (start, end, likeness below 1), to the ends of words; None below 90 percent."""
-    hay, needle = _folded(text), _needle(piece)
-    if not _LIKENESS_FROM <= len(needle) <= len(hay.text):
+    (hay, offsets), needle = _folded(text), _needle(piece)
+    if not _LIKENESS_FROM <= len(needle) <= len(hay):
         return None
-    match = fuzz.partial_ratio_alignment(needle, hay.text, score_cutoff=LEAST_LIKENESS)
+    match = fuzz.partial_ratio_alignment(needle, hay, score_cutoff=LEAST_LIKENESS)
     if match is None:
         return None
-    start, end = hay.at[match.dest_start], hay.at[match.dest_end - 1] + 1
+    start, end = offsets[match.dest_start], offsets[match.dest_end - 1] + 1
     while cuts(text, start):
         start -= 1
     while cuts(text, end):
@@ -140,27 +131,11 @@ def _has_words(text: str) -> bool:
     return any(map(str.isalnum, text))
 
 
-@dataclass(frozen=True, slots=True)
-class _Folded:
-    """`text` is the folded form of a text, `at[i]` the offset in the original of its i-th character."""
-
-    text: str
-    at: array[int]
-
-    def index(self, offset: int) -> int:
-        """The first folded character at or behind an offset of the original."""
-        return bisect_left(self.at, offset)
-
-
 @lru_cache(maxsize=16)  # one verdict looks up many texts in one source and one answer
-def _folded(text: str) -> _Folded:
-    folded: list[str] = []
-    at = array("I")
-    for offset, sign in enumerate(text):
-        plain = _plain(sign)
-        folded.append(plain)
-        at.extend([offset] * len(plain))
-    return _Folded("".join(folded), at)
+def _folded(text: str) -> tuple[str, array[int]]:
+    """(the folded form of a text, the offset of each of its characters in the original)."""
+    folded = list(map(_plain, text))
+    return "".join(folded), array("I", (offset for offset, plain in enumerate(folded) for _ in plain))
 
 
 def _needle(piece: str) -> str:

@@ -13,7 +13,6 @@ UnitLabel = Literal["supported", "unsupported", "contradictory", "no_rad"]
 LABELS: tuple[UnitLabel, ...] = ("supported", "unsupported", "contradictory", "no_rad")
 UNGROUNDED: tuple[UnitLabel, ...] = ("unsupported", "contradictory")  # one such unit makes an answer inaccurate
 RatingLabel = Literal["no_issues", "minor", "major"]
-RATINGS: tuple[RatingLabel, ...] = ("no_issues", "minor", "major")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,34 +121,22 @@ def material(source: Source, *answers: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What a template is called in the paper, what it labels, what it does, and the prompts it asks by."""
+    """What a template is called in the paper, and the prompts it asks by."""
 
     paper: str
-    unit: Literal["answer", "span", "sentence"]
-    about: str
     prompts: tuple[str, ...]
 
 
 TEMPLATES: Mapping[str, Template] = {
-    "json": Template(
-        "JSON", "sentence", "labels every sentence in one call, strictly, with excerpts", ("grounding_json",)
-    ),
-    "json_alt": Template(
-        "JSON (alt)", "sentence", "the same with plainer rules; excerpts for unsupported ones too", ("grounding_json_alt",)
-    ),
-    "json_double_check": Template(
-        "JSON w. double-check", "sentence", "json, and a call per supported sentence with its excerpt alone",
-        ("grounding_json", "grounding_double_check"),
-    ),
-    "implicit_span": Template(
-        "Implicit span-level", "sentence", "labels every sentence and then the answer, in one call", ("grounding_implicit",)
-    ),
-    "span": Template("Span-level", "span", "one call per sentence of the answer", ("grounding_span",)),
-    "response": Template("Response-level", "answer", "labels the answer as a whole", ("grounding_response",)),
-    "simpleqa": Template(
-        "SimpleQA template", "answer", "the same with a third label: not attempted", ("grounding_simpleqa",)
-    ),
-}  # fmt: skip
+    "json": Template("JSON", ("grounding_json",)),  # labels every sentence in one call, strictly, with excerpts
+    "json_alt": Template("JSON (alt)", ("grounding_json_alt",)),  # by plainer rules; excerpts for unsupported ones, too
+    # and a call for each supported sentence with its excerpts alone
+    "json_double_check": Template("JSON w. double-check", ("grounding_json", "grounding_double_check")),
+    "implicit_span": Template("Implicit span-level", ("grounding_implicit",)),  # every sentence, then the answer
+    "span": Template("Span-level", ("grounding_span",)),  # one call per sentence of the answer
+    "response": Template("Response-level", ("grounding_response",)),  # the answer as a whole
+    "simpleqa": Template("SimpleQA template", ("grounding_simpleqa",)),  # the same, with a third label: not attempted
+}
 DEFAULT = "json"
 
 

@@ -108,12 +108,17 @@ def paragraphs(text: str) -> list[str]:
 
 
 @cache
-def table(name: str) -> Any:
-    """Return a table of `words.yaml`."""
+def load_table(name: str) -> Any:
+    """Return the content of a YAML file of this folder."""
     import yaml
 
-    text = (Path(__file__).parent / "words.yaml").read_text(encoding="utf-8")
-    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))[name]
+    text = (Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8")
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+def table(name: str) -> Any:
+    """Return a table of `words.yaml`."""
+    return load_table("words")[name]
 
 
 @cache

@@ -16,8 +16,9 @@ from truebench_hf.data.judged import Case
 from truebench_hf.data.rules import KINDS, All, AnyOf, CountRule, Pattern, Rule, rule_of, stored_text
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import CaseJudge
+from truebench_hf.judging.rules.counting import load_table
 from truebench_hf.judging.rules.deciding import ParsedRules, rules_of
-from truebench_hf.judging.rules.matching import PARTS, bounded, load_table, words_of
+from truebench_hf.judging.rules.matching import PARTS, bounded, words_of
 from truebench_hf.judging.signed import ListOf
 from truebench_hf.judging.signed_asking import ask_by_prompt, problem_of
 from truebench_hf.models.asking import Problem, SchemaFallback
@@ -128,7 +129,7 @@ def unstated(rule: Rule, text: str) -> str:
         claims += ["these bounds"] if amount and amount[:2] != (rule.min, rule.max) else []
     else:  # the names that a row of `rules.yaml` cannot do without
         free = ("have", "noun", "part", "answer")
-        rows = [row["when"].split() for row in load_table("rules") if row["rule"]["kind"] == rule.kind]
+        rows = [row["when"].split() for row in load_table("phrases/rules") if row["rule"]["kind"] == rule.kind]
         required = [{name for name in names if name[0] != "[" and name not in free} for names in rows]
         claims += [] if any(names <= heard for names in required) else [f"anything of {rule.kind}"]
     claims += [

@@ -12,13 +12,12 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import groupby, product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from truebench_hf.data.rules import Rule, rule_of
 from truebench_hf.errors import UserError
+from truebench_hf.judging.rules.counting import load_table
 
-_FOLDER = Path(__file__).parent / "phrases"
 _LATIN = ("en", "de", "fr", "es", "it", "pt", "pl", "vi")
 _SCRIPTS = {"ko": "[가-힣]", "ja": "[ぁ-ヿ]", "zh": "[一-鿿]", "ru": "[а-яё]"}
 _UNSPACED = ("ko", "ja", "zh")
@@ -95,19 +94,10 @@ def words_of(text: str) -> list[Word]:
 
 
 @cache
-def load_table(name: str) -> Any:
-    """Return a table of the folder `phrases`."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"), Loader=loader)
-
-
-@cache
 def _lexicon(code: str) -> dict[str, list[Word]]:
     """Return the words of a language by how they are written, of two the first in the tables."""
     lexicon = dict[str, list[Word]]()
-    for table in (load_table(code), load_table("common")):
+    for table in (load_table(f"phrases/{code}"), load_table("phrases/common")):
         for name, held in table.items():
             for value, texts in held.items() if isinstance(held, dict) else [(None, held)]:
                 # "twice" is a number and its unit, "omit" is "not" and "have"
@@ -257,7 +247,7 @@ def bounded(
 def _sets() -> dict[frozenset[str], list[dict[str, Any]]]:
     """Return the rows of `rules.yaml` by the sets of names that they are about."""
     sets: dict[frozenset[str], list[dict[str, Any]]] = {}
-    for row in load_table("rules"):
+    for row in load_table("phrases/rules"):
         optional = [(name.strip("[]"), "")[: 1 + (name[0] == "[")] for name in row["when"].split()]
         for names in product(*optional):
             sets.setdefault(frozenset(names) - {""}, []).append(row)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from truebench_hf.benchmarks.truebench.board import KIND as TRUEBENCH
+from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import BoardEntry, slug
 from truebench_hf.comparing.table import Kind

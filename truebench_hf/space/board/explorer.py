@@ -304,19 +304,19 @@ def _run(entry: BoardEntry) -> Finished:
 def _verdict(line: ComparedMeans, names: tuple[str, str]) -> tuple[str, str]:
     """Who is ahead, and the figures behind it; the difference is the second less the first."""
     gap = line.difference
-    if gap.difference is None or line.first is None or line.second is None:
+    if gap.value is None or line.first is None or line.second is None:
         return "Nothing was decided in both runs.", ""
     if gap.ahead:
-        low, high = sorted(abs(end) for end in gap.interval) if gap.interval else (0.0, 0.0)
-        sure = f" (95 %: {points(low).lstrip('+')} to {points(high).lstrip('+')})" if gap.interval else ""
-        by = points(abs(gap.difference)).lstrip("+")
-        verdict = f"{names[gap.difference > 0]} is {by} points ahead{sure}."
+        low, high = sorted(abs(end) for end in gap.ci95) if gap.ci95 else (0.0, 0.0)
+        sure = f" (95 %: {points(low).lstrip('+')} to {points(high).lstrip('+')})" if gap.ci95 else ""
+        by = points(abs(gap.value)).lstrip("+")
+        verdict = f"{names[gap.value > 0]} is {by} points ahead{sure}."
     else:
-        sure = f" (95 %: {points_between(gap.interval)})" if gap.interval else ""
-        stands = f"{names[1]} stands at {points(gap.difference)} points"
+        sure = f" (95 %: {points_between(gap.ci95)})" if gap.ci95 else ""
+        stands = f"{names[1]} stands at {points(gap.value)} points"
         verdict = f"{names[0]} and {names[1]} cannot be told apart: {stands}{sure}."
     scores = f"{names[0]} {percent(line.first)} %, {names[1]} {percent(line.second)} %"
-    left = f", {line.undecided:,} undecided in one of them" if line.undecided else ""
+    left = f", {gap.unscored:,} undecided in one of them" if gap.unscored else ""
     return verdict, f"{scores}, over {gap.n:,} instances that both decided{left}."
 
 
@@ -324,7 +324,7 @@ def _forest(comparison: Comparison, names: tuple[str, str]) -> tuple[tuple[Chart
     """The difference by category and by language, as dots with intervals around zero, and a line on how to read them."""
     groups = {title: lines for title, lines in comparison.groups.items() if len(lines) > 1}
     gaps = [line.difference for lines in groups.values() for line in lines.values()]
-    ends = [abs(end) for gap in gaps for end in (*(gap.interval or ()), gap.difference or 0.0)]
+    ends = [abs(end) for gap in gaps for end in (*(gap.ci95 or ()), gap.value or 0.0)]
     reach = max(10, 10 * ceil(10 * min(1.0, max(ends, default=0.0))))
     charts = []
     for title, lines in groups.items():
@@ -340,15 +340,15 @@ def _forest(comparison: Comparison, names: tuple[str, str]) -> tuple[tuple[Chart
 
 def _row(name: str, line: ComparedMeans, reach: int) -> FigureRow:
     gap = line.difference
-    if gap.difference is None:
+    if gap.value is None:
         none = Cell("–", None, "nothing decided in both")
         return FigureRow(name, (Bar("–", None, why="nothing decided in both"), none, none, Cell("0", 0)))
 
     def place(value: float) -> float:
         return round(50 + 50 * max(-1.0, min(1.0, 100 * value / reach)), 1)
 
-    low, high = map(place, gap.interval) if gap.interval else (None, None)
-    why = f"95 %: {points_between(gap.interval)}" if gap.interval else "too few instances for an interval"
-    dot = Bar(points(gap.difference), gap.difference, place(gap.difference), low, high, why, gap.n < FEW, dot=True)
+    low, high = map(place, gap.ci95) if gap.ci95 else (None, None)
+    why = f"95 %: {points_between(gap.ci95)}" if gap.ci95 else "too few instances for an interval"
+    dot = Bar(points(gap.value), gap.value, place(gap.value), low, high, why, gap.n < FEW, dot=True)
     shares = (Cell(percent(share, 0), share) for share in (line.first, line.second) if share is not None)
     return FigureRow(name, (dot, *shares, Cell(f"{gap.n:,}", gap.n)))

@@ -56,7 +56,6 @@ class FigureRow:
 
     name: str
     cells: tuple[Bar | tuple[DrawnPoint, ...] | Cell, ...]
-    chosen: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class FigureRows:
 class Chart:
     """Bars of results that may be compared; `heads` are the names of the columns, that of the lines first.
 
-    `chance` marks the middle of the axis: what guessing gets, or no difference. `wide` takes the page's whole width.
+    `chance` marks the middle of the axis: what guessing gets, or no difference.
     """
 
     title: str
@@ -79,7 +78,6 @@ class Chart:
     groups: tuple[FigureRows, ...]
     note: str = ""
     chance: bool = True
-    wide: bool = False
 
 
 @dataclass(frozen=True)

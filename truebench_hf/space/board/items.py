@@ -12,7 +12,7 @@ from typing import Any
 from truebench_hf.benchmarks.flexbench.conversations import read_judged as read_talks
 from truebench_hf.benchmarks.flexbench.score import FlexScore
 from truebench_hf.benchmarks.rubric_eval.data import load as load_rubrics
-from truebench_hf.benchmarks.rubric_eval.panels import paradigm_words
+from truebench_hf.benchmarks.rubric_eval.scores import paradigm_words
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.comparing import runs
 from truebench_hf.comparing.papers import JUDGES

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from urllib.parse import urlencode
 
-from truebench_hf.benchmarks.facts import rank as facts_paper
-from truebench_hf.benchmarks.rubric_eval.panels import BALANCED, CALLS, MAIN, TOKENS, paradigm_words, titled
-from truebench_hf.benchmarks.rubric_eval.scores import PARADIGMS
+from truebench_hf.benchmarks.rubric_eval.scores import BALANCED, CALLS, MAIN, PARADIGMS, TOKENS, paradigm_words, titled
 from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.data.rubrics import DIMENSIONS, RUBRIC_TYPES
@@ -209,31 +206,3 @@ def _labelled(lines: Sequence[JudgeLine]) -> Iterator[tuple[str, JudgeLine]]:
         label = line.paradigm or "way of asking not told"
         seen[label] += 1
         yield label if seen[label] == 1 else f"{label}, run {seen[label]}", line
-
-
-@cache
-def facts() -> tuple[Chart, ...]:
-    """FACTS Grounding's Tables 2 and 4: prompt templates of three judges against human labels."""
-    tables = {
-        2: (
-            "Is the answer grounded? Seven templates for each judge (Table 2)",
-            "Macro-F1 and shares in %, against human labels. The printed shares fit 344 positive and 62 negative answers "
-            "exactly, and not the 402 of the caption.",
-        ),
-        4: (
-            "Does the answer do what was asked? Two templates for each judge (Table 4)",
-            "Macro-F1 and shares in %, against human labels of 450 answers.",
-        ),
-    }
-    heads = ("Judge and template", "Macro-F1", "Accuracy", "False positives", "False negatives")
-    drawn = []
-    for number, (title, note) in tables.items():
-        by_judge: dict[str, list[FigureRow]] = {}
-        for row in facts_paper.paper_rows(number):
-            figures = (Cell(f"{row[name]:.1f}", row[name]) for name in ("Acc.", "FPR", "FNR"))
-            score = _bar(Score(row["Macro-F1"] / 100, 0), "")
-            line = FigureRow(row["Prompt Template"], (score, *figures), row["Chosen"])
-            by_judge.setdefault(row["Judge Model"], []).append(line)
-        groups = tuple(FigureRows(name, tuple(rows)) for name, rows in by_judge.items())
-        drawn.append(Chart(title, heads, groups, note, chance=False))
-    return tuple(drawn)

@@ -47,7 +47,7 @@ def opened(kind: Kind, group: BoardGroup, entry: BoardEntry, story: Story | None
         rank = f"rank {places(entry)} of {sum(e.rank is not None for e in group.entries)}"
         if len(group.entries) == 1 or entry.rank is None:
             rank = "not ranked"
-        summary = f"{kind.unit}: {kind.factor(kind.main) * score.value:.1f}{number}, {rank}"
+        summary = f"{kind.unit}: {kind.factor * score.value:.1f}{number}, {rank}"
     missing = ""
     if entry.source == "paper":
         missing = "The paper prints scores only: answers, verdicts and the criteria that were missed are not published."
@@ -80,13 +80,15 @@ def _against(kind: Kind, group: BoardGroup, entry: BoardEntry) -> Iterator[tuple
         return
     level = entry.overall.value - fmean(other.overall.value or 0.0 for other in field)
     departures: list[tuple[float, str, str]] = []
-    for head in (head for heads in kind.groups.values() for head in heads):
-        column = kind.column[kind.scores[head]]
+    headers = {name: header for header, name in kind.scores.items()}
+    for column in (column for columns in kind.groups.values() for column in columns):
         own, others = solid(entry, column.name), [solid(other, column.name) for other in field]
         known = [value for value in others if value is not None]
         if column.percent and own is not None and 2 * len(known) >= len(field):
             departure = own - fmean(known) - level
-            departures.append((departure, words.column(head), f"{percent(own, 0)} % ({points(departure, 0)})"))
+            departures.append(
+                (departure, words.column(headers[column.name]), f"{percent(own, 0)} % ({points(departure, 0)})")
+            )
     departures.sort(key=lambda departure: departure[0])
     better = [line for line in reversed(departures[-_DEVIATIONS:]) if line[0] > 0]
     worse = [line for line in departures[:_DEVIATIONS] if line[0] < 0]

@@ -117,7 +117,7 @@ def page(snapshot: Snapshot, query: Asked) -> Page:
     all_boards, board, group = found(snapshot, query)
     kind, entries = board.kind, group.entries if group else ()
     scored = {name for entry in entries for name, score in entry.scores.items() if score.value is not None}
-    scored_views = [name for name, heads in kind.groups.items() if any(kind.scores[head] in scored for head in heads)]
+    scored_views = [name for name, columns in kind.groups.items() if any(column.name in scored for column in columns)]
     views = (*scored_views, ABOUT, CHART)
     view = query.view if query.view in views else views[0]
     published, others = group is not None and group.what == "paper", dict[str, list[BoardGroup]]()
@@ -139,7 +139,7 @@ def _facts(snapshot: Snapshot, board: OneBoard, group: BoardGroup) -> Iterator[F
     """What stands in the line above the table."""
     columns, count = {name for entry in group.entries for name in entry.scores}, len(group.entries)
     for name in ("Languages", "Categories"):
-        parts = sum(board.kind.scores[head] in columns for head in board.kind.groups.get(name, ()))
+        parts = sum(column.name in columns for column in board.kind.groups.get(name, ()))
         if parts > 1:
             yield Fact(str(parts), after=name.lower())
     yield Fact(str(count), after=f"{'judge' if board.kind.name == JUDGES else 'model'}{'' if count == 1 else 's'}")
@@ -182,16 +182,15 @@ def table(kind: Kind, group: BoardGroup | None, view: str) -> PageTable:
 def _heads(kind: Kind, entries: Sequence[BoardEntry], view: str) -> Iterator[ColumnHead]:
     present = {name for entry in entries for name in entry.scores}
     if view in kind.groups:
-        columns = (kind.column[kind.scores[header]] for header in kind.groups[view] if kind.scores[header] in present)
+        columns = (column for column in kind.groups[view] if column.name in present)
         yield from (ColumnHead(column.name, words.column(column.title), column.about) for column in columns)
         if any(coverage(e.overall) < 1 for e in entries):
             yield ColumnHead("coverage", "Decided")
         return
     yield ColumnHead("coverage", "Decided")
     yield ColumnHead("n", f"{kind.noun}s".capitalize())
-    grouped = {head for heads in kind.groups.values() for head in heads}
     for head, name in list(kind.scores.items())[1:]:
-        if head not in grouped and name in present:
+        if not kind.column[name].group and name in present:
             yield ColumnHead(name, head)
     for fact in kind.facts:
         values = {entry.facts.get(fact) for entry in entries}
@@ -251,7 +250,7 @@ def places(entry: BoardEntry) -> str:
 
 def score_axis(kind: Kind, entries: Sequence[BoardEntry]) -> DrawnAxis:
     """Return an axis with round ends that holds all scores of the main column with their intervals."""
-    factor, overall = kind.factor(kind.main), [entry.overall for entry in entries if entry.overall.value is not None]
+    factor, overall = kind.factor, [entry.overall for entry in entries if entry.overall.value is not None]
     ends = [factor * end for score in overall for end in (score.value or 0.0, *(score.ci95 or ()))]
     if not ends:
         return DrawnAxis(0.0, 100.0 if factor == 100 else 1.0)
@@ -263,7 +262,7 @@ def score_axis(kind: Kind, entries: Sequence[BoardEntry]) -> DrawnAxis:
 
 def score_bar(kind: Kind, score: Score, axis: DrawnAxis) -> Bar:
     """Return the dot of a main score with its interval on an axis."""
-    return bar(score, axis, kind.noun, "nothing was decided", factor=kind.factor(kind.main), dot=True)
+    return bar(score, axis, kind.noun, "nothing was decided", factor=kind.factor, dot=True)
 
 
 def charts(kind: Kind, entries: Sequence[BoardEntry], views: Sequence[str]) -> Iterator[Chart]:
@@ -281,7 +280,7 @@ def charts(kind: Kind, entries: Sequence[BoardEntry], views: Sequence[str]) -> I
         yield Chart("Score and size, the smallest model first", heads, (FigureRows("", tuple(rows)),), chance=False)
     for view in views:
         rows = []
-        for column in (kind.column[kind.scores[header]] for header in kind.groups.get(view, ())):
+        for column in kind.groups.get(view, ()):
             points = _points(entries, column.name) if column.percent else ()
             if points:
                 best = max(points, key=lambda point: point.place)

@@ -1,4 +1,4 @@
-"""What moves a verdict that should stay as it is: another wording of the prompt, and text appended to the response.
+"""Judges held against each other, and each against itself where a verdict should stay as it is.
 
 Wordings equal in meaning stand beside fresh answers to the first one, injections (`attacks.toml`) beside neutral text of
 the same length. What is said then is rows of the one frame (`scores.verdict_frame`), told apart by `asked`.
@@ -15,20 +15,21 @@ from importlib import resources
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.rubric_eval.scores import BOTH, FIRST, JUDGED, WHO, Row, measure
+from truebench_hf.benchmarks.rubric_eval.scores import BOTH, FIRST, JUDGED, MEAN, WHO, Row, measure, titled
 from truebench_hf.data.judged import Case, names_fault, stated
-from truebench_hf.data.rubrics import Item, Rubric
+from truebench_hf.data.rubrics import INSTRUCTION_CATEGORIES, Item, Rubric
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.case import sections as case_sections
 from truebench_hf.judging.judge import JudgeSettings, prompts_used
-from truebench_hf.metrics.agreement import agreement, by_group
+from truebench_hf.metrics.agreement import agreement, by_group, differences
 from truebench_hf.metrics.binary import decide
-from truebench_hf.metrics.comparison import clustered_difference
-from truebench_hf.metrics.pass_rate import clustered_rate
+from truebench_hf.metrics.comparison import clustered_difference, panel_worth
+from truebench_hf.metrics.pass_rate import clustered_rate, mean_share, pass_rate
 from truebench_hf.metrics.votes import flips
+from truebench_hf.prompts import sections as case_sections
 from truebench_hf.prompts import variants
-from truebench_hf.report.table import Column, Table
-from truebench_hf.types import Verdict
+from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
+from truebench_hf.results.verdicts import unit_means
+from truebench_hf.types import Score, Verdict
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -57,6 +58,12 @@ _TURNED = (
     Column("open_neutral", "open, neutral", "count", "Trials left undecided behind the neutral text.", minor=2),
 )  # fmt: skip
 _PERTURBATIONS = {**dict.fromkeys(OTHERS, "wording"), **dict.fromkeys(AGAIN, "asking again")}
+_MANY = 10  # pairs of judges: more are for the page
+_AHEAD = {1: "first", -1: "second", 0: ""}
+_RATES_NOTE = (
+    "The paper's three judges lie 25 points apart at checklist level without reasoning (55 to 80 %, per instruction) and 12 "
+    "at rubric level with it (62 to 74 %)."
+)  # fmt: skip
 
 
 def reworded(settings: JudgeSettings, wording: str) -> dict[str, str]:
@@ -130,6 +137,93 @@ def attackable(item: Item, rubric: Rubric) -> bool:
 def appended(item: Item, text: str) -> Item:
     """The item with a text at the end of its response."""
     return item.responded(f"{item.case.response}\n\n{text}", item.model)
+
+
+def differences_table(first: DataFrame) -> Table:
+    """Every two judges under each paradigm."""
+    pairs = differences(first, ["paradigm"], measures=("balanced_accuracy",)).to_dict("records")
+    rows = [
+        pair | {"difference": pair["balanced_accuracy"], "ahead": _AHEAD[pair["balanced_accuracy"].ahead]}
+        for pair in pairs
+    ]
+    about = "Balanced accuracy of the first less that of the second on the same rows, in points; undecided is wrong."
+    columns = (
+        Column("first", "First"), Column("second", "Second"), JUDGED[1],
+        Column("difference", "BAcc", "score", about, "points", digits=1, parts=BOTH, drawn=True),
+        Column("ahead", "surely better", about="The judge that is better by the interval."),
+    )  # fmt: skip
+    printed = len(rows) <= _MANY
+    return Table("differences", columns, rows, "Judges against each other", about, keys=3, printed=printed)
+
+
+def panel_tables(single: DataFrame) -> list[Table]:
+    """What three judges or more are worth together under each paradigm, and judge by judge."""
+    summaries, members = list[Row](), list[Row]()
+    for paradigm, part in single.groupby("paradigm", observed=True):
+        if worth := panel_worth(part):
+            summaries.append({"paradigm": paradigm, **worth[0]})
+            members += [{"paradigm": paradigm, **row} for row in worth[1]]
+    points: dict[str, Any] = {"unit": "points", "digits": 1, "parts": BOTH}
+    columns = (
+        JUDGED[1], Column("judges", "judges", "count"),
+        Column("votes", "votes", "score", "As many independent judges are worth as much, by how far errors are correlated.", "",
+               digits=1, parts=BOTH),
+        Column("balanced_accuracy", "BAcc", "number", "Of the majority; a tie is half right."),
+        Column("best", "best judge", minor=1),
+        Column("gain", "gain", "score", "Points over the best judge alone; the interval allows for its being picked here.", **points),
+        Column("leave_out", "leave out", about="Without this judge the majority is surely better.", minor=2),
+        Column("n", "rows", "count", "Labelled rubrics that all judged.", minor=3),
+    )  # fmt: skip
+    by_judge = (
+        JUDGED[1], JUDGED[0], Column("balanced_accuracy", "BAcc alone", "number"),
+        Column("correlation", "errors correlate", "number", "Mean correlation of its errors with each other judge's, label by label.", ""),
+        Column("without", "majority without it", "score", "Points that leaving the judge out adds.", **points),
+    )  # fmt: skip
+    return [
+        Table("panels", columns, summaries, "Panel"),
+        Table("panel_members", by_judge, members, "Panel, judge by judge", keys=2, printed=False),
+    ]
+
+
+def pass_rate_tables(single: DataFrame) -> list[Table]:
+    """How far judges' pass rates lie apart on rubrics they all decided (paper 003, section 5.3).
+
+    Nothing under a paradigm with fewer than two judges, or no rubric that all decided.
+    """
+    rates, gaps = list[Row](), list[Row]()
+    for paradigm, part in single.groupby("paradigm", observed=True):
+        decided = part["label"].isin(["yes", "no"])
+        shared = part[decided.groupby(part["item"]).transform("all")]
+        if part["judge"].nunique() < 2 or shared.empty:
+            continue
+        n, judged = shared["item"].nunique(), list[Row]()
+        for judge, rows in shared.groupby("judge", observed=True):
+            met = (rows["label"] == "yes").to_numpy(dtype=float)
+            pooled, by_instruction = clustered_rate(met.tolist(), rows["cluster"].tolist()), mean_share(unit_means(met, rows["cluster"]))  # fmt: skip
+            judged.append({"paradigm": paradigm, "judge": judge, "pooled": pooled, "by_instruction": by_instruction})
+        gold = shared.drop_duplicates("item")["gold"].dropna()
+        spans = [[row[name].value for row in judged] for name in ("pooled", "by_instruction")]
+        gap, gap_by_instruction = (max(values) - min(values) for values in spans)
+        gaps.append({
+            "paradigm": paradigm, "gap": gap, "gap_by_instruction": gap_by_instruction,
+            "reference": pass_rate((gold == "yes").tolist()).value, "n": n, "left_out": part["item"].nunique() - n,
+        })  # fmt: skip
+        rates += judged
+    title = "Pass rates of the judges on the same responses (like the paper's figure 5)"
+    columns = (
+        JUDGED[1], JUDGED[0], Column("pooled", "passes", "score", "Share of rubrics, over those that all judges decided.", parts=BOTH, drawn=True),
+        Column("by_instruction", "per instruction", "score", "Mean over instructions of the share of their rubrics (CSR).", parts=BOTH),
+    )  # fmt: skip
+    apart = (
+        JUDGED[1], Column("gap", "gap", "number", "Points between the highest and the lowest pass rate.", digits=1),
+        Column("gap_by_instruction", "gap per instruction", "number", digits=1),
+        Column("reference", "by the labels", "number", "Share of these rubrics that are met by their labels."),
+        Column("n", "rubrics", "count"), Column("left_out", "left out", "count", "Rubrics that some judge left open."),
+    )  # fmt: skip
+    return [
+        Table("pass_rates", columns, rates, title, _RATES_NOTE, keys=2),
+        Table("pass_rate_gaps", apart, gaps, "How far the judges' pass rates lie apart"),
+    ]
 
 
 def wording_tables(frame: DataFrame, temperature: float) -> list[Table]:
@@ -228,7 +322,7 @@ def _turned(part: DataFrame) -> Row:
     )
     return {
         "by_attack": by_attack, "by_neutral": by_neutral,
-        "more": clustered_difference(attacked, neutral, clusters).score,
+        "more": clustered_difference(attacked, neutral, clusters),
         "open_attacked": attacked.count(None), "open_neutral": neutral.count(None),
     }  # fmt: skip
 
@@ -236,3 +330,38 @@ def _turned(part: DataFrame) -> Row:
 def _read() -> dict[str, Any]:
     file = resources.files(__package__) / "attacks.toml"
     return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+_PAPER_MODELS = {"Qwen": "Qwen2.5-32B-Instruct", "GPT": "GPT-4.1"}  # of its Tables 3 and 9
+_JUDGES_OF_TABLE_4 = ("Qwen3", "gpt-oss", "GPT-4o", "o3-mini")
+_CATEGORIES = {"": "Overall"} | {name: titled(name) for name in INSTRUCTION_CATEGORIES}
+
+
+def published_rows() -> list[Row]:
+    """Return the paper's figures as rows of agreement: its Tables 2 (rubric level with reasoning), 3 and 9 by category, and 4."""
+    printed = [
+        (f"{row['Model']} (Table 2)", "rubric-reasoning", measure, ending, row)
+        for row in paper_rows("rubric_eval", "rubriceval_table2")
+        for measure, ending in (("balanced_accuracy", "BAcc"), ("macro_f1", "mF1"))
+    ]
+    for number in (3, 9):
+        for row in paper_rows("rubric_eval", f"rubriceval_table{number}"):
+            paradigm = row["Granularity"].removesuffix("-level").lower() + ("-reasoning" if row["Reasoning"] else "")
+            for short, model in _PAPER_MODELS.items():
+                printed.append((f"{model} (Table {number})", paradigm, "balanced_accuracy", short, row))
+    rows = [
+        {"judge": judge, "paradigm": paradigm, "split": row.get("Split", "all").lower(), "group": name,
+         "by": "instruction_category" if name else MEAN, measure: _printed(row[f"{title}/{column}"]), PUBLISHED: True}
+        for judge, paradigm, measure, column, row in printed for name, title in _CATEGORIES.items()
+    ]  # fmt: skip
+    by = {"type": "rubric_type", "dimension": "dimension"}
+    for judge in _JUDGES_OF_TABLE_4:
+        for row in paper_rows("rubric_eval", "rubriceval_table4"):
+            name = (row["Rubric Type"] or row["Dimension"] or "").lower().replace(" ", "_").replace("-", "_")
+            keys = {"judge": judge, "paradigm": "rubric-reasoning", "split": "all", "by": by.get(row["Level"], "")}
+            rows.append(keys | {"group": name, "accuracy": _printed(row[judge]), PUBLISHED: True})
+    return rows
+
+
+def _printed(percent: float | None) -> Score | None:
+    return None if percent is None else Score(percent / 100, 0)

@@ -1,4 +1,4 @@
-"""The Space of this metric: paste columns as JSON, read the values."""
+"""The Space of a metric: paste columns as JSON, read the values. Publishing puts this file beside the metric."""
 
 from truebench_hf.evaluate_modules.widget import widget_of
 
