@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import rating
 from truebench_hf.benchmarks.truebench.data import InstanceOptions, ModelResponses, SeveralOptions, answered
-from truebench_hf.benchmarks.truebench.rating import CHECKLIST, METHODS, People, Rated, rated, read_ratings
+from truebench_hf.benchmarks.truebench.rating import CHECKLIST, METHODS, Rated, rated
 from truebench_hf.benchmarks.truebench.study import Answered, answer
 from truebench_hf.data import jsonl
 from truebench_hf.data.records import RESPONSES, Reader, response_lines
@@ -121,33 +121,30 @@ def outcome(
     folder: RunFolder, responses: Sequence[Answered], lines: Sequence[Mapping[str, Any]], seed: int
 ) -> Outcome[dict[str, Table]]:
     """The outcome of responses and of the lines on what they got, one a response and type, with the labels of people."""
-    label_rows = labels.read_rows(folder.path / labels.FILE, rating.OPTIONS)
-    people = read_ratings(label_rows, [line["response_id"] for line in lines]) if label_rows else None
-    if people:
-        lines = [
-            {
-                **line,
-                "people": people.passed[line["response_id"]],
-                "people_open": people.open.get(line["response_id"], ""),
-            }
-            for line in lines
-        ]
+    known = dict.fromkeys(line["response_id"] for line in lines)
+    of_all = labels.read_rows(folder.path / labels.FILE, rating.OPTIONS)
+    label_rows = [row for row in of_all if row["id"] in known]
     judge, types = str(folder.info["settings"]["judge"]), max(1, len(lines) // max(1, len(responses)))
-    frame = rating_frame(lines, {instance.id: instance.category for instance, _ in responses})
-    tables = comparison_tables(frame, people, folder.usage()["total"], seed)
     notes = cut_off(sum(bool(response.truncated) for _, response in responses)) + weak_judges([judge])
-    if people is None:
+    answers = None
+    if of_all:
+        people = rating.people_say(label_rows, list(known))
+        of_people = ({"people": p, "people_open": why} for p, why in (people[line["response_id"]] for line in lines))
+        lines = [{**line, **more} for line, more in zip(lines, of_people, strict=True)]
+        answers = labels.joined(label_rows, Annotations(), rating.OPTIONS)
+    else:
         notes.append(
             "Nobody has rated these responses yet: `truebench label out FOLDER` writes sheets without criteria, and "
             "`truebench label in FOLDER` reads them and compares."
         )
-    elif people.strangers:
-        first = people.strangers[0]
-        notes.append(f"Labels of other responses, left out: {len(people.strangers)} (the first: {first}).")
+    if strangers := [row["id"] for row in of_all if row["id"] not in known]:
+        notes.append(f"Labels of other responses, left out: {len(strangers)} (the first: {strangers[0]}).")
+    frame = rating_frame(lines, {instance.id: instance.category for instance, _ in responses})
+    shares = saturation(frame)
+    tables = comparison_tables(frame, shares, answers, folder.usage()["total"], seed)
     return Outcome(
         {table.name: table for table in tables}, title="TRUEBench: types of criteria", tables=tables,
-        charts=[chart for table in tables if table.name == "saturation" for chart in by_category(table)],
-        items={RATINGS: lines, RESPONSES: response_lines(responses)}, known={SEED: seed},
+        charts=by_category(shares), items={RATINGS: lines, RESPONSES: response_lines(responses)}, known={SEED: seed},
         lead=f"The same responses by four types of criteria, judged by {judge}", notes=notes,
         facts={"Judge": judge, "Models": ", ".join(dict.fromkeys(response.model for _, response in responses))},
         incomplete=len({place // types for place, line in enumerate(lines) if line["value"] is None}),
@@ -161,30 +158,37 @@ def rating_frame(lines: Sequence[Mapping[str, Any]], categories: Mapping[str, st
     """
     import pandas as pd
 
-    words = {True: "yes", False: "no", None: None}
     columns = ["id", "model", "response_id", "type", "value", "reason", "people", "people_open"]
     frame = pd.DataFrame(lines, columns=columns, dtype=object)
-    gold = pd.Series([words.get(line.get("people")) for line in lines], dtype=object)
+    words = {True: "yes", False: "no", None: None}
+    gold = pd.Series([words[line.get("people")] for line in lines], dtype=object)
     orders = {name: pd.Categorical(frame[name], list(dict.fromkeys(frame[name]))) for name in ("type", "model")}
     return frame.assign(category=frame["id"].map(categories), gold=gold, **orders)
 
 
-def comparison_tables(frame: DataFrame, people: People | None, usage: Mapping[str, Any], seed: int = 0) -> list[Table]:
+def comparison_tables(
+    frame: DataFrame, shares: DataFrame, answers: Annotations | None, usage: Mapping[str, Any], seed: int
+) -> list[Table]:
     """All tables of a comparison: agreement with people only where some have rated."""
-    shares, types = saturation(frame), list(frame["type"].cat.categories)
+    types = list(frame["type"].cat.categories)
     responses = len(frame) // max(1, len(types))
     here = {
         "set": "here", "instances": frame["id"].nunique(), "models": frame["model"].nunique(), "responses": responses,
-        "raters": len(people.answers.annotators) if people else 0,
+        "raters": len(answers.annotators) if answers else 0,
     }  # fmt: skip
     paper = [dict(zip(here, row.values(), strict=True)) for row in paper_rows("truebench", "truebench_section5_1")]
     set_columns = (Column("set", ""), *(Column(name, name, "count") for name in here if name != "set"))
+    columns = (
+        Column("type", "Type"), Column("model", "Model"), Column("category", "Category"),
+        Column("score", "%", "score", parts=("value", "interval", "n", "unscored")),
+    )  # fmt: skip
     tables = [
-        _saturation(shares), shares, _cost(usage, types, responses),
+        _saturation(shares), Table.of_frame("saturation", shares, columns, keys=3, on_page=False),
+        _cost(usage, types, responses),
         Table("set", set_columns, [here, *(row | {PUBLISHED: True} for row in paper)], "What was compared"), _open(frame),
     ]  # fmt: skip
-    if people:
-        tables = [_agreement(frame, people, seed), *_raters(people, frame), *tables]
+    if answers:
+        tables = [_agreement(frame, answers, seed), *_raters(answers, frame), *tables]
     return [table for table in tables if table.rows]
 
 
@@ -217,12 +221,10 @@ def _kappas(frame: DataFrame, seed: int) -> tuple[list[dict[str, Any]], list[str
     return lines, reasons
 
 
-def _agreement(frame: DataFrame, people: People, seed: int) -> Table:
+def _agreement(frame: DataFrame, answers: Annotations, seed: int) -> Table:
     lines, reasons = _kappas(frame, seed)
     # More agreement than people have among themselves cannot be asked of a judge.
-    ceiling = mean_of(
-        *(kappa.value for kappa in labels.annotator_kappas(people.answers).values() if kappa.value is not None)
-    )
+    ceiling = mean_of(*(kappa.value for kappa in labels.annotator_kappas(answers).values() if kappa.value is not None))
     lines.append({"type": "Two raters, mean of pairs: the ceiling", "kappa": Score(ceiling, 0)})
     lines = [row | {"band": None if row["kappa"].value is None else verbal_band(row["kappa"].value)} for row in lines]
     lines += [
@@ -248,24 +250,23 @@ def _agreement(frame: DataFrame, people: People, seed: int) -> Table:
     return Table("agreement", columns, lines, "Cohen's kappa with the raters' majority (Figure 7)", note)
 
 
-def _raters(people: People, frame: DataFrame) -> Iterator[Table]:
+def _raters(answers: Annotations, frame: DataFrame) -> Iterator[Table]:
     """What raters say; they have numbers here, since these figures may be published."""
-    numbers = {name: f"rater {number}" for number, name in enumerate(people.answers.annotators, 1)}
+    numbers = {name: f"rater {number}" for number, name in enumerate(answers.annotators, 1)}
     pairs = [
         {"raters": " and ".join(map(numbers.__getitem__, pair)), "kappa": Score(kappa.value, kappa.n)}
-        for pair, kappa in labels.annotator_kappas(people.answers).items() if kappa.n
+        for pair, kappa in labels.annotator_kappas(answers).items() if kappa.n
     ]  # fmt: skip
     columns = (Column("raters", "Raters"), Column("kappa", "kappa", parts=("value", "n"), **_KAPPA))
     yield Table("raters", columns, pairs, "How far raters agree")
-    majority = Counter({"pass": 0, "fail": 0})
     once = frame[frame["type"].cat.codes == 0]
-    majority.update("pass" if label == "yes" else "fail" for label in once["gold"].dropna())
-    reasons = [(f"open: {reason}", count) for reason, count in Counter(filter(None, once["people_open"])).most_common()]
-    rows = [{"label": label, "responses": count} for label, count in [*majority.items(), *reasons]]
+    counts = Counter(f"open: {reason}" for reason in once["people_open"] if reason).most_common()
+    passed, failed = (int((once["gold"] == label).sum()) for label in ("yes", "no"))
+    rows = [{"label": label, "responses": n} for label, n in (("pass", passed), ("fail", failed), *counts)]
     yield Table("majority", (Column("label", "Majority"), Column("responses", "responses", "count")), rows)
 
 
-def saturation(frame: DataFrame) -> Table:
+def saturation(frame: DataFrame) -> DataFrame:
     """A model's mean score over the highest possible one (0 to 1), by a checklist its pass rate, in all and by category."""
     import pandas as pd
 
@@ -277,46 +278,38 @@ def saturation(frame: DataFrame) -> Table:
 
     everything = pd.concat([frame.assign(category=""), frame[frame["category"] != ""]])
     everything["category"] = pd.Categorical(everything["category"], list(dict.fromkeys(everything["category"])))
-    columns = (
-        Column("type", "Type"), Column("model", "Model"), Column("category", "Category"),
-        Column("score", "%", "score", parts=("value", "interval", "n", "unscored")),
-    )  # fmt: skip
-    shares = by_group(everything, ["type", "model", "category"], share)
-    return Table.of_frame("saturation", shares, columns, keys=3, on_page=False)
+    return by_group(everything, ["type", "model", "category"], share)
 
 
-def by_category(shares: Table) -> list[Matrix]:
-    """A picture of Figure 8 for each type, of the table `saturation`."""
-    cells = {(row["type"], row["model"], row["category"]): row["score"] for row in shares.rows}
-    types, models, categories = (dict.fromkeys(filter(None, keys)) for keys in zip(*cells, strict=True))
+def by_category(shares: DataFrame) -> list[Matrix]:
+    """A picture of Figure 8 for each type."""
+    named = shares[shares["category"] != ""]
+    rows, categories = named.to_dict("records"), tuple(dict.fromkeys(named["category"]))
+    cells = {(row["type"], row["model"], row["category"]): row["score"] for row in rows}
     return [
         Matrix(
-            f"{METHODS[kind].title}, by category", "Model", tuple(categories),
-            tuple((model, tuple(cells.get((kind, model, name)) for name in categories)) for model in models),
+            f"{METHODS[kind].title}, by category", "Model", categories,
+            tuple((model, tuple(cells.get((kind, model, name)) for name in categories)) for model in dict.fromkeys(shares["model"])),
             "Percent of the highest possible score.",
         )
-        for kind in types if categories
+        for kind in dict.fromkeys(named["type"])
     ]  # fmt: skip
 
 
-def _saturation(shares: Table) -> Table:
+def _saturation(shares: DataFrame) -> Table:
     """How near the scores are to the end of the scale, and how far they tell models apart (appendix C.3, Figure 8).
 
     The mean is that of the models, and the spread the highest less the lowest: None where a model has no score, and the
     spread of one model alone.
     """
-    by_type: dict[str, dict[str, Score]] = {}
-    for row in shares.rows:
-        if not row["category"]:
-            by_type.setdefault(row["type"], {})[row["model"]] = row["score"]
-    lines, models = [], list(next(iter(by_type.values()), {}))
-    for name, scores in by_type.items():
-        values = [score.value for score in scores.values() if score.value is not None]
-        complete = len(values) == len(scores)
+    lines, models = [], list(dict.fromkeys(shares["model"]))
+    for name, part in shares[shares["category"] == ""].groupby("type", observed=True):
+        values = [score.value for score in part["score"]]
+        complete = [] if None in values else values
         lines.append({
-            "type": name, "scale": METHODS[name].title, **{f"model:{model}": score for model, score in scores.items()},
-            "mean": mean_of(*values) if complete else None,
-            "spread": max(values) - min(values) if complete and len(values) > 1 else None,
+            "type": name, "scale": METHODS[name].title, "mean": mean_of(*complete),
+            "spread": max(complete) - min(complete) if len(complete) > 1 else None,
+            **{f"model:{model}": score for model, score in zip(part["model"], part["score"], strict=True)},
         })  # fmt: skip
     columns = [
         _TYPE, Column("scale", "scale", minor=1), *(Column(f"model:{model}", model, "score") for model in models),

@@ -26,7 +26,7 @@ from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge
 from truebench_hf.judging.ratings import ask_ratings
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.prompts import Prompts, sections
-from truebench_hf.report.labels import Annotations, Question, material
+from truebench_hf.report.labels import Question, material
 from truebench_hf.report.table import paper_rows
 from truebench_hf.types import Instance, Response
 
@@ -170,45 +170,23 @@ def questions(answered: Sequence[Answered]) -> list[Question]:
     return [by_id[name] for name in sorted(by_id)]  # hashes: the same model does not come first in every group
 
 
-@dataclass(frozen=True)
-class People:
-    """What raters say: per response id whether it passes, None where that is open, with the reason in `open`.
-
-    `answers` are those of the raters; `strangers` are ids of labels that are not among the responses.
-    """
-
-    passed: Mapping[str, bool | None]
-    open: Mapping[str, str]
-    answers: Annotations
-    strangers: tuple[str, ...]
-
-
-def read_ratings(rows: Sequence[Mapping[str, Any]], known: Sequence[str]) -> People:
-    """Return what rows of labels say of the responses with these ids.
+def people_say(rows: Sequence[Mapping[str, Any]], known: Sequence[str]) -> dict[str, tuple[bool | None, str]]:
+    """Return of each response with one of these ids whether people pass it, or None and why that is open.
 
     What a rater left out (in the sheet, or with the end of a sheet that was cut) is open, whatever the others say: where
     two agree the third could change nothing, but to keep these alone would keep the easy ones.
     """
     by_id = {row["id"]: row for row in rows}
-    by_name: dict[str, dict[str, str | None]] = {
-        name: {entry["annotator"]: entry["label"] for entry in row["annotations"]}
-        for name, row in by_id.items()
-        if name in set(known)
-    }
-    most = max(map(len, by_name.values()), default=0)
-    passed: dict[str, bool | None] = {}
-    reasons: dict[str, str] = {}
-    for name in dict.fromkeys(known):
-        row, answers = by_id.get(name, {}), by_name.get(name, {})
-        count = sum(label is not None for label in answers.values())
-        if row.get("how") == "decided":
-            pass
-        elif not answers:
-            reasons[name] = "no rater was asked"
-        elif count < most:
-            reasons[name] = "a rater's answer is missing" if count else "nobody answered"
-        elif row["label"] is None:
-            reasons[name] = "the raters are tied"
-        passed[name] = None if name in reasons else row["label"] == OPTIONS[0]
-    annotations = Annotations(by_name, dict.fromkeys(by_name, OPTIONS))
-    return People(passed, reasons, annotations, tuple(name for name in by_id if name not in set(known)))
+    answers = {name: [entry["label"] for entry in by_id[name]["annotations"]] for name in known if name in by_id}
+    most = max(map(len, answers.values()), default=0)
+    result: dict[str, tuple[bool | None, str]] = {}
+    for name in known:
+        row, own = by_id.get(name, {}), answers.get(name, [])
+        count = sum(label is not None for label in own)
+        reasons = {
+            "no rater was asked": not own, "nobody answered": not count, "a rater's answer is missing": count < most,
+            "the raters are tied": row.get("label") is None,
+        }  # fmt: skip
+        reason = next((reason for reason, holds in reasons.items() if holds and row.get("how") != "decided"), "")
+        result[name] = None if reason else row["label"] == OPTIONS[0], reason
+    return result
