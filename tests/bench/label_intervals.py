@@ -85,21 +85,6 @@ def by_verdict(undecided: float = 0.0, studies: int = STUDIES, seed: int = 7) ->
             yield tally.cell((s, c))
 
 
-def by_probability(studies: int = 1000, seed: int = 7) -> Iterator[Cell]:
-    """A judge that gives a probability, undecided between 0.4 and 0.6; `judge` is how far apart its answers lie."""
-    for distance, bias in ((1.0, 0.0), (0.5, 0.4), (0.1, 0.0)):
-        for rate in RATES:
-            seed += 1
-            tally = Tally(rate, LABELLED, seed)
-            for _ in range(studies):
-                truth = tally.random.random(JUDGED) < rate
-                scores = 1 / (1 + np.exp(-2 * tally.random.normal(np.where(truth, distance, -distance) + bias, 1)))
-                verdicts = np.where(scores >= 0.6, "pass", np.where(scores <= 0.4, "fail", "undecided"))
-                gold = labelled(tally.random, verdicts, truth)
-                tally.add(double_sampling(verdicts.tolist(), gold, scores=scores.tolist()).estimate)
-            yield tally.cell((distance, bias))
-
-
 def by_instance(studies: int = 1000, seed: int = 7) -> Iterator[Cell]:
     """Instances of three criteria, each met by chance and judged apart: one no fails, a criterion may be left open."""
     for s, c in JUDGES:
@@ -172,7 +157,7 @@ def labelled(random: np.random.Generator, verdicts: np.ndarray, truth: np.ndarra
 def main() -> None:
     """Print a table for each kind of judge."""
     kinds = {
-        "by verdict": by_verdict(), "by verdict, 5 % undecided": by_verdict(0.05), "by probability": by_probability(),
+        "by verdict": by_verdict(), "by verdict, 5 % undecided": by_verdict(0.05),
         "instances of three criteria": by_instance(), "criteria, 12 instances labelled": by_criterion(12),
         "criteria, 40 instances labelled": by_criterion(40),
         "criteria, 12 of 36 uneven checklists": by_checklist(36, 12),

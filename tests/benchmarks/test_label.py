@@ -147,7 +147,7 @@ def test_the_sample_is_stratified_and_its_weights_are_kept(tmp_path: Path) -> No
     path = made_run(tmp_path)
     sample(str(path), 25, ["A"])
     found = drawn(path)
-    assert (found["unit"], found["estimator"]) == ("instance", "stratified")
+    assert found["unit"] == "instance"
     assert found["strata"] == {"pass": {"n": 44, "drawn": 11}, "fail": {"n": 56, "drawn": 14}}
     assert Counter(found["drawn"].values()) == {"pass": 11, "fail": 14}
     sample_ = read_sample(path)
@@ -201,7 +201,7 @@ def test_the_pass_rate_of_instances_by_hand(tmp_path: Path) -> None:
     before = (path / "judgments.jsonl").read_bytes()
     report, among = read(str(path), labelled(path))
     found = report.bias_corrected
-    assert (found["method"], found["unit"], found["withheld"]) == ("stratified", "instance", None)
+    assert (found["unit"], found["withheld"]) == ("instance", None)
     assert (found["observed"], found["n"], found["labels"]) == (0.44, 100, 100)
     assert found["estimate"] == pytest.approx(0.42)
     assert found["effective_labels"] == pytest.approx(100, rel=1e-3), "everything is labelled"
@@ -215,8 +215,7 @@ def test_the_pass_rate_of_instances_by_hand(tmp_path: Path) -> None:
     shown = {row["what"]: row for row in table.rows}
     assert shown["Instances that truly pass"]["share"].value == found["estimate"]
     assert shown["Instances that truly pass"]["how"] == (
-        "stratified by verdict (double sampling); chosen before a label was read; as good as 100 labels on a simple random "
-        "sample of the run"
+        "stratified by verdict (double sampling); as good as 100 labels on a simple random sample of the run"
     )
     assert (shown["As judged"]["share"].value, shown["As judged"]["share"].n) == (0.44, 100)
     assert shown["Truly pass, judged to fail"]["how"] == "56 of 56 labelled"
@@ -388,26 +387,6 @@ def test_criteria_alone_may_be_sampled(tmp_path: Path) -> None:
     files = sample(str(path), 90, ["A"], out=str(tmp_path / "other"))
     assert drawn(path)["unit"] == "criterion", "nothing asked for: as before"
     assert len(table(files[0])) == 90
-
-
-def test_probabilities_choose_the_estimator_before_any_label(tmp_path: Path) -> None:
-    path = made_run(tmp_path, judge_level="decision")
-    sheets = labelled(path, 60)
-    assert drawn(path)["estimator"] == "prediction_powered"
-    report, _ = read(str(path), sheets)
-    found = report.bias_corrected
-    assert (found["method"], found["withheld"]) == ("prediction_powered", None)
-    assert found["lambda"] is not None
-    assert "PPI++" in how(found, "Instances that truly pass")
-    stored = json.loads((path / "sample.json").read_text())
-    (path / "sample.json").write_text(json.dumps(stored | {"estimator": "stratified"}))
-    assert read(str(path), sheets)[0].bias_corrected["method"] == "stratified", "what was fixed at the draw counts"
-
-
-def test_votes_choose_it_too(tmp_path: Path) -> None:
-    path = made_run(tmp_path, votes=3, judge_temperature=0.7)
-    sample(str(path), 10, ["A"])
-    assert drawn(path)["estimator"] == "prediction_powered"
 
 
 def test_too_few_labels_withhold_the_correction_and_say_why(tmp_path: Path) -> None:

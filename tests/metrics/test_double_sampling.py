@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
-import numpy as np
 import pytest
 
 from tests.bench import label_intervals as study
@@ -131,60 +128,6 @@ def test_weights_right_a_sample_that_was_not_even() -> None:
     assert uneven.strata[0].effective == pytest.approx(50**2 / 170)
 
 
-def test_scores_that_say_nothing_more_than_the_verdict_change_nothing() -> None:
-    verdicts, gold = sampled(**{"pass": (60, 25, 5), "fail": (40, 5, 15)})
-    plain = double_sampling(verdicts, gold)
-    same = double_sampling(verdicts, gold, scores=[0.9 if v == "pass" else 0.1 for v in verdicts])
-    assert same.lambda_ == 0
-    assert same.estimate == plain.estimate
-    turned = [0.5 if g is None else 0.2 if g == "yes" else 0.8 for g in gold]
-    assert double_sampling(verdicts, gold, scores=turned).lambda_ == 0, "scores that point the wrong way are ignored"
-
-
-def test_scores_by_hand() -> None:
-    # One stratum: label and score are 0.5 apart in slope, so lambda is the slope of least squares.
-    scores = [0.9, 0.7] * 10 + [0.3, 0.1] * 10 + [0.8] * 60
-    gold: list[str | None] = ["yes"] * 20 + ["no"] * 20 + [None] * 60
-    result = double_sampling(["pass"] * 100, gold, scores=scores)
-    slope = (0.3 * 0.5) / (0.3**2 + 0.1**2)  # covariance over variance of the labelled scores
-    mean = (20 * 0.8 + 20 * 0.2 + 60 * 0.8) / 100
-    assert result.lambda_ == pytest.approx(slope)
-    assert result.estimate.estimate == pytest.approx(0.5 + slope * (mean - 0.5))
-    plain = double_sampling(["pass"] * 100, gold)
-    assert (result.estimate.effective_labels or 0) > 1.5 * (plain.estimate.effective_labels or 0)
-    assert result.strata[0].share == 0.5
-    assert result.strata[0].gain == pytest.approx(slope * (mean - 0.5))
-
-
-def test_strata_shape_the_slope_of_scores_by_what_they_are_worth() -> None:
-    """A stratum of N units and n labels has a mean whose variance counts N squared over n times that within it."""
-    draw = random.Random(3)
-    sizes, labelled, slopes = {"fail": 300, "pass": 100}, {"fail": 6, "pass": 40}, {"fail": 0.9, "pass": 0.2}
-    verdicts, gold, scores = [], [], []
-    for name, size in sizes.items():
-        for unit in range(size):
-            score = draw.random()
-            verdicts.append(name)
-            scores.append(score)
-            met = draw.random() < 0.5 + slopes[name] * (score - 0.5)
-            gold.append(("yes" if met else "no") if unit < labelled[name] else None)
-    top = bottom = 0.0
-    for name, size in sizes.items():
-        rows = [(g == "yes", s) for v, g, s in zip(verdicts, gold, scores, strict=True) if v == name and g]
-        (_, both), (_, within) = np.cov(np.array(rows, dtype=float).T)
-        top, bottom = top + size**2 / len(rows) * both, bottom + size**2 / len(rows) * within
-    assert double_sampling(verdicts, gold, scores=scores).lambda_ == pytest.approx(top / bottom)
-
-
-def test_an_estimate_by_scores_stays_within_0_and_1() -> None:
-    scores = [0.9] * 19 + [0.1] + [1.0] * 80
-    result = double_sampling(["pass"] * 100, ["yes"] * 19 + ["no"] + [None] * 80, scores=scores)
-    assert result.estimate.estimate == 1.0
-    assert result.estimate.ci95 is not None
-    assert result.estimate.ci95[1] == 1.0
-    assert result.estimate.ci95[0] < 1.0
-
-
 def test_criteria_of_one_instance_count_as_dependent() -> None:
     # 20 of 40 instances are labelled, ten like criteria each: as good as 20 labels, not as 200.
     verdicts = ["pass"] * 400
@@ -236,8 +179,6 @@ def test_instances_that_all_have_the_same_share_prove_no_certainty() -> None:
 def test_bad_input_is_refused() -> None:
     with pytest.raises(UserError, match="verdicts has 1, gold has 2"):
         double_sampling(["pass"], ["yes", "no"])
-    with pytest.raises(UserError, match="scores has 2"):
-        double_sampling(["pass"], ["yes"], scores=[0.1, 0.2])
     with pytest.raises(UserError, match="groups has 0"):
         double_sampling(["pass"], ["yes"], groups=[])
     with pytest.raises(UserError, match="'ja' is neither"):
@@ -265,13 +206,6 @@ def outside(cells: list[study.Cell], longest: float | None, most: float = 0.975)
 @pytest.mark.parametrize("undecided", [0.0, 0.05])
 def test_intervals_cover_and_are_no_longer_than_those_of_the_labels(undecided: float) -> None:
     cells = list(study.by_verdict(undecided))
-    assert len(cells) == 12
-    assert outside(cells, longest=1.02) == []
-
-
-@pytest.mark.slow
-def test_intervals_by_probabilities_cover() -> None:
-    cells = list(study.by_probability())
     assert len(cells) == 12
     assert outside(cells, longest=1.02) == []
 

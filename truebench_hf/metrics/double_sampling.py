@@ -1,10 +1,8 @@
 """A pass rate from labels on a sample of the run itself, stratified by verdict and set right by the labels.
 
 Double sampling (Tenenbein 1970): the run says how often each verdict is given, the labels what share of it is true.
-It needs no model of the judge's errors. With scores of the judge (probabilities, shares of votes) the labels within a
-verdict are also compared with these, weighted by a tuned lambda: prediction-powered inference (PPI++, arXiv 2311.01453;
-by strata arXiv 2406.04291). Criteria of one instance tend to pass or fail together: variances are then taken between
-instances. None of the five papers has this.
+It needs no model of the judge's errors. Criteria of one instance tend to pass or fail together: variances are then taken
+between instances. None of the five papers has this.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from truebench_hf.metrics.binary import Label, decide, parallel, ratio
+from truebench_hf.metrics.binary import Label, decide, parallel
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, effective_interval
 
 # Where more of what people began is open, no estimate rests on the rest: what is settled is no random sample. A half
@@ -62,8 +60,7 @@ PSEUDO = 2.0
 class Stratum:
     """The `n` units of a run with one verdict; of those `labelled`, the share that truly passes (None without any).
 
-    `effective` is how many equally weighted labels these are. `gain` is what the judge's scores add to the share: those
-    of all units of the stratum less those of the labelled ones, times lambda.
+    `effective` is how many equally weighted labels these are.
     """
 
     name: str
@@ -71,43 +68,39 @@ class Stratum:
     labelled: int
     share: float | None
     effective: float
-    gain: float = 0.0
 
     @property
     def estimate(self) -> float:
-        """The share as it enters the estimate; with a gain it may lie somewhat beyond 0 or 1."""
-        return (self.share or 0.0) + self.gain
+        """The share as it enters the estimate."""
+        return self.share or 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class DoubleSampling:
-    """The estimate, and what it rests on. `lambda_` is None without scores."""
+    """The estimate, and what it rests on."""
 
     estimate: Estimate
     strata: tuple[Stratum, ...]
-    lambda_: float | None
     labelled: int
 
 
 def double_sampling(
     verdicts: Sequence[str], gold: Sequence[Label], *, weights: Sequence[float] | None = None,
-    scores: Sequence[float] | None = None, groups: Sequence[Hashable] | None = None, order: Sequence[str] = (),
+    groups: Sequence[Hashable] | None = None, order: Sequence[str] = (),
 ) -> DoubleSampling:  # fmt: skip
     """The share of a run's units that truly pass, with its interval for runs like this one, not for these units alone.
 
     Parallel columns: `verdicts` names the stratum of every unit, `gold` its label (None: not labelled), `weights` how
-    many units a labelled one stands for by the design of the sample (1 each if not given), `scores` the judge's own
-    P(yes), `groups` the instance of each unit, where units are criteria. `order` names strata in the order to show.
+    many units a labelled one stands for by the design of the sample (1 each if not given), `groups` the instance of each unit, where units are criteria. `order` names strata in the order to show.
     Within a stratum the labelled units must be a random sample, up to their weights. Withheld while a stratum has no
     label or fewer than 10 instances have one. Raises `UserError` for columns of unequal length and unknown labels.
     """
-    columns = {"verdicts": verdicts, "gold": gold, "weights": weights, "scores": scores, "groups": groups}
+    columns = {"verdicts": verdicts, "gold": gold, "weights": weights, "groups": groups}
     parallel(**{name: column for name, column in columns.items() if column is not None})
     sizes = Counter(verdicts)
     names = [*(name for name in order if name in sizes), *sorted(sizes.keys() - set(order))]
-    units = _units(list(map(names.index, verdicts)), gold, weights, scores, groups)
-    lambda_, explained = _tuned(units, len(names)) if scores else (0.0, 0.0)
-    strata = [_stratum(units, code, name, lambda_) for code, name in enumerate(names)]
+    units = _units(list(map(names.index, verdicts)), gold, weights, groups)
+    strata = [_stratum(units, code, name) for code, name in enumerate(names)]
     labelled = units.labelled()
     held = _sums(labelled.group, labelled.weight)
     bare = [f"none of the {s.n} with the verdict {s.name}" for s in strata if not s.labelled]
@@ -119,37 +112,31 @@ def double_sampling(
     elif bare:
         withheld = f"{' and '.join(bare)} has a label; label at least one of them, better ten"
     elif groups is not None:
-        spread, clusters = _between_groups(units, strata, lambda_), kish(held)
-    estimate = Estimate(withheld=withheld) if withheld else combined(strata, explained, spread, clusters)
-    return DoubleSampling(estimate, tuple(strata), lambda_ if scores else None, len(labelled.truth))
+        spread, clusters = _between_groups(units, strata), kish(held)
+    estimate = Estimate(withheld=withheld) if withheld else combined(strata, spread, clusters)
+    return DoubleSampling(estimate, tuple(strata), len(labelled.truth))
 
 
-def _stratum(units: _Units, code: int, name: str, lambda_: float) -> Stratum:
+def _stratum(units: _Units, code: int, name: str) -> Stratum:
     """Return what is known of the stratum with this code."""
-    own, rows = units.score[units.stratum == code], units.labelled(code)
+    n, rows = int((units.stratum == code).sum()), units.labelled(code)
     if not len(rows.truth):
-        return Stratum(name, len(own), 0, None, 0.0)
-    share, scored = (float(rows.weight @ column / rows.weight.sum()) for column in (rows.truth, rows.score))
-    return Stratum(name, len(own), len(rows.truth), share, kish(rows.weight), lambda_ * (float(own.mean()) - scored))
+        return Stratum(name, n, 0, None, 0.0)
+    return Stratum(name, n, len(rows.truth), float(rows.weight @ rows.truth / rows.weight.sum()), kish(rows.weight))
 
 
-def combined(
-    strata: Sequence[Stratum], explained: float = 0.0, spread: float | None = None, clusters: float | None = None
-) -> Estimate:
+def combined(strata: Sequence[Stratum], spread: float | None = None, clusters: float | None = None) -> Estimate:
     """The estimate from strata that all have labels: the sum of their shares by size, with Wilson on the effective n.
 
     Its variance is that of the labels within strata, over their number, and that between strata, over the units of the
-    run. `explained` (0..1) is the part of the first that the judge's scores take away: it, too, is over the units of
-    the run. `spread` is the variance between `clusters` (the effective number of instances), where it is larger.
+    run. `spread` is the variance between `clusters` (the effective number of instances), where it is larger.
     """
     n, smooth = sum(s.n for s in strata), _smooth(strata)
     total = clip(sum(weight * stratum.estimate for weight, stratum, _ in smooth))
     mean = sum(weight * share for weight, _, share in smooth)
     labelled = sum(w**2 * p * (1 - p) / s.effective for w, s, p in smooth)
-    unlabelled = sum(w**2 * p * (1 - p) / s.n for w, s, p in smooth)
     between = sum(w * (p - mean) ** 2 for w, _, p in smooth) / n
-    variance = (1 - explained) * labelled + explained * unlabelled + between
-    effective = mean * (1 - mean) / max(variance, spread or 0.0)
+    effective = mean * (1 - mean) / max(labelled + between, spread or 0.0)
     return Estimate(total, effective_interval(total, effective, clusters and clusters - 1), effective)
 
 
@@ -184,13 +171,12 @@ def clip(share: float) -> float:
 
 
 class _Units(NamedTuple):
-    """Arrays, an entry a unit: the codes of stratum and instance, the label (NaN without one), weight and score (0..1)."""
+    """Arrays, an entry a unit: the codes of stratum and instance, the label (NaN without one), and weight."""
 
     stratum: Any
     group: Any
     truth: Any
     weight: Any
-    score: Any
 
     def labelled(self, stratum: int | None = None) -> _Units:
         """The units that have a label, of one stratum alone where one is named."""
@@ -201,18 +187,16 @@ class _Units(NamedTuple):
 
 
 def _units(
-    codes: Sequence[int], gold: Sequence[Label], weights: Sequence[float] | None, scores: Sequence[float] | None,
-    groups: Sequence[Hashable] | None,
-) -> _Units:  # fmt: skip
-    """Return the columns as arrays: a weight is 1 where none is given, a score 0, and each unit its own instance."""
+    codes: Sequence[int], gold: Sequence[Label], weights: Sequence[float] | None, groups: Sequence[Hashable] | None
+) -> _Units:
+    """Return the columns as arrays: a weight is 1 where none is given, and each unit its own instance."""
     import numpy as np
 
     n, truth = len(codes), [np.nan if (yes := decide(label)) is None else yes for label in gold]
     instances = np.unique(np.asarray(range(n) if groups is None else groups), return_inverse=True)[1]
-    columns = (
-        np.array(column or [usual] * n, dtype=float) for column, usual in ((truth, 0), (weights, 1), (scores, 0))
+    return _Units(
+        np.array(codes, dtype=int), instances, np.array(truth, dtype=float), np.array(weights or [1] * n, dtype=float)
     )
-    return _Units(np.array(codes, dtype=int), instances, *columns)
 
 
 def _sums(codes: Any, values: Any) -> Any:
@@ -220,31 +204,6 @@ def _sums(codes: Any, values: Any) -> Any:
     import numpy as np
 
     return np.bincount(np.unique(codes, return_inverse=True)[1], values)
-
-
-def _tuned(units: _Units, strata: int) -> tuple[float, float]:
-    """(the lambda that leaves the least variance in the estimate, the part of the labels' variance that it takes away, 0..1).
-
-    Each stratum counts by the square of its size over its labels, as it does in the variance of the estimate. What one
-    lambda explains by chance is taken off, as in an adjusted R squared.
-    """
-    import numpy as np
-
-    rows = units.labelled()
-    count, size = (np.bincount(codes, minlength=strata) for codes in (rows.stratum, units.stratum))
-    freedom = int(np.maximum(count - 1, 0).sum()) - 1
-    importance = np.where(count > 1, size**2 / np.maximum(count * (count - 1), 1), 0)[rows.stratum]
-    label, score = (
-        column - (np.bincount(rows.stratum, column, strata) / np.maximum(count, 1))[rows.stratum]
-        for column in (rows.truth, rows.score)
-    )
-    both, of_scores, of_labels = (
-        float(importance @ products) for products in (label * score, score * score, label * label)
-    )
-    if both <= 0 or freedom < 1:
-        return 0.0, 0.0
-    left = (1 - (ratio(both**2, of_scores * of_labels) or 0.0)) * (freedom + 1) / freedom
-    return both / of_scores, max(0.0, 1 - left)
 
 
 def _smooth(strata: Sequence[Stratum]) -> list[tuple[float, Stratum, float]]:
@@ -259,7 +218,7 @@ def _smooth(strata: Sequence[Stratum]) -> list[tuple[float, Stratum, float]]:
     ]
 
 
-def _between_groups(units: _Units, strata: Sequence[Stratum], lambda_: float) -> float:
+def _between_groups(units: _Units, strata: Sequence[Stratum]) -> float:
     """The variance of the estimate: what each instance adds to it, as labelled and as judged, left out in turn.
 
     Few dissenting instances make the variance small by chance, so each stratum adds what is missing to one unit an
@@ -268,11 +227,10 @@ def _between_groups(units: _Units, strata: Sequence[Stratum], lambda_: float) ->
     import numpy as np
 
     moves, unseen = np.zeros(units.group.max() + 1), 0.0
-    means = np.bincount(units.stratum, units.score) / np.bincount(units.stratum)
     for code, (weight, s, share) in enumerate(_smooth(strata)):  # none is empty
         rows = units.labelled(code)
         instances = np.unique(rows.group)
-        gaps = rows.truth - lambda_ * rows.score - (s.estimate - lambda_ * means[code])
+        gaps = rows.truth - s.estimate
         of_stratum = np.zeros(len(instances))  # how far each instance moves the mean, against the mean without it
         if len(instances) > 1:
             rest = rows.weight.sum() - _sums(rows.group, rows.weight)
@@ -283,6 +241,5 @@ def _between_groups(units: _Units, strata: Sequence[Stratum], lambda_: float) ->
         unseen += weight * math.sqrt(missing / (1 + dissent))
     estimates = np.array([s.estimate for s in strata])
     n, total = len(units.stratum), sum(s.n * s.estimate for s in strata) / len(units.stratum)
-    gaps = estimates[units.stratum] - total + lambda_ * (units.score - means[units.stratum])
-    moves += np.bincount(units.group, gaps) / (n - np.bincount(units.group))
+    moves += np.bincount(units.group, estimates[units.stratum] - total) / (n - np.bincount(units.group))
     return float(moves @ moves) + unseen**2

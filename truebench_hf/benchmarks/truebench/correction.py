@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -35,7 +34,6 @@ SAMPLE = "sample.json"
 CORRECTED = "bias_corrected.json"  # by model what human labels say, of a run that has some
 PLURAL = {"instance": "instances", "criterion": "criteria"}
 STRATA: Mapping[str, Label | None] = {"pass": "yes", "fail": "no", "undecided": None}  # and the label they are held for
-STRATIFIED, PREDICTION_POWERED = "stratified", "prediction_powered"
 Row = Mapping[str, Any]
 
 
@@ -121,47 +119,35 @@ def is_complete(item: Judged) -> bool:
 @dataclass(frozen=True, slots=True)
 class SamplingUnit:
     """A response or a criterion of the run that labels speak for: the ids of its `criteria`, the stratum that the judge's
-    verdict puts it into, and the judge's P(yes)."""
+    verdict puts it into."""
 
     id: str
     instance_id: str
     criteria: tuple[str, ...]
     stratum: str
-    score: float
 
 
 def sampling_units(judged: Iterable[Judged], unit: str) -> list[SamplingUnit]:
     """Return all responses, or criteria, that people could label. No text is held of what was judged."""
-    groups: dict[str, list[tuple[str, str, Label | None, float]]] = {}
+    groups: dict[str, list[tuple[str, str, Label | None]]] = {}
     for item in judged:
         for own in units([item]):
-            cell = own.id, own.instance_id, own.verdict.label, _p_yes(own.verdict)
-            groups.setdefault(own.key(unit), []).append(cell)
+            groups.setdefault(own.key(unit), []).append((own.id, own.instance_id, own.verdict.label))
     sampling = []
     for name, cells in groups.items():
-        ids, instances, labels, scores = zip(*cells, strict=True)
+        ids, instances, labels = zip(*cells, strict=True)
         passes = conjunction(labels)
         stratum = "undecided" if passes is None else "pass" if passes else "fail"
-        sampling.append(SamplingUnit(name, instances[0], ids, stratum, prod(scores)))
+        sampling.append(SamplingUnit(name, instances[0], ids, stratum))
     return sampling
-
-
-def _p_yes(verdict: Verdict) -> float:
-    """Return the judge's P(yes): its probability, else the share of its votes, else its label."""
-    if verdict.probability is not None:
-        return verdict.probability
-    if cast := [vote for vote in verdict.votes if vote is not None]:
-        return cast.count("yes") / len(cast)
-    return {"yes": 1.0, "no": 0.0}.get(verdict.label or "", 0.5)
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What was drawn of a run: units of which kind, how the run will be corrected (fixed before any label), the size `n`
-    of each stratum with how many of it are `drawn`, and the stratum of each unit that is."""
+    """What was drawn of a run: units of which kind, the size `n` of each stratum with how many of it are `drawn`, and the
+    stratum of each unit that is."""
 
     unit: Literal["instance", "criterion"]
-    estimator: Literal["stratified", "prediction_powered"]
     strata: Mapping[str, Mapping[str, Annotated[int, Field(ge=1)]]]
     drawn: Mapping[str, str]
 
@@ -231,9 +217,9 @@ def correction(judged: Iterable[Judged], rows: Sequence[Row], sample: Sample | N
     estimate = _estimate(population, opinions, sample, _too_open(sample.unit, counts))
     decided = [own.stratum for own in population if own.stratum != "undecided"]
     return {
-        "method": sample.estimator, "unit": sample.unit, **asdict(estimate.estimate),
+        "unit": sample.unit, **asdict(estimate.estimate),
         "strata": [asdict(stratum) for stratum in estimate.strata],
-        "lambda": estimate.lambda_, "observed": decided.count("pass") / len(decided) if decided else None,
+        "observed": decided.count("pass") / len(decided) if decided else None,
         "n": len(decided), "undecided": len(population) - len(decided),
         "instances": len({own.instance_id for own in population}), "incomplete": incomplete, "labels": estimate.labelled,
         "drawn": len(sample.drawn), "ties": counts["tie"], "partly": counts["partly"],
@@ -288,7 +274,6 @@ def _estimate(
             [own.stratum for own in population],
             [labels.get(opinions.get(own.id, "")) for own in population],
             weights=[sample.weight(own.id) if own.id in opinions else 1.0 for own in population],
-            scores=[own.score for own in population] if sample.estimator == PREDICTION_POWERED else None,
             groups=instances if clustered else None,
             order=tuple(STRATA),
         )
@@ -300,10 +285,6 @@ def _estimate(
     return replace(estimate, estimate=bounded(estimate.estimate, failed.estimate, passed.estimate, why))
 
 
-_METHODS = {
-    "stratified": "stratified by verdict (double sampling)",
-    "prediction_powered": "stratified by verdict, with the judge's probabilities or votes (PPI++)",
-}
 _VERDICTS = {"pass": "judged to pass", "fail": "judged to fail", "undecided": "undecided"}
 _HUMAN = (
     Column("what", ""), Column("share", "%", "score", parts=("value", "interval", "n"), drawn=True), Column("how", "", "prose"),
@@ -315,10 +296,8 @@ def human_labels(correction: Mapping[str, Any], model: str = "") -> Table:
     n = correction["n"]
     samples = correction["unit"] == "instance" and n + correction["undecided"] > correction["instances"]
     title = "Samples that truly pass" if samples else "Instances that truly pass"
-    labels, weight, worth = correction["labels"], correction["lambda"], correction["effective_labels"]
-    how = _METHODS[correction["method"]]
-    how += "" if weight is None else f", these weighted by lambda {weight:.2f} (0 = ignored)"
-    how += "; chosen before a label was read"
+    labels, worth = correction["labels"], correction["effective_labels"]
+    how = "stratified by verdict (double sampling)"
     how += "" if worth is None else f"; as good as {worth:.0f} labels on a simple random sample of the run"
     observed = Score(correction["observed"], n, correction["undecided"])
     lines: list[tuple[str, Score | None, str]] = [

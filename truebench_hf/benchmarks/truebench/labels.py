@@ -12,10 +12,8 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.correction import (
     OPTIONS,
     PLURAL,
-    PREDICTION_POWERED,
     SAMPLE,
     STRATA,
-    STRATIFIED,
     LabelUnit,
     Row,
     Sample,
@@ -100,7 +98,7 @@ class RunLabels(Labelling):
                 f"--n {n}: {PLURAL[unit]} that can be labelled: {len(population)}; ask for 1 to {len(population)}"
             )
         chosen = draw(population, n or min(DEFAULT_N, len(population)), options.seed)
-        sample = extended(before, judged, population, unit, chosen)
+        sample = extended(before, population, unit, chosen)
         wanted = set(chosen)
         if options.unlabelled:
             by_id, names = {row["id"]: row for row in rows}, options.names or self.annotators
@@ -174,23 +172,16 @@ def draw(population: Sequence[SamplingUnit], n: int, seed: int) -> list[str]:
 
 def extended(
     before: Sample | None,
-    judged: Sequence[Judged],
     population: Sequence[SamplingUnit],
     unit: Any,
     chosen: Sequence[str],
 ) -> Sample:
-    """Return the sample with what was drawn before and now. The estimator stays what it was.
-
-    At first it goes by the verdicts alone: scores help where the judge gives any.
-    """
+    """Return the sample with what was drawn before and now."""
     stratum_of = {own.id: own.stratum for own in population}
     drawn = {name: stratum_of[name] for name in chosen} | (dict(before.drawn) if before else {})
     sizes, counts = Counter(stratum_of.values()), Counter(drawn.values())
     strata = {name: {"n": max(sizes[name], counts[name]), "drawn": counts[name]} for name in STRATA if counts[name]}
-    verdicts = (verdict for item in judged for turn in item.verdicts for verdict in turn)
-    scored = any(verdict.probability is not None or len(verdict.votes) > 1 for verdict in verdicts)
-    estimator: Any = before.estimator if before else PREDICTION_POWERED if scored else STRATIFIED
-    return Sample(unit, estimator, strata, drawn)
+    return Sample(unit, strata, drawn)
 
 
 def write_sample(place: Path, sample: Sample) -> None:
