@@ -137,6 +137,7 @@ def test_shares_are_of_what_could_turn() -> None:
     assert (mended.value, mended.n, mended.unscored) == (0.75, 4, 2)
     assert (broken.value, broken.n, broken.unscored) == (0.25, 4, 2)
     assert mended.ci95 is None, "two checklists tell nothing of how far checklists differ"
+    assert rows[0] + rows[1] == Transitions(3, 1, 1, 3, 2)
 
 
 @pytest.mark.parametrize("rows", [[], [Transitions(undecided=4)], [Transitions(still_yes=3)]])

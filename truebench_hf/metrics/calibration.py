@@ -12,8 +12,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-import numpy as np
-
 from truebench_hf.errors import UserError, need, unknown
 from truebench_hf.metrics.binary import Label, decide, parallel, ratio
 
@@ -87,6 +85,8 @@ def calibration(probabilities: Sequence[float | None], labels: Sequence[Label], 
 
 def reliability_bins(rows: Rows, n_bins: int = 10) -> tuple[Bin, ...]:
     """Sort (probability, is yes) rows into `n_bins` bins of equal width, empty ones included."""
+    import numpy as np
+
     edges = np.linspace(0, 1, n_bins + 1).tolist()
     columns = np.array(rows, dtype=float).reshape(-1, 2)
     places = np.searchsorted(edges[1:-1], columns[:, 0])
@@ -107,6 +107,8 @@ def best_threshold(
     good ones by balanced accuracy (of probabilities) the nearest to 0.5 is taken, by Cohen's kappa (of ratings) the middle
     one. Fit it on cross-fitted probabilities: on the rows a calibrator was fitted on it is too good.
     """
+    import numpy as np
+
     rows = _decided(scores, labels)
     yes, no = (np.sort([value for value, label in rows if label is side]) for side in (True, False))
     if not len(yes) or not len(no):
@@ -152,6 +154,8 @@ class Calibrator:
         if self.kind != "isotonic":
             # math.exp overflows beyond 709, where the answer is 0 or 1 long since.
             return 1 / (1 + math.exp(-min(max(self.slope * _logit(p) + self.intercept, -700.0), 700.0)))
+        import numpy as np
+
         return float(np.interp(p, [x for x, _ in self.knots], [y for _, y in self.knots]))
 
     @staticmethod
@@ -180,6 +184,7 @@ def _fit_temperature(rows: Rows) -> Calibrator:
 
     A limit is reached where the labels are perfectly separated (0.01) or the judge is no better than chance (100).
     """
+    import numpy as np
     from scipy.optimize import minimize_scalar
 
     # The log loss of a row is log(1 + exp(-m / T)), m the log-odds of what was right.

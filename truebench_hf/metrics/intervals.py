@@ -10,8 +10,6 @@ from math import sqrt
 from statistics import NormalDist
 from typing import Any
 
-import numpy as np
-
 from truebench_hf.metrics.binary import parallel
 
 # Fewer clusters cannot tell how far clusters differ: whatever is computed from them covers too little.
@@ -48,6 +46,8 @@ def clustered_share(passed: Any, of: Any) -> tuple[float, float] | None:
     Both are arrays or lists. `passed` may hold fractions; with `of` all 1 the share is the mean of one share per cluster. A cluster with 0 in
     `of` counts for nothing. None with fewer than `MIN_CLUSTERS` clusters. How it is made: `clustered_mean`.
     """
+    import numpy as np
+
     top, bottom = np.asarray(passed, dtype=float), np.asarray(of, dtype=float)
     return clustered_mean(top[:, None, None], bottom[:, None, None])
 
@@ -66,6 +66,8 @@ def clustered_mean(passed: Any, of: Any) -> tuple[float, float] | None:
     cluster, divided by 1 + the clusters that dissent; where all agree, n is the number of clusters. The tests simulate
     the coverage, for alike and for skewed sizes: 93 % and more from 10 clusters on.
     """
+    import numpy as np
+
     top, bottom = np.asarray(passed, dtype=float), np.asarray(of, dtype=float)
     present = bottom > 0
     clusters, sizes = int(present.any(axis=(1, 2)).sum()), present.sum(axis=0)
@@ -129,6 +131,8 @@ def resampled_difference(
 
 def drawn_ratios(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed: int) -> list[Any]:
     """The ratios in every draw of as many clusters as there are, with the same clusters for all; NaN where undefined."""
+    import numpy as np
+
     columns = [np.asarray(column, dtype=float) for ratio in ratios for column in ratio]
     blocks = [[weights @ column for column in columns] for weights in draws(len(ratios[0][0]), seed)]
     sums = [np.concatenate(of) for of in zip(*blocks, strict=True)]
@@ -147,6 +151,8 @@ def _kept(count: int, seed: int, size: int) -> list[Any]:
 
 
 def _drawn(count: int, seed: int, size: int) -> Iterator[Any]:
+    import numpy as np
+
     random, at_once = np.random.default_rng(seed), max(1, _KEPT * DRAWS // max(count, 1))
     for first in range(0, size, at_once):
         # Floats, which products of matrices are made of: whole numbers would be made floats for every ratio again.
@@ -155,6 +161,8 @@ def _drawn(count: int, seed: int, size: int) -> Iterator[Any]:
 
 def percentiles(drawn: Any) -> tuple[float, float] | None:
     """The interval that holds the middle of what was drawn; None where nothing was, NaN being nothing."""
+    import numpy as np
+
     known = drawn[~np.isnan(drawn)]
     if not len(known):
         return None

@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
 from truebench_hf.errors import UserError, need
 from truebench_hf.metrics.binary import is_known, parallel
 from truebench_hf.metrics.intervals import MIN_CLUSTERS, clustered_share, draws, percentiles
@@ -56,6 +54,8 @@ def kappa_of_counts(tables: Any, *, seed: int = 0) -> tuple[float | None, tuple[
     would claim too much: so it is never narrower than the interval of the observed agreement (`clustered_share`), at the
     agreement by chance that was found. None with fewer than `MIN_CLUSTERS` clusters, or where kappa is undefined.
     """
+    import numpy as np
+
     total = tables.sum(axis=0)
     agreed, by_chance = _agreed_by_chance(total)
     if ((total.sum(axis=0) + total.sum(axis=1)) > 0).sum() < 2:  # nothing to compare, or one label only in use
@@ -104,6 +104,7 @@ def krippendorff_alpha(
     `MIN_CLUSTERS`. Raises `UserError` for ordinal labels that are no numbers, and for columns of unequal length.
     """
     import krippendorff
+    import numpy as np
 
     parallel(ratings=ratings, clusters=ratings if clusters is None else clusters)
     compared = [place for place, row in enumerate(ratings) if sum(map(is_known, row)) > 1]
@@ -131,6 +132,8 @@ def krippendorff_alpha(
 
 def _tables(first: Sequence[Hashable | None], second: Sequence[Hashable | None], clusters: Sequence[Hashable]) -> Any:
     """The rows that have both ratings, counted by cluster and labels."""
+    import numpy as np
+
     rows = [row for row in zip(first, second, clusters, strict=True) if row[0] is not None and row[1] is not None]
     codes = {label: code for code, label in enumerate(dict.fromkeys(label for row in rows for label in row[:2]))}
     places = {cluster: place for place, cluster in enumerate(dict.fromkeys(row[2] for row in rows))}
@@ -142,6 +145,8 @@ def _tables(first: Sequence[Hashable | None], second: Sequence[Hashable | None],
 
 def _agreed_by_chance(table: Any) -> tuple[Any, Any]:
     """The shares of rows that agree, and that would by chance, from tables of counts (their last two axes)."""
+    import numpy as np
+
     total = np.maximum(table.sum(axis=(-2, -1)), 1)
     agreed = np.trace(table, axis1=-2, axis2=-1) / total
     return agreed, (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / total**2

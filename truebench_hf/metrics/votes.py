@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from math import comb
+from operator import add
 from typing import Any, TypeVar
 
 from truebench_hf.metrics.binary import Label, decide, mean_of, parallel, ratio
@@ -101,6 +102,9 @@ class Transitions:
     broken: int = 0  # YES to NO
     still_yes: int = 0
     undecided: int = 0
+
+    def __add__(self, other: Transitions) -> Transitions:
+        return Transitions(*map(add, astuple(self), astuple(other)))
 
 
 def transitions(before: Sequence[Label], after: Sequence[Label]) -> Transitions:
