@@ -75,7 +75,7 @@ def test_the_files_of_every_command_are_listed() -> None:
     assert written("criteria/out") == written("criteria/prompts") == listed["study validate"]
     assert written("refinement/out") == listed["study refine-criteria"] | people["else"]
     assert written("metaeval/out") | written("metaeval-attacks/out") == listed["metaeval"]
-    assert written("calibrate/priced") == listed["study calibrate"]
+    assert written("calibrate/alone") == listed["study calibrate"]
     assert written("contrast/out") == listed["study contrast"]
     assert written("compare-criteria/out") == listed["study compare-criteria"] | people["else"]
     assert written("taxonomy/out") == listed["study taxonomy"]
