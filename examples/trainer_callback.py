@@ -26,7 +26,7 @@ class PassRate(TrainerCallback):
         passed = [item.passed for item in report.judged]
         logged = {"eval_pass_rate": report.scores["overall"].value}
         if self.before is not None:
-            logged["eval_pass_rate_gain"] = paired_difference(passed, self.before).difference
+            logged["eval_pass_rate_gain"] = paired_difference(passed, self.before).value
         self.before = passed
         metrics.update(logged)  # so that metric_for_best_model may be eval_pass_rate
         self.trainer.log(logged)

@@ -17,8 +17,8 @@ from inspect_ai import eval
 from inspect_ai.log import read_eval_log
 from inspect_runs import scripted  # beside this script
 
-from tests.support.stages import run
 from truebench_hf.benchmarks.truebench.data import RunOptions
+from truebench_hf.benchmarks.truebench.study import Run
 from truebench_hf.integrations.export import export
 
 LEFT_OUT = (
@@ -39,7 +39,7 @@ def main(out: str) -> None:
             task, model=model, model_roles={"grader": scripted("grader", "judge.json")}, task_args=data, **how
         )
         by_spec = eval(task, model=model, task_args=data | {"judge": judge}, **how)
-        run(RunOptions(data="data.jsonl", model="scripted:model.json", judge=(judge,), out=f"{scratch}/run"))
+        Run(RunOptions(data="data.jsonl", model="scripted:model.json", judge=(judge,), out=f"{scratch}/run")).run()
         (path,) = export(f"{scratch}/run", "inspect", f"{scratch}/export")
         logs = {"task": by_role[0].location, "spec": by_spec[0].location, "export": str(path)}
         for name, log in logs.items():

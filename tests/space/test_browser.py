@@ -18,7 +18,7 @@ TABS = {
     "Leaderboard": "built-in sample",
     "Trust in judges": "Published in papers",
     "Explorer": "Copy link",
-    "Playground": "Nothing you type is kept",
+    "Playground": "is kept in your browser alone",
     "Submit": "Check the file",
     "About": "What happens to what you type",
 }

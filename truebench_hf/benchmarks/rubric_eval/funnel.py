@@ -168,7 +168,8 @@ def funnel_tables(answered: Sequence[Answered], traces: Sequence[Trace], usage: 
         Column("truncated", "cut off", "count", "Responses cut off at the token limit."),
     )  # fmt: skip
     return [
-        _stages(traces, exits, usage),
+        _stages(traces, exits),
+        _cost(usage),
         Table("exits", (*by_exit, Column("meaning", "meaning", "prose")), [
             {"exit": exit, "rubrics": exits[exit], "meaning": meaning} for exit, meaning in EXITS.items()
         ], "How rubrics left the funnel", printed=False),
@@ -181,8 +182,8 @@ def funnel_tables(answered: Sequence[Answered], traces: Sequence[Trace], usage: 
     ]  # fmt: skip
 
 
-def _stages(traces: Sequence[Trace], exits: Mapping[Exit, int], usage: Mapping[str, Usage]) -> Table:
-    """One row per stage: rubrics in, how they left, what is left for the next stage, and what the stage took."""
+def _stages(traces: Sequence[Trace], exits: Mapping[Exit, int]) -> Table:
+    """One row per stage: rubrics in, how they left, and what is left for the next stage."""
     rows, left = list[dict[str, Any]](), len(traces)
     # Undecided at the fine stage means that there was nothing for the meta-judges to read.
     early = sum(trace.exit == "undecided" and not trace.meta for trace in traces)
@@ -191,18 +192,34 @@ def _stages(traces: Sequence[Trace], exits: Mapping[Exit, int], usage: Mapping[s
         counts = {exit: undecided[stage] if exit == "undecided" else exits[exit] for exit in leaving}
         entering, left = left, left - sum(counts.values())
         exits_shown = ", ".join(f"{exit} {count}" for exit, count in counts.items())
-        spent = sum((used for role, used in usage.items() if role.partition(" ")[0] == stage), Usage())
-        tokens = None if spent.unknown_calls else spent.input_tokens + spent.output_tokens
-        row = {"stage": stage, "rubrics_in": entering, "exits": exits_shown, "rubrics_on": left}
-        rows.append(row | {"calls": spent.calls, "tokens": tokens})
+        rows.append({"stage": stage, "rubrics_in": entering, "exits": exits_shown, "rubrics_on": left})
     labelled = f"labelled {sum(exits[split] for split in SPLITS)}"
     rows.append({"stage": "all", "rubrics_in": len(traces), "exits": labelled, "rubrics_on": None})
     columns = (
         Column("stage", "stage"), Column("rubrics_in", "rubrics in", "count"), Column("exits", "exits"),
-        Column("rubrics_on", "rubrics on", "count"), Column("calls", "calls", "count", minor=1),
-        Column("tokens", "tokens", "count", "In and out; nothing where a server does not count them all.", minor=2),
+        Column("rubrics_on", "rubrics on", "count"),
     )  # fmt: skip
     return Table("stages", columns, rows, "Rubrics through the funnel")
+
+
+def _cost(usage: Mapping[str, Usage]) -> Table:
+    """What each stage took, of which no file is written: it counts all that the folder was asked for, not this sample.
+
+    `usage` is by ledger role, `STAGE SPEC`. Looks that only `--reference` needs are the stage validation.
+    """
+    spent: dict[str, Usage] = {}
+    for role, used in usage.items():
+        stage = role.partition(" ")[0]
+        spent[stage] = spent.get(stage, Usage()) + used
+    rows = [
+        {"stage": stage, **dict(zip(("calls", "read", "written"), spent[stage].shown, strict=True))}
+        for stage in (*STAGES, "validation")
+        if stage in spent
+    ]
+    columns = (
+        Column("stage", "stage"), Column("calls", "calls"), Column("read", "tokens in"), Column("written", "tokens out")
+    )  # fmt: skip
+    return Table("", columns, rows, "What the stages took")
 
 
 class TrustedLabels(dict[str, tuple[Label, str | None]]):
