@@ -67,7 +67,6 @@ def test_the_funnel_adds_up_and_counts_its_cost(tmp_path: Path) -> None:
     assert spent["fine"].calls == 9 * 4 + 4 * 2
     assert spent["meta"].calls == 5 * 2 + 2
     assert all(usage.input_tokens > 0 for usage in spent.values())
-    assert [row["calls"] for row in rows[:4]] == [0, *(spent[stage].calls for stage in ("coarse", "fine", "meta"))]
 
 
 def test_labels_stand_in_the_columns_of_rubric_eval(tmp_path: Path) -> None:
