@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -16,6 +17,14 @@ def canonical(value: Any) -> str:
 def digest(content: str | bytes) -> str:
     """Return the SHA-256 of a text or of a file's bytes, in hex."""
     return hashlib.sha256(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content).hexdigest()
+
+
+def digest_texts(texts: Iterable[str]) -> str:
+    """Return the digest of texts joined, of which one at a time is held; half a character counts as "?"."""
+    hashed = hashlib.sha256()
+    for text in texts:
+        hashed.update(text.encode("utf-8", "replace"))
+    return hashed.hexdigest()
 
 
 def _fields(value: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
@@ -180,9 +181,9 @@ def of_row(record: Record, number: str = "", separator: str = "", criteria: Sequ
     else:
         turns = _turns(record, form, separator)
     turns = _with_row(record, turns, separator, criteria)
-    # "" for what is absent: these name rows and columns of tables.
+    # "" for what is absent: these name rows and columns of tables. Each name is kept once for all rows.
     fields = ("language", "category", "task" if _says(record.row, "task") else "sub_category")
-    language, category, task = (record.value(field, Name) for field in fields)
+    language, category, task = (sys.intern(record.value(field, Name)) for field in fields)
     name, context = id_of(record, number), record.maybe("context")
     instance = Instance(name, language, category, task, tuple(turns), system, context, history)
     return instance if instance.id else replace(instance, id=content_id(instance))

@@ -93,22 +93,32 @@ def frames_of(judged: Iterable[tuple[Judged, str]]) -> VerdictFrames:
     """Return the frames of judged instances, each with the judge of its run; each is held no longer than it is read."""
     import pandas as pd
 
-    responses, verdicts, votes = (list[tuple[Any, ...]]() for _ in range(3))
+    frame_columns = (_RESPONSES, _VERDICTS, _VOTES)
+    # By column: rows as tuples would take twice the memory.
+    columns = [{name: list[Any]() for name in names} for names in frame_columns]
+
+    def add(frame: int, *values: Any) -> None:
+        for column, value in zip(columns[frame].values(), values, strict=True):
+            column.append(value)
+
+    count = 0
     for line, (item, judge) in enumerate(judged):
         instance, response = item.instance, item.response
         groups = (instance.language, instance.category, instance.task, response.model, judge, response.error)
         sizes = (len(response.truncated), len(item.verdicts), len(response.answers), line)
-        spent = [getattr(item.usage.get(role, Usage()), count) for role in ROLES for count in COUNTS]
-        responses.append((instance.id, response.sample, *groups, item.recorded, *sizes, *spent))
+        spent = [getattr(item.usage.get(role, Usage()), field) for role in ROLES for field in COUNTS]
+        add(0, instance.id, response.sample, *groups, item.recorded, *sizes, *spent)
         for turn, of_turn in enumerate(item.verdicts, 1):
             for verdict in of_turn:
-                votes += [(len(verdicts), vote) for vote in verdict.votes]
                 reason = None if verdict.label in ("yes", "no") else verdict.reason
-                row = (line, turn, verdict.label, verdict.criterion.weight, verdict.judge, verdict.conflicting, reason)
-                verdicts.append(row)
+                weight = verdict.criterion.weight
+                add(1, line, turn, verdict.label, weight, verdict.judge, verdict.conflicting, reason)
+                for vote in verdict.votes:
+                    add(2, count, vote)
+                count += 1
     frames = (
-        pd.DataFrame({name: _column(name, [row[place] for row in rows]) for place, name in enumerate(names)})
-        for names, rows in ((_RESPONSES, responses), (_VERDICTS, verdicts), (_VOTES, votes))
+        pd.DataFrame({name: _column(name, columns[place].pop(name)) for name in names})
+        for place, names in enumerate(frame_columns)
     )
     return VerdictFrames(*frames)
 

@@ -49,7 +49,6 @@ class Items(Generic[T]):
             return self._whole
         return _digest(map(self.content, some) if self.content else some)
 
-    @cached_property
     def row_hashes(self) -> dict[str, str]:
         """A hash of the content of every item, by its name; none of items that another study has drawn."""
         content: Callable[[T], Any] = self.content or (lambda item: item)

@@ -236,7 +236,7 @@ class Study(Generic[O, T, D, V]):
         refuse_to_drop(self.options, held)
         self.folder = RunFolder(
             self.options.out, held, free - self.unasked, replaced, kind=self.kind, boards=self.boards,
-            files=tuple(dict.fromkeys((*self.files, *WRITTEN))), rows=self.all.row_hashes,
+            files=tuple(dict.fromkeys((*self.files, *WRITTEN))), rows=self.all.row_hashes(),
             update=getattr(self.options, "update", False),
         )  # fmt: skip
         return held

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,7 +24,7 @@ from truebench_hf.data.records import JUDGMENTS, LARGEST, RESPONSES, Form, Reade
 from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import INFO
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.hashing import canonical, digest
+from truebench_hf.hashing import canonical, digest_texts
 from truebench_hf.judging.judge import LEVELS, JudgeSettings
 from truebench_hf.metrics.pass_rate import official_passes
 from truebench_hf.models.spec import family
@@ -249,14 +250,15 @@ def content(judged: Sequence[Judged], judge: str) -> str:
     What publishing takes out is left out: folders, half characters, the reasons of open verdicts; and so are usage and
     what a submission does not tell.
     """
-    judgments = [
+    judgments = (
         [item.name, [message.content for message in item.response.messages], [
             [v.label, v.label and v.reason, v.probability, v.votes] for turn in item.verdicts for v in turn
         ]]
         for item in judged
-    ]  # fmt: skip
+    )  # fmt: skip
     named = [anonymous.name(judged[0].response.model), anonymous.name(judge)] if judged else []
-    return digest(canonical([named, judgments]).encode("utf-8", "replace").decode("utf-8"))
+    rows = ("," * (place > 0) + canonical(judgment) for place, judgment in enumerate(judgments))
+    return digest_texts(chain([f"[{canonical(named)},["], rows, ["]]"]))
 
 
 def judging_words(settings: Mapping[str, Any]) -> str:

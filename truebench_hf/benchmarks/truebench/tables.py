@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, islice
@@ -302,19 +302,18 @@ def missed_most(judged: Iterable[Judged], rows: int = 20) -> Table:
 
     Those that fail most often come first, of equals those that fail the larger share of the times they are decided.
     """
-    decided: dict[str, list[Cell]] = defaultdict(list)
+    decided, failed, examples = Counter[str](), Counter[str](), dict[str, Cell]()
     for _, _, _, (verdict, answer) in _cells(judged):
-        if verdict.label in ("yes", "no"):
-            decided[verdict.criterion.text].append((verdict, answer))
-    failed = {text: [cell for cell in cells if cell[0].label == "no"] for text, cells in decided.items()}
-    ranked = sorted(
-        filter(failed.get, failed), key=lambda text: (-len(failed[text]), -len(failed[text]) / len(decided[text]), text)
-    )
+        text = verdict.criterion.text
+        decided[text] += verdict.label in ("yes", "no")
+        if verdict.label == "no":
+            failed[text] += 1
+            examples.setdefault(text, (verdict, answer))
     table = []
-    for text in ranked[:rows]:
-        verdict, answer = failed[text][0]
+    for text in sorted(failed, key=lambda text: (-failed[text], -failed[text] / decided[text], text))[:rows]:
+        verdict, answer = examples[text]
         table.append({
-            "criterion": text, "failed": len(failed[text]), "decided": len(decided[text]),
+            "criterion": text, "failed": failed[text], "decided": decided[text],
             "example": f'"{shortened(answer, _EXAMPLE)}"', "why": measured(verdict) or shortened(verdict.reason, _EXAMPLE),
         })  # fmt: skip
     return Table("", _MISSED, table, "Criteria failed most", printed=False)
