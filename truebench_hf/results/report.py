@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 VERDICTS = (
-    "id", "sample", "language", "category", "task", "model", "turn", "criterion", "weight", "label", "met", "reason",
-    "probability", "votes", "decided_by", "prompt", "response",
+    "id", "sample", "language", "category", "task", "model", "judge", "turn", "criterion", "weight", "label", "met",
+    "reason", "probability", "votes", "decided_by", "prompt", "response",
 )  # fmt: skip
 _MET = {"yes": True, "no": False}
 _COLUMNS = (
@@ -51,8 +51,8 @@ class Report:
     def verdicts(self) -> DataFrame:
         """A DataFrame with a row per criterion of every response.
 
-        Columns: id, sample (from 1), language, category, task, model, turn (from 1), criterion, weight (its points),
-        label ("yes", "no", "unknown", None where it was not judged), met (whether it is as it should be: of a fault,
+        Columns: id, sample (from 1), language, category, task, model, judge (that of the run), turn (from 1), criterion,
+        weight (its points), label ("yes", "no", "unknown", None where it was not judged), met (whether it is as it should be: of a fault,
         with negative points, whether it is absent; None where undecided), reason, probability (P(yes), where the judge
         gives one), votes, decided_by (the judge, of a cascade or panel the one who decided, `rules` where a program
         did), prompt and response of the turn. `datasets.Dataset.from_pandas` takes it.
@@ -60,9 +60,10 @@ class Report:
         import pandas
 
         rows: list[dict[str, Any]] = []
+        judge = self.provenance.get("judge")
         for item in self.judged:
             instance, response, answers = item.instance, item.response, item.response.answers
-            shared = {"id": instance.id, "sample": response.sample, "model": response.model}
+            shared = {"id": instance.id, "sample": response.sample, "model": response.model, "judge": judge}
             shared |= {name: getattr(instance, name) for name in ("language", "category", "task")}
             for place, verdicts in enumerate(item.verdicts):
                 shared["prompt"] = instance.turns[place].prompt if place < len(instance.turns) else None
