@@ -55,6 +55,11 @@ class Column:
     group: str = ""
 
     @property
+    def is_text(self) -> bool:
+        """Whether its cells are words, which are aligned at the left."""
+        return self.kind in ("text", "prose")
+
+    @property
     def titles(self) -> tuple[str, ...]:
         """The titles of the column as text: of a score one for each of its parts."""
         if self.kind != "score":
@@ -145,6 +150,13 @@ class Table:
         return [bool(row.get(PUBLISHED)) for row in self.rows]
 
     @property
+    def shown(self) -> list[tuple[str, ...]]:
+        """The texts, with the paper's rows marked in their first cell."""
+        return [
+            (f"paper: {row[0]}", *row[1:]) if paper else row for row, paper in zip(self.texts, self.marks, strict=True)
+        ]
+
+    @property
     def places(self) -> list[tuple[int, Column]]:
         """The place and column of each title of `header`."""
         return list(enumerate(column for column in self.columns for _ in column.titles))
@@ -221,10 +233,9 @@ class Table:
 
     def to_markdown(self) -> str:
         """The table as people read it, for a README or an issue."""
-        align = ["---" if column.kind in ("text", "prose") else "--:" for _, column in self.places]
+        align = ["---" if column.is_text else "--:" for _, column in self.places]
         rows = [
-            [" ".join(cell.replace("|", "\\|").split()) for cell in row]
-            for row in (self.header, align, *self._marked())
+            [" ".join(cell.replace("|", "\\|").split()) for cell in row] for row in (self.header, align, *self.shown)
         ]
         return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
@@ -232,8 +243,8 @@ class Table:
         """The table as people read it, for a paper that uses booktabs."""
         import pandas
 
-        align = "".join("l" if column.kind in ("text", "prose") else "r" for _, column in self.places)
-        frame = pandas.DataFrame(self._marked(), columns=list(self.header), dtype=object)
+        align = "".join("l" if column.is_text else "r" for _, column in self.places)
+        frame = pandas.DataFrame(self.shown, columns=list(self.header), dtype=object)
         style = frame.style.format(escape="latex").format_index(escape="latex", axis=1).hide(axis="index")
         return str(style.to_latex(hrules=True, column_format=align, caption=self.title or None))
 
@@ -242,12 +253,6 @@ class Table:
         if form == "json":
             return json.dumps(self.records(), ensure_ascii=False, indent=1) + "\n"
         return {"csv": self.to_csv, "latex": self.to_latex, "markdown": self.to_markdown}[form]()
-
-    def _marked(self) -> list[tuple[str, ...]]:
-        """The texts, with the paper's rows marked in their first cell."""
-        return [
-            (f"paper: {row[0]}", *row[1:]) if paper else row for row, paper in zip(self.texts, self.marks, strict=True)
-        ]
 
     def _flat(self) -> tuple[list[str], list[list[Any]]]:
         """The names of flat columns, and the rows."""
