@@ -24,7 +24,7 @@ from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
 
 FAR = 0.05  # a model is far off the line where chance alone would put it there less often
 
@@ -339,7 +339,7 @@ def _scores_of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScor
     return ModelScores(str(path), scores, notes=notes)
 
 
-def _is_numeric(cells: Series) -> bool:
+def _is_numeric(cells: Any) -> bool:
     """Whether a column holds numbers and words for missing ones, and is not blank."""
     words = cells.map(lambda value: str(value).strip().casefold())
     return bool((words != "").any() and (words.isin(_MISSING) | cells.map(_number).notna()).all())

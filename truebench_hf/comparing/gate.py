@@ -157,7 +157,8 @@ class GateLine:
     @property
     def named(self) -> str:
         """What is gated, and by which margin where that is not the score's."""
-        return f"{self.name}, margin {100 * self.margin:g} %" if self.amount else self.name
+        percent = 100 * self.margin
+        return f"{self.name}, margin {percent:g} %" if self.amount else self.name
 
 
 @dataclass(frozen=True)

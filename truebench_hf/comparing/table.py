@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from truebench_hf.comparing.papers import PAPERS
@@ -234,7 +235,7 @@ def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
     has_settings = len({entry.setting for entry in entries}) > 1
     telling = {
         f"fact:{fact}" if fact.casefold() in columns_by_name else fact.casefold(): fact
-        for fact in _telling_apart(entries, ["Judge"] if has_settings else [])
+        for fact in telling_apart(entries, always=["Judge"] if has_settings else [])
     }
     columns = [
         Column("name", "Model"),
@@ -252,14 +253,16 @@ def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
     return Table("scores", columns, rows, boards[0].title, note)
 
 
-def _telling_apart(entries: Sequence[BoardEntry], always: Sequence[str]) -> list[str]:
-    """Facts that stand beside the names: those of `always` that are known, and what tells rows of one name apart."""
+def telling_apart(
+    entries: Sequence[BoardEntry], key: Callable[[BoardEntry], Any] = attrgetter("name"), always: Sequence[str] = ()
+) -> list[str]:
+    """Return the facts that stand beside names: those of `always` that are known, and what tells entries of one key apart."""
     chosen = [fact for fact in always if any(fact in entry.facts for entry in entries)]
 
-    def told_apart(facts: Sequence[str]) -> int:
-        return len({(entry.name, *(entry.facts.get(fact) for fact in facts)) for entry in entries})
+    def count(facts: Sequence[str]) -> int:
+        return len({(key(entry), *(entry.facts.get(fact) for fact in facts)) for entry in entries})
 
     for fact in dict.fromkeys(fact for entry in entries for fact in entry.facts):
-        if fact not in chosen and told_apart([*chosen, fact]) > told_apart(chosen):
+        if fact not in chosen and count([*chosen, fact]) > count(chosen):
             chosen.append(fact)
     return chosen
