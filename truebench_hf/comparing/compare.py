@@ -256,27 +256,21 @@ _FLIPS = (
 
 
 def _differences(comparison: Comparison) -> Table:
-    flips = comparison.flips
-    rows = [_row("Overall", comparison.overall, flips)] + [
-        _row(name, line, [flip for flip in flips if getattr(flip, GROUPS[by]) == name])
-        for by, lines in comparison.groups.items()
-        for name, line in lines.items()
-    ]
+    lines = [("", "Overall", comparison.overall)]
+    lines += [(by, name, line) for by, of_group in comparison.groups.items() for name, line in of_group.items()]
+    rows = []
+    for by, name, line in lines:
+        scores = [flip.scores for flip in comparison.flips if not by or getattr(flip, GROUPS[by]) == name]
+        rows.append({
+            "name": name, "by": by, "a": line.first, "b": line.second, "difference": line.difference,
+            "p_value": line.difference.p_value, "alone": f"{sum(a > b for a, b in scores)} : {sum(a < b for a, b in scores)}",
+        })  # fmt: skip
     note = (
         f"Of {comparison.runs[0].of.about}; B - A in points over the instances that both decided: above 0, B is better. "
         "Intervals: Bonett and Price for passes, else of the mean difference; none below ten instances. McNemar: exact, "
         "for passes. Alone: instances where only A passes (or scores more), and only B. Of twenty groups one differs by chance."
     )
     return Table("differences", _LINES, rows, title(comparison), note)
-
-
-def _row(name: str, line: ComparedMeans, flips: Sequence[Flip]) -> dict[str, Any]:
-    scores = [flip.scores for flip in flips]
-    return {
-        "name": name, "a": line.first, "b": line.second, "p_value": line.difference.p_value,
-        "difference": line.difference,
-        "alone": f"{sum(a > b for a, b in scores)} : {sum(a < b for a, b in scores)}",
-    }  # fmt: skip
 
 
 def _flips(comparison: Comparison) -> Table:
