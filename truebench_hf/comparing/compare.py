@@ -248,6 +248,7 @@ _LINES = (
     Column("difference", "B - A", "score", "In points: above 0, B is better.", "points", parts=("value", "interval", "n", "unscored")),
     Column("p_value", "p", "p_value", "McNemar's exact test.", minor=1),
     Column("alone", "A:B alone", about="Instances where only A passes (or scores more), and where only B does."),
+    Column("by", "of", minor=2),
 )  # fmt: skip
 _FLIPS = (
     Column("id", "Instance"), Column("language", "language"), Column("category", "category"), Column("a", "A"), Column("b", "B"),
