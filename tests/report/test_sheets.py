@@ -166,21 +166,21 @@ def test_doubled_answers(tmp_path: Path) -> None:
     for order in ([first, again], [again, first]):  # a blank never overrides an answer
         assert read(order).labels == {"a": {"ann": "yes"}, "b": {"ann": "no"}}
     other = answered(tmp_path, "ann", {"a": "no"}, "other")
-    with pytest.raises(UserError, match=r"other\.csv, line 2.*'no'.*'yes' at .*first\.csv, line 2"):
+    with pytest.raises(UserError, match=r"other\.csv, record 1.*'no'.*'yes' at .*first\.csv, record 1"):
         read([first, other])
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.csv", "id,answer\n1,yes\n", "must name the columns"),
-        ("x.csv", "", "must name the columns"),
-        ("x.csv", "id,annotator,options,answer,answer\n", "'answer' stands twice"),
-        ("x.csv", "id,annotator,options,answer\na,ann,yes|no,maybe\n", "line 2: answer 'maybe'"),
-        ("x.csv", "id,annotator,options,answer\na,,yes|no,yes\n", "line 2: field 'annotator' is blank"),
-        ("x.csv", "id,annotator,options,answer\na,ann,,yes\n", "line 2: field 'options'"),
-        ("x.csv", "id,annotator,options,answer\na,ann\n", "line 2: field 'options'"),  # cells are missing
-        ("x.csv", "id,annotator,options,answer\n", "hold no questions"),
+        ("x.csv", "id,answer\n1,yes\n", "record 1: not of an annotation sheet: column 'annotator' is missing"),
+        ("x.csv", "", "holds no records"),
+        ("x.csv", "id,annotator,options,answer\n", "holds no records"),
+        ("x.csv", "id,annotator,options,answer,answer\n", "both called 'answer'"),
+        ("x.csv", "id,annotator,options,answer\na,ann,yes|no,maybe\n", "record 1: answer 'maybe'"),
+        ("x.csv", "id,annotator,options,answer\na,,yes|no,yes\n", "record 1: field 'annotator' is blank"),
+        ("x.csv", "id,annotator,options,answer\na,ann,,yes\n", "record 1: field 'options'"),
+        ("x.csv", "id,annotator,options,answer\na,ann\n", "record 1: has another number of fields"),
         ("x.html", "", "give the .csv"),
         ("x.json", "[]", "give the .csv"),
     ],
