@@ -123,12 +123,12 @@ def correlate(
     _present(pairings, correlated, out, pairings.sections(correlated))
 
 
-def _present(shown: Any, result: Any, out: Path | None, sections: Any) -> None:
-    """Print what `shown`, a module of sections, says of a result, and write the report into a folder."""
+def _present(module: Any, result: Any, out: Path | None, sections: Any) -> None:
+    """Print what a module of sections says of a result, and write the report into a folder."""
     from truebench_hf.report.console import present
 
     page = out / "report.html" if out else None
-    present(shown.title(result), sections, page, notes=shown.notes(result), files=shown.files(result))
+    present(module.title(result), sections, page, notes=module.notes(result), files=module.files(result))
 
 
 def facts_rank(
@@ -138,10 +138,10 @@ def facts_rank(
     out: Annotated[Path | None, typer.Option(help="Folder for the report and the figures.")] = None,
 ) -> None:
     """`truebench facts rank`."""
-    from truebench_hf.benchmarks.facts import rank as shown
+    from truebench_hf.benchmarks.facts import rank as ranks
 
-    ranking = shown.rank(runs)
-    _present(shown, ranking, out, shown.tables(ranking))
+    ranking = ranks.rank(runs)
+    _present(ranks, ranking, out, ranks.tables(ranking))
 
 
 def export(

@@ -322,10 +322,10 @@ def _side(comparison: Comparison, flip: Flip, place: int, item: Judged) -> Conve
     """The conversation of one run of a flip, under the scores of both."""
     score = flip.scores[place]
     decided = score in (0, 1)
-    shown = conversation(item, bool(score) if decided else None)
+    whole_conversation = conversation(item, bool(score) if decided else None)
     who = f"{'AB'[place]}: {_name(comparison, place)}" + ("" if decided else f", {_score(score)}")
-    name = f"{shown.name} · A {_score(flip.scores[0])}, B {_score(flip.scores[1])}"
-    return replace(shown, name=name, who=who, outcome=shown.outcome if decided else "")
+    name = f"{whole_conversation.name} · A {_score(flip.scores[0])}, B {_score(flip.scores[1])}"
+    return replace(whole_conversation, name=name, who=who, outcome=whole_conversation.outcome if decided else "")
 
 
 _COLUMNS = (

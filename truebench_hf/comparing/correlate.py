@@ -284,8 +284,8 @@ def _scores_of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, c
     scores: dict[str, dict[str, float | None]] = {}
     folder_of: dict[str, Path] = {}
     settings, kinds, shares = set[str](), set[str](), set[str]()
-    found = [(folder, runs.read_board(folder)) for root in folders for folder in runs.below(root, f"{flag} ", "")]
-    for folder, run in ((folder, run) for folder, run in found if run):
+    boards = [(folder, runs.read_board(folder)) for root in folders for folder in runs.below(root, f"{flag} ", "")]
+    for folder, run in ((folder, run) for folder, run in boards if run):
         kinds.add(run.kind)
         main = next(column for column in run.columns if column.name == run.main)
         titles = SOFT if run.kind == TRUEBENCH else {run.main: main.title}

@@ -166,7 +166,7 @@ def read(paths: Iterable[str | Path], *, written: bool = False) -> Annotations:
     """Return the answers in any number of CSV sheets, or folders of them; see `read_answers` for `written`.
 
     An answer handed in twice counts once; a blank never overrides an answer. Raises UserError on a malformed file, where
-    one annotator gives two different answers to one question (naming both places), and where there are no questions.
+    one annotator gives two different answers to one question (naming both places).
     """
     files: list[Path] = []
     for path in map(Path, paths):
@@ -188,8 +188,6 @@ def read(paths: Iterable[str | Path], *, written: bool = False) -> Annotations:
                 f"{answer.where}: {answer.annotator} answers question {answer.id!r} with {answer.answer!r}, "
                 f"and with {before.answer!r} at {before.where}; remove one"
             )
-    if not kept:
-        raise UserError("the files hold no questions; give the sheets that annotators filled in")
     labels: dict[str, dict[str, str | None]] = {name: {} for name in sorted(first)}
     for (name, annotator), answer in kept.items():
         labels[name][annotator] = answer.answer
