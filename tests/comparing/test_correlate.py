@@ -21,20 +21,18 @@ OURS = [{"model": f"org/M{n}", "score": 10.0 * n} for n in range(1, 13)]
 THEIRS = [{"Model": f"openai:M{n}", "MMLU": 5.0 * n + (n % 2), "Arena": 1300 - n} for n in range(1, 13)]
 
 
-@pytest.fixture
-def two(tmp_path: Path) -> tuple[str, str]:
-    return table(tmp_path / "ours.json", OURS), table(tmp_path / "theirs.json", THEIRS)
-
-
-def test_every_column_against_every_other(two: tuple[str, str]) -> None:
-    found = correlate([two[0]], [two[1]])
-    assert [(one.column, one.other, len(one.points)) for one in found.pairings] == [
+def test_every_column_against_every_other(tmp_path: Path) -> None:
+    ours, theirs = table(tmp_path / "ours.json", OURS), table(tmp_path / "theirs.json", THEIRS)
+    correlated = correlate([ours], [theirs])
+    assert [(p.column, p.other, len(p.points)) for p in correlated.pairings] == [
         ("score", "MMLU", 12), ("score", "Arena", 12),
     ]  # fmt: skip
-    up, down = found.pairings
+    up, down = correlated.pairings
     assert up.agreement["spearman"].value == pytest.approx(1.0)
     assert (down.agreement["kendall"].value, down.line.slope, down.line.r2) == pytest.approx((-1.0, -10.0, 1.0))
     assert up.only == ((), ())
+    strangers = correlate([ours], [table(tmp_path / "c.json", [{"model": "stranger", "s": 1}])])
+    assert [section.title for section in shown.sections(strangers)][-1] == "Not in common: 13"
 
 
 def test_by_hand(tmp_path: Path) -> None:
@@ -131,16 +129,6 @@ def test_tables_are_read(
     assert read_scores([str(tmp_path / name)], wanted, "--scores", "--column").columns == columns
 
 
-def test_a_parquet_table_and_rows_without_a_name(tmp_path: Path) -> None:
-    import pyarrow as pa  # type: ignore[import-untyped]
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
-
-    pq.write_table(pa.table({"model": ["o1", "x", None], "s": [1.5, None, 3.0]}), tmp_path / "a.parquet")
-    found = read_scores([str(tmp_path / "a.parquet")], (), "--scores", "--column")
-    assert found.columns == {"s": {"o1": 1.5, "x": None}}
-    assert "1 row without a name" in found.notes[0]
-
-
 @pytest.mark.parametrize(
     ("text", "wanted", "match"),
     [
@@ -173,10 +161,3 @@ def test_tables_that_cannot_be_used(tmp_path: Path, text: str, wanted: tuple[str
 def test_sources_that_cannot_be_used(tmp_path: Path, sources: Callable[[Path], list[str]], match: str) -> None:
     with pytest.raises(UserError, match=match):
         read_scores(sources(tmp_path), (), "--scores", "--column")
-
-
-def test_no_model_in_common(two: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    others = table(tmp_path / "c.json", [{"model": "stranger", "s": 1}])
-    done = command_here(capsys, "study", "correlate", "--scores", two[0], "--with", others)
-    assert done.returncode == 0, done.stderr
-    assert "Not in common: 13" in done.stdout

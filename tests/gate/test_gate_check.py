@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
 from tests.support.stages import run
 from truebench_hf.benchmarks.truebench.data import RunOptions
+from truebench_hf.comparing.gate import CheckOptions
 from truebench_hf.comparing.gate_statistics import ratio_loss, score_loss, verdicts
+from truebench_hf.errors import UserError
 
 OLD = [True] * 240 + [False] * 60
 
@@ -41,6 +44,35 @@ def test_exit_codes(
     new = finished(tmp_path, "app", numbered(outcomes), allow_unscored=True)
     done = command_here(capsys, "check", new, "--against", old, *more)
     assert (done.returncode, text in done.stdout) == (code, True), done
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({}, "give --against OLD, an earlier run; or --must"),
+    *(
+        ({"summary": "s.md", **more}, "hold against an earlier run; give --against OLD")
+        for more in ({"length_margin": 3.0}, {"cost_margin": 0.0}, {"by": "category"}, {"model_old": "app"})
+    ),
+    ({"anchors": ""}, "--anchors: is empty"),
+    ({"must": ""}, "--must: is empty"),
+    ({"against": "old", "margin": 100.0}, "--margin 100.0: is in points, 0 to below 100"),
+    ({"against": "old", "length_margin": 100.0}, "--length-margin 100.0: is in percent"),
+    ({"against": "old", "margin": -1.0}, "--margin -1.0: must be at least 0"),
+    ({"against": "old", "by": "task"}, "unknown by 'task'"),
+    ({"against": "old", "allow": "worse"}, "unknown allow 'worse'"),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), REFUSED)
+def test_what_makes_no_gate_is_refused(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        CheckOptions(new="new", **options)
+    assert text in str(refusal.value)
+
+
+def test_a_file_of_anchors_that_is_not_there_is_named(old: str, capsys: pytest.CaptureFixture[str]) -> None:
+    done = command_here(capsys, "check", old, "--anchors", "missing.csv")
+    assert (done.returncode, "--anchors missing.csv: no such file" in done.stderr) == (2, True), done
+    assert command_here(capsys, "check", old, "--must", "is right").returncode == 1
 
 
 def test_rows_of_other_ids_are_paired_by_what_they_ask(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
