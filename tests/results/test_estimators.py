@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from truebench_hf.metrics.pass_rate import mean_share, pass_rate, pooled
 from truebench_hf.metrics.votes import mean as mean_of
-from truebench_hf.report.table import Column, Table
 from truebench_hf.results.verdicts import group_scores, ordered, unit_means
 from truebench_hf.types import Score
 
@@ -62,13 +59,6 @@ def test_a_pooled_share_has_no_interval_below_ten_units() -> None:
 def test_sums_are_those_of_python_where_a_tie_can_show() -> None:
     shares = [0.1] * 3 + [0.7, 0.2, 0.6060606060606061] * 40
     assert mean_share(np.array(shares)).value == sum(shares) / len(shares)
-
-
-def test_what_is_missing_is_null_in_json_whatever_pandas_made_of_it() -> None:
-    frame = pd.DataFrame({"label": ["yes", None], "calls": [18, None], "share": [NAN, 0.5]})
-    columns = (Column("label", "Label"), Column("calls", "calls", "count"), Column("share", "share", "number"))
-    records = Table.of_frame("t", frame, columns).records()
-    assert json.loads(json.dumps(records, allow_nan=False))[1] == {"label": None, "calls": None, "share": 0.5}
 
 
 def test_a_name_of_the_data_may_be_that_of_a_column_of_ours() -> None:
