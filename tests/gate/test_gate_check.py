@@ -171,15 +171,15 @@ def test_every_sample_has_to_meet_a_must_and_counts_for_length(
     data = write_jsonl(tmp_path / "data.jsonl", [{"id": name, "prompt": "?", "criteria": ["kind"]} for name in names])
     rude = {"contains": "rude", "verdicts": {"kind": "FAIL"}}
     judge = script(tmp_path / "judge.json", [rude, {"contains": "", "verdicts": {}}])
-    for run, second in (("old", "good"), ("new", "rude and longer")):
+    for which, second in (("old", "good"), ("new", "rude and longer")):
         answers = [
             {"id": name, "sample": sample, "response": text}
             for name in names
             for sample, text in ((1, "good"), (2, second))
         ]
         done = command_here(
-            capsys, "judge", "--data", data, "--responses", write_jsonl(tmp_path / f"{run}.jsonl", answers),
-            "--model-name", "app", "--judge", judge, "--out", str(tmp_path / run),
+            capsys, "judge", "--data", data, "--responses", write_jsonl(tmp_path / f"{which}.jsonl", answers),
+            "--model-name", "app", "--judge", judge, "--out", str(tmp_path / which),
         )  # fmt: skip
         assert done.returncode == 0, done
     check = ("check", str(tmp_path / "new"))
