@@ -63,9 +63,7 @@ def test_the_published_scores_against_others_and_who_is_far_off(
         if name != "o1"
     ]
     others = table(tmp_path / "b.json", [*made, {"model": "O1", "made up": 90}])
-    done = command_here(
-        capsys, "study", "correlate", "--scores", "published", "--with", others, "--out", str(tmp_path / "out")
-    )
+    done = command_here(capsys, "study", "correlate", "published", "--with", others, "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     content = json.loads((tmp_path / "out" / "correlate.json").read_text())
     told, only = content["coefficients"][0], content["only"][0]
@@ -96,7 +94,7 @@ def test_runs_have_hard_and_soft_scores(tmp_path: Path) -> None:
     assert [y for _, y, *_ in plot.series[0].points] == pytest.approx([90, 60, 30])  # type: ignore[union-attr]
     told = json.loads(shown.files(found)["correlate.json"])["models"]
     assert [point["y"] for point in told if point["column"] == "hard"] == pytest.approx([0.9, 0.6, 0.3])
-    published = read_scores(["published"], (), "--scores", "--column").columns["Overall"]
+    published = read_scores(["published"], (), "SCORES", "--column").columns["Overall"]
     assert published["o1"] == pytest.approx(0.6907)
     assert any(row["with"] == "Chatbot Arena" for row in grid.rows)  # type: ignore[union-attr]
     chosen = correlate([str(tmp_path / "runs")], [others], column=["soft (turn)"])
@@ -106,10 +104,10 @@ def test_runs_have_hard_and_soft_scores(tmp_path: Path) -> None:
 def test_runs_judged_otherwise_are_marked_and_two_of_one_model_refused(tmp_path: Path) -> None:
     for place, name in enumerate(("one", "two")):
         finished(tmp_path / str(place), name, {f"q{place}": True})
-    assert "not all judged alike" in read_scores([str(tmp_path)], (), "--scores", "--column").notes[0]
+    assert "not all judged alike" in read_scores([str(tmp_path)], (), "SCORES", "--column").notes[0]
     finished(tmp_path / "2", "one", {"q0": True})
     with pytest.raises(UserError, match=r"one\.json stands in .* and in .*; name one run of each model"):
-        read_scores([str(tmp_path)], (), "--scores", "--column")
+        read_scores([str(tmp_path)], (), "SCORES", "--column")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +124,7 @@ def test_tables_are_read(
     tmp_path: Path, name: str, text: str, columns: dict[str, Any], wanted: tuple[str, ...]
 ) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    assert read_scores([str(tmp_path / name)], wanted, "--scores", "--column").columns == columns
+    assert read_scores([str(tmp_path / name)], wanted, "SCORES", "--column").columns == columns
 
 
 @pytest.mark.parametrize(
@@ -146,13 +144,13 @@ def test_tables_are_read(
 def test_tables_that_cannot_be_used(tmp_path: Path, text: str, wanted: tuple[str, ...], match: str) -> None:
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(UserError, match=match):
-        read_scores([str(tmp_path / "a.csv")], wanted, "--scores", "--column")
+        read_scores([str(tmp_path / "a.csv")], wanted, "SCORES", "--column")
 
 
 @pytest.mark.parametrize(
     ("sources", "match"),
     [
-        (lambda p: [], "--scores: give a table"),
+        (lambda p: [], "SCORES: give a table"),
         (lambda p: [str(p / "nothing.csv")], "no such file"),
         (lambda p: [str(p)], "no run folder at or below it"),
         (lambda p: [table(p / "a.json", OURS), table(p / "b.json", OURS)], "of tables give one"),
@@ -160,4 +158,4 @@ def test_tables_that_cannot_be_used(tmp_path: Path, text: str, wanted: tuple[str
 )
 def test_sources_that_cannot_be_used(tmp_path: Path, sources: Callable[[Path], list[str]], match: str) -> None:
     with pytest.raises(UserError, match=match):
-        read_scores(sources(tmp_path), (), "--scores", "--column")
+        read_scores(sources(tmp_path), (), "SCORES", "--column")

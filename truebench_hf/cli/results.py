@@ -65,10 +65,7 @@ def check(options: CheckOptions) -> None:
 
 
 def leaderboard(
-    folders: Annotated[list[str] | None, typer.Argument(help="The same as --runs.", metavar="[RUNS]...")] = None,
-    runs: Annotated[
-        list[str] | None, typer.Option(help="Run folders, or folders of them; several may follow.", metavar="FOLDER")
-    ] = None,
+    runs: Annotated[list[str] | None, typer.Argument(help="Run folders, or folders of them.")] = None,
     with_published: Annotated[
         bool, typer.Option("--with-published", help="With the results that the paper prints.")
     ] = False,
@@ -78,7 +75,7 @@ def leaderboard(
     """`truebench leaderboard`."""
     from truebench_hf.comparing import leaderboard as boards
 
-    ranked = boards.leaderboard([*(runs or ()), *(folders or ())], published=with_published, kind=kind)
+    ranked = boards.leaderboard(runs or (), published=with_published, kind=kind)
     _present(boards, ranked, out, boards.sections(ranked))
 
 
@@ -103,13 +100,9 @@ def table(
 
 
 def correlate(
-    scores: Annotated[
-        list[str],
-        typer.Option(help="Table of scores, run folders (several may follow), or published.", metavar="SOURCE"),
-    ],
+    scores: Annotated[list[str], typer.Argument(help="A table of scores, run folders, or published.")],
     others: Annotated[list[str], typer.Option("--with", help="The same, to hold them against.", metavar="SOURCE")],
-    folders: Annotated[list[str] | None, typer.Argument(help="More of --scores.", metavar="[RUNS]...")] = None,
-    column: Annotated[list[str] | None, typer.Option(help="Column of --scores; may be repeated.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help="Column of SCORES; may be repeated.")] = None,
     with_column: Annotated[list[str] | None, typer.Option(help="Column of --with; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     out: Out = None,
@@ -117,9 +110,7 @@ def correlate(
     """`truebench study correlate`."""
     from truebench_hf.comparing import correlate as pairings
 
-    correlated = pairings.correlate(
-        [*scores, *(folders or ())], others, column=column or (), with_column=with_column or (), seed=seed
-    )
+    correlated = pairings.correlate(scores, others, column=column or (), with_column=with_column or (), seed=seed)
     _present(pairings, correlated, out, pairings.sections(correlated))
 
 

@@ -70,7 +70,7 @@ def correlate(
     Models are the same where their names are, without who provides them; nothing is guessed. Raises UserError as
     `read_scores`.
     """
-    ours = read_scores([scores] if isinstance(scores, str) else scores, column, "--scores", "--column")
+    ours = read_scores([scores] if isinstance(scores, str) else scores, column, "SCORES", "--column")
     theirs = read_scores([others] if isinstance(others, str) else others, with_column, "--with", "--with-column")
     pairings = (_pairing(ours, name, theirs, other, seed) for other in theirs.columns for name in ours.columns)
     return Correlated(ours, theirs, tuple(pairings))

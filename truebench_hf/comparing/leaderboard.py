@@ -88,7 +88,7 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> dict[P
     """The finished runs of a kind by their folders, each once; what is left out goes into `left_out`."""
     read_runs: dict[Path, tuple[Path, BoardRun]] = {}
     for root in folders:
-        for folder in runs.below(root, "--runs "):
+        for folder in runs.below(root):
             run = runs.read_board(folder)
             if why := _why_not(folder, run, kind):
                 left_out[str(folder)] = why

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -333,12 +333,19 @@ def repeated(scores: Mapping[str, Score], title: str = "Repeated samples") -> Ta
 
 
 def paper_rows(benchmark: str, table: str) -> list[dict[str, Any]]:
-    """The rows of one printed table, keyed by column: `paper_rows("tick", "tick_table2")`.
+    """The rows of one printed table, keyed by column: `paper_rows("tick", "tick_table2")`. Raises KeyError as `paper_table`."""
+    rows: list[dict[str, Any]] = paper_table(benchmark, table)["rows"]
+    return rows
+
+
+@cache
+def paper_table(benchmark: str, table: str) -> dict[str, Any]:
+    """One printed table: `columns`, `rows`, `notes` and, where it has any, `misprints`.
 
     `table` begins the name of one file in the folder `reference` of the benchmark. Raises KeyError where there is none.
     """
     for file in (files("truebench_hf.benchmarks") / benchmark / "reference").iterdir():
         if file.name.startswith(f"{table}_") or file.name == f"{table}.json":
-            rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["rows"]
-            return rows
+            content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            return content
     raise KeyError(table)
