@@ -39,7 +39,8 @@ _BUGS = (*MALFORMED, ArithmeticError, AssertionError, NameError, NotImplementedE
 def refused(what: str, remedy: str = "", *also: type[Exception]) -> Iterator[None]:
     """Raise UserError in place of the many errors by which a client or a library says that it cannot.
 
-    What a mistake in code raises is a bug and keeps its traceback, except for the kinds in `also`.
+    What a mistake in code raises is a bug and keeps its traceback, with what was tried as a note, except for the kinds in
+    `also`.
     """
     try:
         yield
@@ -47,6 +48,7 @@ def refused(what: str, remedy: str = "", *also: type[Exception]) -> Iterator[Non
         raise
     except Exception as error:
         if isinstance(error, _BUGS) and not isinstance(error, also):
+            error.add_note(f"{what}{remedy}")
             raise
         raise UserError(f"{what}: {' '.join(str(error).split())[:300]}{remedy}") from error
 
