@@ -30,14 +30,26 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> UserError:
     return UserError(f"unknown {kind} {name!r}: {hint}")
 
 
+# What a mistake in code raises; and so does reading a file of another form, which a user can put right.
+MALFORMED = (AttributeError, LookupError, TypeError)
+_BUGS = (*MALFORMED, ArithmeticError, AssertionError, NameError, NotImplementedError)
+
+
 @contextlib.contextmanager
-def refused(what: str, remedy: str = "") -> Iterator[None]:
-    """Raise UserError in place of the many errors that a client or a library has of its own: all mean that it cannot."""
+def refused(what: str, remedy: str = "", *also: type[Exception]) -> Iterator[None]:
+    """Raise UserError in place of the many errors by which a client or a library says that it cannot.
+
+    What a mistake in code raises is a bug and keeps its traceback, with what was tried as a note, except for the kinds in
+    `also`.
+    """
     try:
         yield
     except UserError:
         raise
     except Exception as error:
+        if isinstance(error, _BUGS) and not isinstance(error, also):
+            error.add_note(f"{what}{remedy}")
+            raise
         raise UserError(f"{what}: {' '.join(str(error).split())[:300]}{remedy}") from error
 
 

@@ -215,21 +215,36 @@ def explained(text: str, *options: type[Any]) -> str:
     return "\n".join([inspect.cleandoc(text), "", *(f"- `{name}`: {help}" for name, help in helps.items())])
 
 
-def as_call(name: str, options: type[Any], function: Callable[[Any], T], *by_place: str) -> Callable[..., T]:
-    """Return the function of an options object as one whose parameters are the options, as Python calls it by `name`.
+def declared(
+    *options: type[Any], by_place: Sequence[str] = (), optional: Collection[str] = (), without: Collection[str] = ()
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Give a call the fields of options classes for its parameters, as `signature` says, and their help for its docstring.
 
-    Those of `by_place` may be given by their place.
+    The call gets what it is given by name; its UserErrors speak of arguments. Other names raise TypeError.
     """
-    parameters = signature(options, by_place=by_place)
+    parameters = signature(*options, by_place=by_place, optional=optional, without=without)
 
-    @in_python
-    def call(*args: Any, **kwargs: Any) -> T:
-        return function(from_values(options, parameters.bind(*args, **kwargs).arguments))
+    def declare(function: Callable[..., T]) -> Callable[..., T]:
+        @in_python
+        def call(*placed: Any, **named: Any) -> T:
+            return function(**parameters.bind(*placed, **named).arguments)
 
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = explained(function.__doc__ or "", options)
-    call.__signature__ = parameters  # type: ignore[attr-defined]
-    return call
+        call.__name__ = call.__qualname__ = function.__name__
+        call.__doc__ = explained(function.__doc__ or "", *options)
+        call.__signature__ = parameters  # type: ignore[attr-defined]
+        return call
+
+    return declare
+
+
+def as_call(name: str, options: type[Any], function: Callable[[Any], T], *by_place: str) -> Callable[..., T]:
+    """Return the function of an options object as one whose parameters are the options, as Python calls it by `name`."""
+
+    def call(**values: Any) -> T:
+        return function(from_values(options, values))
+
+    call.__name__, call.__doc__ = name, function.__doc__
+    return declared(options, by_place=by_place)(call)
 
 
 def _is_required(field: Any) -> bool:

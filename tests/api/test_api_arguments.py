@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,28 +12,68 @@ from tests.support.runs import command_here
 from truebench_hf.errors import UserError, as_arguments
 
 ROWS = [{"id": "1", "prompt": "Greet.", "criteria": ["greets"]}]
-CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
-    "a column": (truebench_hf.run, {"column": ["prompt"]}, "column='prompt': write it as name=value"),
-    "a number": (truebench_hf.run, {"max_tokens": 0}, "max_tokens=0: must be at least 1"),
-    "an option of two words": (
-        truebench_hf.run,
-        {"rules": "off", "judge": "none"},
-        "judge='none': what can be counted",
-    ),
-    "a language": (truebench_hf.run, {"language": "DE"}, "language='DE': the data names no language"),
-    "tick": (truebench_hf.tick, {"votes": 0}, "votes=0: must be at least 1"),
-    "the hub": (truebench_hf.publish_results, {}, "say where to: repo_id='ORG/RESULTS'"),
+
+
+def hello(messages: Any) -> str:
+    return "Hi"
+
+
+CALLS: dict[Callable[..., Any], dict[str, Any]] = {
+    truebench_hf.run: {"data": ROWS, "model": hello, "judge": hello},
+    truebench_hf.tick: {"data": ROWS, "model": hello, "judge": hello},
+    truebench_hf.judge: {"prompt": "Hi.", "response": "Hello.", "criteria": "greets", "judge": hello},
+    truebench_hf.publish_results: {"run": "."},
 }
+REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
+    (truebench_hf.run, {"column": ["prompt"]}, "column='prompt': write it as name=value"),
+    (truebench_hf.run, {"max_tokens": 0}, "max_tokens=0: must be at least 1"),
+    (truebench_hf.run, {"rules": "off", "judge": "none"}, "judge='none': what can be counted"),
+    (truebench_hf.run, {"language": "DE"}, "language='DE': the data names no language"),
+    (truebench_hf.run, {"data": 3}, "must be a path, a name, or rows"),
+    (truebench_hf.run, {"data": {"train": ROWS, "test": ROWS}}, "several splits (train, test)"),
+    (truebench_hf.run, {"data": ["Name a colour."]}, "row 1 is a str"),
+    (truebench_hf.run, {"data": []}, "holds no instances"),
+    (truebench_hf.run, {"data": [{"prompt": 3}]}, "row 1"),
+    (truebench_hf.run, {"model": 3}, "model=3: must be a text"),
+    (truebench_hf.run, {"judge": "smolm2"}, "did you mean smollm2"),
+    (truebench_hf.run, {"responses": ["Hi."]}, "give a model, or responses in its place"),
+    (truebench_hf.tick, {"votes": 0}, "votes=0: must be at least 1"),
+    (truebench_hf.publish_results, {}, "say where to: repo_id='ORG/RESULTS'"),
+    (truebench_hf.judge, {"criteria": ["good", " "]}, "field 'criteria[1]' must be a text, or an object"),
+    (truebench_hf.judge, {"criteria": [{"text": "good", "wieght": 2}]}, "did you mean weight"),
+    (truebench_hf.judge, {"criteria": [{"text": "good", "weight": 0}]}, "other than 0"),
+    (truebench_hf.judge, {"criteria": 3}, "criteria: must be a text or a list, not a int"),
+    (truebench_hf.judge, {"criteria": []}, "criteria: there are none"),
+    (truebench_hf.judge, {"response": 3}, "response: must be a text or a list"),
+    (truebench_hf.judge, {"response": ["a", 3]}, "response 2: response: must be a text, not a int"),
+    (truebench_hf.judge, {"response": ["a", "b"], "prompt": ["a", "b", "c"]}, "prompt: 3 for 2 responses"),
+    (truebench_hf.judge, {"response": ["a", "b"], "context": ["c"]}, "context: 1 for 2 responses"),
+    (truebench_hf.judge, {"response": ["a"], "criteria": ["b", ["c"]]}, "criteria: some are lists and some are not"),
+    (truebench_hf.judge, {"prompt": []}, "'prompt' must be a list that is not empty"),
+    (truebench_hf.judge, {"prompt": [{"role": "user"}]}, "'prompt[0].content' is needed"),
+    (truebench_hf.judge, {"prompt": [{"role": "usr", "content": "Hi."}]}, "none of system, user, assistant"),
+    (truebench_hf.judge, {"prompt": [{"role": "system", "content": "Hi."}]}, "its last message must be the user's"),
+    (truebench_hf.judge, {"judge": 3}, "a model is a spec such as"),
+    (truebench_hf.judge, {"judge": None, "rules": False}, "with rules='off' nothing would be decided"),
+    (truebench_hf.judge, {"threshold": 2.0}, "threshold=2.0"),
+    (truebench_hf.judge, {"votes": 0}, "votes=0: must be at least 1"),
+    (truebench_hf.judge, {"votes": 3}, "temperature above 0"),
+    (truebench_hf.judge, {"base_url": "http://localhost:1/v1"}, "base URL only goes with specs of servers"),
+    (truebench_hf.judge, {"judge_arg": {"batch_size": 2}}, "takes no options here"),
+    (truebench_hf.judge, {"concurrency": 0}, "concurrency=0: must be at least 1"),
+    (truebench_hf.judge, {"judge": "smollm2", "calibration": "none.json"}, "calibration='none.json': cannot be read"),
+]
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_python(name: str, tmp_path: Path) -> None:
-    function, more, told = CALLS[name]
-    given: dict[str, Any] = {"data": ROWS, "model": lambda messages: "Hi", "judge": lambda messages: "Hi", **more}
-    with pytest.raises(UserError) as caught:
-        function(tmp_path) if function is truebench_hf.publish_results else function(**given)
-    assert told in str(caught.value)
-    assert "--" not in str(caught.value)
+@pytest.mark.parametrize(("call", "more", "message"), REFUSED)
+def test_what_the_caller_can_fix_is_one_line_about_arguments(
+    call: Callable[..., Any], more: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UserError) as refusal:
+        call(**CALLS[call] | more)
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert "--" not in str(refusal.value)
 
 
 def test_a_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,11 +81,6 @@ def test_a_command(capsys: pytest.CaptureFixture[str]) -> None:
         capsys, "run", "--data", "mini", "--model", "smollm2", "--judge", "smollm2", "--column", "prompt", "--out", "x"
     )
     assert done.stderr == "truebench: --column prompt: write it as name=value\n"
-
-
-def test_a_judge_in_python(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"^calibration='.*none': cannot be read"):
-        truebench_hf.Judge("smollm2", calibration=tmp_path / "none")
 
 
 @pytest.mark.parametrize(

@@ -38,27 +38,26 @@ def test_every_command_refuses_an_option_given_twice(capsys: pytest.CaptureFixtu
     assert tried > 40
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["run", "--limit", "1", "--limit", "1"], "--limit is given 2 times; give it once"),  # alike is twice, too
-        (["run", "--seed=1", "--limit=2", "--seed=2", "--seed=3"], "--seed is given 3 times; give it once"),
-        (["run", "--reasoning", "--no-reasoning"], "--reasoning/--no-reasoning is given 2 times; give it once"),
-        (["judge", "--model-name", "a", "--model-name", "b"], "--model-name is given 2 times; give it once"),
-        (["study", "export", "x", "--to", "csv", "--to", "inspect"], "--to is given 2 times; give it once"),
-        (
-            ["run", "--data=d", "--model=smollm2", "--model-arg=dtype=a", "--model-arg=dtype=b", "--judge=smollm2", "--out=o"],
-            "--model-arg dtype: is given 2 times (a, b); give it once",
-        ),
-    ],
-)  # fmt: skip
+TWICE = [
+    ("run --limit 1 --limit 1", "--limit is given 2 times; give it once"),  # alike is twice, too
+    ("run --seed=1 --limit=2 --seed=2 --seed=3", "--seed is given 3 times; give it once"),
+    ("run --reasoning --no-reasoning", "--reasoning/--no-reasoning is given 2 times; give it once"),
+    ("study export x --to csv --to inspect", "--to is given 2 times; give it once"),
+    (
+        "run --data=d --model=smollm2 --model-arg=dtype=a --model-arg=dtype=b --judge=smollm2 --out=o",
+        "--model-arg dtype: is given 2 times (a, b); give it once",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), TWICE)
 def test_what_is_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_jsonl(tmp_path / "d", [])
-    done = command_here(capsys, *words)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"truebench: {said}\n")
+    done = command_here(capsys, *line.split())
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"truebench: {message}\n")
 
 
 def written(path: Path, header: list[str], *rows: list[str]) -> str:
@@ -98,12 +97,13 @@ def test_several_columns_of_criteria_are_joined(
         judge=roles[3],
     )  # fmt: skip
     assert [[v.criterion.text for v in item.verdicts[0]] for item in report.judged] == wanted
-    twice = command_here(capsys, "run", f"--data={data}", *columns, "--column=prompt=Answer", *roles, "--out=o")
-    assert (twice.returncode, "--column prompt: is given 2 times (Question, Answer)" in twice.stderr) == (2, True)
-    again = command_here(capsys, "run", f"--data={data}", *columns, "--column=criteria=Criterion 1", *roles, "--out=o")
-    assert (again.returncode, "--column criteria=Criterion 1: is given twice" in again.stderr) == (2, True)
-    absent = command_here(capsys, "run", f"--data={data}", *columns, "--column=criteria=Third", *roles, "--out=o")
-    assert (absent.returncode, "no row has a column 'Third'" in absent.stderr) == (2, True)
+    for more, message in (
+        ("prompt=Answer", "--column prompt: is given 2 times (Question, Answer)"),
+        ("criteria=Criterion 1", "--column criteria=Criterion 1: is given twice"),
+        ("criteria=Third", "no row has a column 'Third'"),
+    ):
+        refused = command_here(capsys, "run", f"--data={data}", *columns, f"--column={more}", *roles, "--out=o")
+        assert (refused.returncode, message in refused.stderr) == (2, True), refused.stderr
 
 
 def test_columns_of_several_turns_are_joined_turn_by_turn(tmp_path: Path, roles: list[str]) -> None:

@@ -105,18 +105,18 @@ def test_sheets_go_out_blind_and_answers_come_back(name: str, folder: Path, caps
     again = command_here(capsys, "label", "out", kind.place, "--annotators", "eva", "--out", "sheets")
     assert (again.returncode, "may hold answers" in again.stderr) == (2, True), "nothing is written over"
     asked = len(answer(folder / "sheets" / "eva.csv"))
-    if name in ("run", "criteria"):  # whose report is made anew
+    renewed = name in ("run", "criteria")  # whose report is made anew
+    if renewed:
         file = folder / kind.place / "run.json"
         info = json.loads(file.read_text(encoding="utf-8"))
         for cost in info["reading"].values():
             cost["again"] = 1  # as if a judge had been asked a second time
         file.write_text(json.dumps(info), encoding="utf-8")
     done = command_here(capsys, "label", "in", kind.place, "sheets", *to(kind))
-    assert done.returncode == 0, done.stderr
-    assert f"written: {kind.taken}" in done.stdout
+    assert (done.returncode, f"written: {kind.taken}" in done.stdout) == (0, True), done.stderr
     text = (folder / kind.taken).read_text(encoding="utf-8")
     assert "eva" in text
-    if name in ("run", "criteria"):  # whose report is made anew
+    if renewed:
         page = (folder / kind.place / "report.html").read_text(encoding="utf-8")
         assert "How well the judges&#39; answers could be read" in page, "what the study noted stays in its report"
     if name != "rows":  # which keep answers by what they are about
@@ -140,10 +140,9 @@ def test_sheets_of_another_kind_are_refused_and_change_nothing(
         answer(sheet)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     done = command_here(capsys, "label", "in", kind.place, str(sheets), *to(kind))
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    said = ("in a sheet", "a sheet asks for yes or no", "asks about no row of the data")
-    assert any(words in done.stderr for words in said), done.stderr
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    reasons = ("in a sheet", "a sheet asks for yes or no", "asks about no row of the data")
+    assert any(words in done.stderr for words in reasons), done.stderr
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
@@ -168,25 +167,27 @@ def test_a_study_that_was_killed_while_it_wrote_is_finished_first(name: str, fol
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "told"),
+    ("name", "line", "message"),
     [
-        ("arbitration", ["out", "out", "--model", "m"], "--model: means nothing for out; leave it out"),
-        ("flex", ["out", "scored", "--ask", "criterion"], "--ask: means nothing for scored"),
-        ("rows", ["out", "data.jsonl", "--unlabelled"], "--unlabelled: means nothing for data.jsonl"),
-        ("run", ["out", "out", "--author", "ada"], "--author: means nothing for out"),
-        ("run", ["in", "out", "--out", "x"], "--out: means nothing for out"),
-        ("rows", ["out", "data.jsonl", "--n", "0"], "--n 0: must be at least 1"),
-        ("rows", ["out", "data.jsonl", "--ask", "dirct"], "did you mean direct"),
-        ("rows", ["out", "data.jsonl", "--annotators", "eva,Eva"], "each with a name of its own"),
-        ("rows", ["out", "data.jsonl", "--annotators", "../eva"], "annotator '../eva'"),
-        ("flex", ["out", "talks"], "is a study of kind flexsimulate, about which people are not asked"),
-        ("run", ["out", "absent"], "absent"),
+        ("arbitration", "out out --model m", "--model: means nothing for out; leave it out"),
+        ("flex", "out scored --ask criterion", "--ask: means nothing for scored"),
+        ("rows", "out data.jsonl --unlabelled", "--unlabelled: means nothing for data.jsonl"),
+        ("run", "out out --author ada", "--author: means nothing for out"),
+        ("run", "in out --out x", "--out: means nothing for out"),
+        ("run", "open out --author ada", "--author: means nothing for"),
+        ("run", "open out --annotator ../eva", "annotator '../eva'"),
+        ("run", "open out --port 99999", "--port 99999: cannot be opened"),
+        ("rows", "out data.jsonl --n 0", "--n 0: must be at least 1"),
+        ("rows", "out data.jsonl --ask dirct", "did you mean direct"),
+        ("rows", "out data.jsonl --annotators eva,Eva", "each with a name of its own"),
+        ("rows", "out data.jsonl --annotators ../eva", "annotator '../eva'"),
+        ("flex", "out talks", "is a study of kind flexsimulate, about which people are not asked"),
+        ("run", "out absent", "absent"),
     ],
 )
 def test_what_means_nothing_is_refused_in_a_line(
-    name: str, folder: Path, arguments: list[str], told: str, capsys: Capsys
+    name: str, folder: Path, line: str, message: str, capsys: Capsys
 ) -> None:
-    done = command_here(capsys, "label", *arguments)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert told in done.stderr
+    done = command_here(capsys, "label", *line.split())
+    assert (done.returncode, done.stderr.count("\n"), message in done.stderr) == (2, 1, True), done.stderr
     assert not (folder / "sheets").exists()

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.finished import finished
-from tests.support.runs import ROOT, command_here
+from tests.support.runs import ROOT
 
 HOSTILE = "</script><script>alert(1)</script>"
 
@@ -118,23 +118,7 @@ REFUSED: list[tuple[str, str, Any, int]] = [
 
 
 def test_what_is_no_answer_is_refused(run: str, opened: Opened) -> None:
-    assert [opened.request(*asked)[0] for *asked, _ in REFUSED] == [status for *_, status in REFUSED]
+    assert [opened.request(*sent)[0] for *sent, _ in REFUSED] == [status for *_, status in REFUSED]
     name = ids(opened.request("GET")[1])[0]
     assert opened.answer(name, "maybe") == 400, "none of the options"
     assert not (Path(run) / "sheets" / "eva-answers.csv").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--annotator", "../eva"], "annotator '../eva'"),
-        (["--port", "99999"], "--port 99999: cannot be opened"),
-        (["--author", "ada"], "--author: means nothing for"),
-    ],
-)
-def test_what_cannot_be_opened_is_told_in_a_line(
-    run: str, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    done = command_here(capsys, "label", "open", run, *arguments)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert told in done.stderr

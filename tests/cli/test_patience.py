@@ -1,4 +1,4 @@
-"""Every command that asks models gives up on a server without hope, in one line."""
+"""A server without hope ends every command in one line, and no library says anything before it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.bad_server import Bad, BadServer, reply
-from tests.support.runs import command_here
+from tests.support.runs import command, command_here, script
 
 NO_CREDIT = Bad(reply(402, {"error": {"message": "no money left"}}), "open")
 AT_MODEL = ("--model", "openai:m", "--model-arg", "base_url=URL")
@@ -46,3 +46,31 @@ def test_every_command_gives_up(
     assert "no credit: " in done.stderr
     assert done.stderr.count("\n") == 1
     assert server.posts >= 8
+
+
+@pytest.mark.slow
+def test_retries_of_the_hubs_client_are_no_lines_before_ours(tmp_path: Path) -> None:
+    """It tries five times within 23 seconds where nobody listens, and would print two lines for each."""
+    model = script(tmp_path / "model.json", [])
+    done = command(
+        "run", "--data", "org/nothing", "--model", model, "--judge", model, "--out", str(tmp_path / "out"),
+        HF_ENDPOINT="http://127.0.0.1:9", HF_HOME=str(tmp_path / "home"), HF_HUB_OFFLINE="0",
+    )  # fmt: skip
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("truebench: --data org/nothing: ")
+
+
+@pytest.mark.slow
+def test_ray_says_nothing_before_us(tmp_path: Path) -> None:
+    """12 s. Its log level was told in a line of its own, and so was whatever an address refused."""
+    model = script(tmp_path / "model.json", [], {"reply": "Blue."})
+    (tmp_path / "mine.jsonl").write_text('{"prompt": "Name a colour.", "criteria": ["has one word"]}\n')
+    run = ("run", "--data", str(tmp_path / "mine.jsonl"), "--model", model, "--judge", "none", "--engine", "ray")
+    done = command(*run, "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "logging.cc" not in done.stderr
+    refused = command(*run, "--ray-address", "127.0.0.1:9", "--out", str(tmp_path / "other"))
+    assert refused.returncode == 2
+    (line,) = refused.stderr.splitlines()
+    assert line.startswith("truebench: ")

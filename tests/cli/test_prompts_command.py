@@ -24,24 +24,21 @@ def test_show_shows_what_is_put_in_place(capsys: Capsys, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("line", "words"),
     [
-        (("checklst",), "unknown prompt 'checklst': did you mean checklist"),
-        (("_rules",), "unknown prompt '_rules'"),
-        (("rubric.plain",), "unknown prompt 'rubric.plain'"),
-        (("rubric", "--prompt", "rubric=nowhere.jinja"), "no such file, and no variant of ours (plain, second, third)"),
-        (("rubric", "--prompt", "rubric={tmp}/evil.jinja"), "SecurityError"),
+        ("checklst", "unknown prompt 'checklst': did you mean checklist"),
+        ("_rules", "unknown prompt '_rules'"),
+        ("rubric.plain", "unknown prompt 'rubric.plain'"),
+        ("rubric --prompt rubric=nowhere.jinja", "no such file, and no variant of ours (plain, second, third)"),
+        ("rubric --prompt rubric={tmp}/evil.jinja", "SecurityError"),
+        ("--official {tmp}/prompts.csv", "--official goes with --out"),
     ],
 )
-def test_what_cannot_be_shown_is_one_line(
-    capsys: Capsys, tmp_path: Path, arguments: tuple[str, ...], words: str
-) -> None:
-    (tmp_path / "evil.jinja").write_text(
-        f"{{{{ cycler.__init__.__globals__.os.popen('touch {tmp_path}/run').read() }}}}"
-    )
-    done = command_here(capsys, "study", "prompts", *(text.replace("{tmp}", str(tmp_path)) for text in arguments))
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert words in done.stderr
+def test_what_cannot_be_shown_is_one_line(capsys: Capsys, tmp_path: Path, line: str, words: str) -> None:
+    evil = f"{{{{ cycler.__init__.__globals__.os.popen('touch {tmp_path}/run').read() }}}}"
+    (tmp_path / "evil.jinja").write_text(evil)
+    done = command_here(capsys, "study", "prompts", *line.replace("{tmp}", str(tmp_path)).split())
+    assert (done.returncode, done.stdout, done.stderr.count("\n"), words in done.stderr) == (2, "", 1, True), done
     assert not (tmp_path / "run").exists(), "and nothing was run"
 
 

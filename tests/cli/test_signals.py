@@ -111,26 +111,25 @@ def test_in_the_middle_of_a_run(number: int, server: BadServer, arguments: tuple
     assert server.posts <= 2 * ROWS + 4, "nothing else is asked for again"
 
 
-@pytest.mark.slow
-def test_who_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
-    """All calls wait for their next try, and a name is looked up in a thread."""
-    process = start(
-        "study", "generate", "--data", "mini", "--model", "openai:m", "--model-base-url", "http://no-such-host.invalid/v1",
-        "--out", str(tmp_path / "out"),
-    )  # fmt: skip
-    wait_for(process, lambda: (tmp_path / "out" / "run.json").exists())
-    time.sleep(0.5)
-    process.send_signal(signal.SIGTERM)
-    assert_stopped(process, signal.SIGTERM)
+GENERATE = ("study", "generate", "--data", "mini", "--out", "{out}", "--model")
+WAITING: dict[str, tuple[tuple[str, ...], int, float]] = {
+    # All calls wait for their next try, and a name is looked up in a thread.
+    "for a server": (
+        (*GENERATE, "openai:m", "--model-base-url", "http://no-such-host.invalid/v1"),
+        signal.SIGTERM,
+        0.5,
+    ),
+    "for weights": ((*GENERATE, "smollm2", "--max-tokens", "4000"), signal.SIGINT, 0.2),
+    "for a local model": ((*GENERATE, "smollm2", "--max-tokens", "4000"), signal.SIGHUP, 8.0),
+}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "later"), [(signal.SIGINT, 0.2), (signal.SIGTERM, 8.0), (signal.SIGHUP, 8.0)])
-def test_while_a_local_model_works(number: int, later: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", WAITING)
+def test_while_it_waits(name: str, tmp_path: Path) -> None:
+    words, number, later = WAITING[name]
     out = tmp_path / "out"
-    process = start(
-        "study", "generate", "--data", "mini", "--model", "smollm2", "--max-tokens", "4000", "--out", str(out)
-    )
+    process = start(*(word.replace("{out}", str(out)) for word in words))
     wait_for(process, (out / "run.json").exists)
     time.sleep(later)
     process.send_signal(number)
@@ -203,3 +202,13 @@ def test_an_interruption_that_gets_lost_still_ends_it() -> None:
     assert process.stdout.readline() == "lost\n"
     process.send_signal(signal.SIGHUP)  # systemd sends both
     assert_stopped(process, signal.SIGTERM)
+
+
+def test_a_signal_after_the_work_hides_nothing() -> None:
+    process = start("study", "prompts", "checklist")
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    problem = process.communicate(timeout=120)[1]
+    assert process.returncode in (0, 128 + signal.SIGTERM), problem

@@ -21,20 +21,18 @@ OURS = [{"model": f"org/M{n}", "score": 10.0 * n} for n in range(1, 13)]
 THEIRS = [{"Model": f"openai:M{n}", "MMLU": 5.0 * n + (n % 2), "Arena": 1300 - n} for n in range(1, 13)]
 
 
-@pytest.fixture
-def two(tmp_path: Path) -> tuple[str, str]:
-    return table(tmp_path / "ours.json", OURS), table(tmp_path / "theirs.json", THEIRS)
-
-
-def test_every_column_against_every_other(two: tuple[str, str]) -> None:
-    found = correlate([two[0]], [two[1]])
-    assert [(one.column, one.other, len(one.points)) for one in found.pairings] == [
+def test_every_column_against_every_other(tmp_path: Path) -> None:
+    ours, theirs = table(tmp_path / "ours.json", OURS), table(tmp_path / "theirs.json", THEIRS)
+    correlated = correlate([ours], [theirs])
+    assert [(p.column, p.other, len(p.points)) for p in correlated.pairings] == [
         ("score", "MMLU", 12), ("score", "Arena", 12),
     ]  # fmt: skip
-    up, down = found.pairings
+    up, down = correlated.pairings
     assert up.agreement["spearman"].value == pytest.approx(1.0)
     assert (down.agreement["kendall"].value, down.line.slope, down.line.r2) == pytest.approx((-1.0, -10.0, 1.0))
     assert up.only == ((), ())
+    strangers = correlate([ours], [table(tmp_path / "c.json", [{"model": "stranger", "s": 1}])])
+    assert [section.title for section in shown.sections(strangers)][-1] == "Not in common: 13"
 
 
 def test_by_hand(tmp_path: Path) -> None:
@@ -65,9 +63,7 @@ def test_the_published_scores_against_others_and_who_is_far_off(
         if name != "o1"
     ]
     others = table(tmp_path / "b.json", [*made, {"model": "O1", "made up": 90}])
-    done = command_here(
-        capsys, "study", "correlate", "--scores", "published", "--with", others, "--out", str(tmp_path / "out")
-    )
+    done = command_here(capsys, "study", "correlate", "published", "--with", others, "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     content = json.loads((tmp_path / "out" / "correlate.json").read_text())
     told, only = content["coefficients"][0], content["only"][0]
@@ -98,7 +94,7 @@ def test_runs_have_hard_and_soft_scores(tmp_path: Path) -> None:
     assert [y for _, y, *_ in plot.series[0].points] == pytest.approx([90, 60, 30])  # type: ignore[union-attr]
     told = json.loads(shown.files(found)["correlate.json"])["models"]
     assert [point["y"] for point in told if point["column"] == "hard"] == pytest.approx([0.9, 0.6, 0.3])
-    published = read_scores(["published"], (), "--scores", "--column").columns["Overall"]
+    published = read_scores(["published"], (), "SCORES", "--column").columns["Overall"]
     assert published["o1"] == pytest.approx(0.6907)
     assert any(row["with"] == "Chatbot Arena" for row in grid.rows)  # type: ignore[union-attr]
     chosen = correlate([str(tmp_path / "runs")], [others], column=["soft (turn)"])
@@ -108,10 +104,10 @@ def test_runs_have_hard_and_soft_scores(tmp_path: Path) -> None:
 def test_runs_judged_otherwise_are_marked_and_two_of_one_model_refused(tmp_path: Path) -> None:
     for place, name in enumerate(("one", "two")):
         finished(tmp_path / str(place), name, {f"q{place}": True})
-    assert "not all judged alike" in read_scores([str(tmp_path)], (), "--scores", "--column").notes[0]
+    assert "not all judged alike" in read_scores([str(tmp_path)], (), "SCORES", "--column").notes[0]
     finished(tmp_path / "2", "one", {"q0": True})
     with pytest.raises(UserError, match=r"one\.json stands in .* and in .*; name one run of each model"):
-        read_scores([str(tmp_path)], (), "--scores", "--column")
+        read_scores([str(tmp_path)], (), "SCORES", "--column")
 
 
 @pytest.mark.parametrize(
@@ -128,17 +124,7 @@ def test_tables_are_read(
     tmp_path: Path, name: str, text: str, columns: dict[str, Any], wanted: tuple[str, ...]
 ) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    assert read_scores([str(tmp_path / name)], wanted, "--scores", "--column").columns == columns
-
-
-def test_a_parquet_table_and_rows_without_a_name(tmp_path: Path) -> None:
-    import pyarrow as pa  # type: ignore[import-untyped]
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
-
-    pq.write_table(pa.table({"model": ["o1", "x", None], "s": [1.5, None, 3.0]}), tmp_path / "a.parquet")
-    found = read_scores([str(tmp_path / "a.parquet")], (), "--scores", "--column")
-    assert found.columns == {"s": {"o1": 1.5, "x": None}}
-    assert "1 row without a name" in found.notes[0]
+    assert read_scores([str(tmp_path / name)], wanted, "SCORES", "--column").columns == columns
 
 
 @pytest.mark.parametrize(
@@ -158,13 +144,13 @@ def test_a_parquet_table_and_rows_without_a_name(tmp_path: Path) -> None:
 def test_tables_that_cannot_be_used(tmp_path: Path, text: str, wanted: tuple[str, ...], match: str) -> None:
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(UserError, match=match):
-        read_scores([str(tmp_path / "a.csv")], wanted, "--scores", "--column")
+        read_scores([str(tmp_path / "a.csv")], wanted, "SCORES", "--column")
 
 
 @pytest.mark.parametrize(
     ("sources", "match"),
     [
-        (lambda p: [], "--scores: give a table"),
+        (lambda p: [], "SCORES: give a table"),
         (lambda p: [str(p / "nothing.csv")], "no such file"),
         (lambda p: [str(p)], "no run folder at or below it"),
         (lambda p: [table(p / "a.json", OURS), table(p / "b.json", OURS)], "of tables give one"),
@@ -172,11 +158,4 @@ def test_tables_that_cannot_be_used(tmp_path: Path, text: str, wanted: tuple[str
 )
 def test_sources_that_cannot_be_used(tmp_path: Path, sources: Callable[[Path], list[str]], match: str) -> None:
     with pytest.raises(UserError, match=match):
-        read_scores(sources(tmp_path), (), "--scores", "--column")
-
-
-def test_no_model_in_common(two: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    others = table(tmp_path / "c.json", [{"model": "stranger", "s": 1}])
-    done = command_here(capsys, "study", "correlate", "--scores", two[0], "--with", others)
-    assert done.returncode == 0, done.stderr
-    assert "Not in common: 13" in done.stdout
+        read_scores(sources(tmp_path), (), "SCORES", "--column")

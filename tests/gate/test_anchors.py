@@ -35,44 +35,32 @@ def check(capsys: pytest.CaptureFixture[str], run: str, *arguments: str) -> tupl
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
-@pytest.mark.parametrize(
-    ("wrong", "left_open", "code", "line"),
-    [
-        (6, 0, 0, "The judge agrees with 90% of 60 labels, on 20"),
-        (8, 0, 0, "The judge agrees with 87% of 60 labels, on 20"),
-        (
-            15,
-            0,
-            4,
-            "The judge has drifted, and nothing is said of the application: it agrees with 75% of 60 labels, on 20",
-        ),
-        # What it leaves open is no disagreement: 6 of the other 54 or 50 are wrong, as they were.
-        (6, 6, 0, "The judge agrees with 89% of 54 labels (6 of 60 left open), on 20"),
-        (
-            6,
-            10,
-            3,
-            "Unsure: the judge left more than a tenth of its anchors open, which is no failure of the application.",
-        ),
-    ],
-)
-def test_a_judge_that_has_drifted_ends_with_4(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: int, left_open: int, code: int, line: str
-) -> None:
+DAYS: list[tuple[int, int, int, str]] = [  # wrong and open today, the exit code, and what is said
+    (6, 0, 0, "The judge agrees with 90% of 60 labels, on 20"),
+    (8, 0, 0, "The judge agrees with 87% of 60 labels, on 20"),
+    (15, 0, 4, "The judge has drifted, and nothing is said of the application: it agrees with 75% of 60 labels, on 20"),
+    # What it leaves open is no disagreement: 6 of the other 54 or 50 are wrong, as they were.
+    (6, 6, 0, "The judge agrees with 89% of 54 labels (6 of 60 left open), on 20"),
+    (6, 10, 3, "Unsure: the judge left more than a tenth of its anchors open, which is no failure of the application."),
+]
+
+
+def test_a_judge_that_has_drifted_ends_with_4(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, anchors = finished(tmp_path, "app", APPLICATION), anchored(tmp_path)
     judge_of_today(tmp_path, wrong=6)
-    first = check(capsys, run, "--anchors", anchors)
-    assert first[0] == 0
-    assert "The judge agrees with 90% of 60 labels;" in first[1]
-    assert "anchors.csv.record.json keeps that for later checks: commit it." in first[1]
-    judge_of_today(tmp_path, wrong, left_open)
-    today = check(capsys, run, "--anchors", anchors, "--summary", str(tmp_path / "summary.md"))
-    assert today[0] == code, today
-    assert line in today[1]
-    assert ("has drifted" in line) == ("with 90%; check again" in today[1]), "said once, with what to do"
-    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
-    assert summary.startswith(f"## truebench: { {0: 'within', 3: 'unsure', 4: 'drifted'}[code] }\n")
-    assert summary.count("The judge ") == 1, "once"
+    code, text = check(capsys, run, "--anchors", anchors)
+    assert (code, "The judge agrees with 90% of 60 labels;" in text) == (0, True)
+    assert "anchors.csv.record.json keeps that for later checks: commit it." in text
+    record = Path(f"{anchors}.record.json").read_bytes()
+    for wrong, left_open, wanted, line in DAYS:
+        judge_of_today(tmp_path, wrong, left_open)
+        code, text = check(capsys, run, "--anchors", anchors, "--summary", str(tmp_path / "summary.md"))
+        assert (code, line in text) == (wanted, True), text
+        assert ("has drifted" in line) == ("with 90%; check again" in text), "said once, with what to do"
+        summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+        assert summary.startswith(f"## truebench: { {0: 'within', 3: 'unsure', 4: 'drifted'}[code] }\n")
+        assert summary.count("The judge ") == 1, "once"
+        assert Path(f"{anchors}.record.json").read_bytes() == record, "later days change nothing"
 
 
 def test_anchors_are_judged_in_the_way_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,12 +74,8 @@ def test_anchors_are_judged_in_the_way_of_the_run(tmp_path: Path, capsys: pytest
     assert record["way"]["paradigms"] == ["checklist-reasoning"]
     assert list(record["labels"].values()) == ["yes"] * ANCHORS
     code, text = check(capsys, rubric, "--anchors", anchors)
-    assert (code, "in another way" in text, "level or reasoning" in text, "delete it to begin anew" in text) == (
-        2,
-        True,
-        True,
-        True,
-    )
+    assert code == 2
+    assert all(part in text for part in ("in another way", "level or reasoning", "delete it to begin anew")), text
 
 
 @pytest.mark.parametrize(
@@ -130,18 +114,3 @@ def test_corrected_labels_and_new_rows_are_no_drift(tmp_path: Path, capsys: pyte
     record = json.loads(Path(f"{anchors}.record.json").read_text(encoding="utf-8"))
     assert len(record["labels"]) == ANCHORS
     assert "with 98% of 60 labels" in check(capsys, run, "--anchors", anchors)[1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (("--anchors", ""), "--anchors: is empty"),
-        (("--must", ""), "--must: is empty"),
-        (("--anchors", "missing.csv"), "--anchors missing.csv: no such file"),
-    ],
-)
-def test_what_names_nothing_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], text: str
-) -> None:
-    code, printed = check(capsys, finished(tmp_path, "app", APPLICATION), *arguments)
-    assert (code, text in printed) == (2, True), printed

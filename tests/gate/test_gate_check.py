@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
 from tests.support.stages import run
 from truebench_hf.benchmarks.truebench.data import RunOptions
-from truebench_hf.comparing.gate_statistics import ratio_loss, score_loss, verdicts
+from truebench_hf.comparing.gate import CheckOptions
+from truebench_hf.comparing.gate_statistics import Loss, ratio_loss, score_loss, verdicts
+from truebench_hf.errors import UserError
 
 OLD = [True] * 240 + [False] * 60
 
@@ -43,6 +47,35 @@ def test_exit_codes(
     assert (done.returncode, text in done.stdout) == (code, True), done
 
 
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({}, "give --against OLD, an earlier run; or --must"),
+    *(
+        ({"summary": "s.md", **more}, "hold against an earlier run; give --against OLD")
+        for more in ({"length_margin": 3.0}, {"cost_margin": 0.0}, {"by": "category"}, {"model_old": "app"})
+    ),
+    ({"anchors": ""}, "--anchors: is empty"),
+    ({"must": ""}, "--must: is empty"),
+    ({"against": "old", "margin": 100.0}, "--margin 100.0: is in points, 0 to below 100"),
+    ({"against": "old", "length_margin": 100.0}, "--length-margin 100.0: is in percent"),
+    ({"against": "old", "margin": -1.0}, "--margin -1.0: must be at least 0"),
+    ({"against": "old", "by": "task"}, "unknown by 'task'"),
+    ({"against": "old", "allow": "worse"}, "unknown allow 'worse'"),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), REFUSED)
+def test_what_makes_no_gate_is_refused(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        CheckOptions(new="new", **options)
+    assert text in str(refusal.value)
+
+
+def test_a_file_of_anchors_that_is_not_there_is_named(old: str, capsys: pytest.CaptureFixture[str]) -> None:
+    done = command_here(capsys, "check", old, "--anchors", "missing.csv")
+    assert (done.returncode, "--anchors missing.csv: no such file" in done.stderr) == (2, True), done
+    assert command_here(capsys, "check", old, "--must", "is right").returncode == 1
+
+
 def test_rows_of_other_ids_are_paired_by_what_they_ask(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = finished(tmp_path / "a", "app", numbered([True] * 20))
     second = finished(tmp_path / "b", "app", {"new": True, **numbered([True] * 19)})
@@ -63,25 +96,35 @@ def test_unchanged_answers_pass_however_few_they_are(tmp_path: Path, capsys: pyt
     assert command_here(capsys, "check", reworded, "--against", first).returncode == 3
 
 
+def blamed(loss: Callable[..., Loss], margin: float, runs: int, draw: Callable[[Any], Any], seed: int = 0) -> int:
+    """In how many of so many simulated checks the new application is blamed; `draw` gives old and new scores."""
+    random = np.random.default_rng(seed)
+    return sum(verdicts([loss(*draw(random))], [margin]) == ["worse"] for _ in range(runs))
+
+
 @pytest.mark.parametrize("n", [200, *(pytest.param(n, marks=pytest.mark.slow) for n in (50, 1000))])
 @pytest.mark.parametrize("margin", [0.0, 0.03])
 def test_equal_applications_are_blamed_in_at_most_5_percent(n: int, margin: float) -> None:
-    random = np.random.default_rng(n)
-    blamed = 0
-    for _ in range(4000):
-        old, new = (random.random((2, n)) < 0.8).astype(float)
-        blamed += verdicts([score_loss(old, new)], [margin]) == ["worse"]
-    assert blamed <= 241, "5 % of 4,000 and three standard errors; 8,000 runs gave 4.6 %"
+    found = blamed(score_loss, margin, 4000, lambda random: (random.random((2, n)) < 0.8).astype(float), n)
+    assert found <= 241, "5 % of 4,000 and three standard errors; 8,000 runs gave 4.6 %"
 
 
 def test_6_points_beyond_the_margin_are_caught_in_80_percent_at_1000_rows() -> None:
-    random = np.random.default_rng(0)
     rates = np.array([[0.6], [0.51]])
-    caught = sum(
-        verdicts([score_loss(*(random.random((2, 1000)) < rates).astype(float))], [0.03]) == ["worse"]
-        for _ in range(500)
-    )
+    caught = blamed(score_loss, 0.03, 500, lambda random: (random.random((2, 1000)) < rates).astype(float))
     assert caught >= 400, caught
+
+
+def test_a_ratio_that_is_equal_is_blamed_in_at_most_5_percent() -> None:
+    factors = np.array([[1.0], [1.1]])
+    found = blamed(ratio_loss, 0.1, 2000, lambda random: random.lognormal(5, 0.6, (2, 100)) * factors, 5)
+    assert found <= 130, "5 % of 2,000 and three standard errors"
+
+
+def test_more_than_nothing_is_worse_and_nothing_again_is_within() -> None:
+    """A free model before, or empty answers: no share of 0 is there to be told."""
+    none, some = np.zeros(20), np.ones(20)
+    assert verdicts([ratio_loss(none, some), ratio_loss(none, none)], [0.1, 0.1]) == ["worse", "within"]
 
 
 def test_a_longer_answer_is_gated_by_percent_of_the_old_length(
@@ -121,45 +164,27 @@ def test_cost_is_gated_by_the_prices_of_the_user(
     assert command_here(capsys, *check).returncode == 0
 
 
-def test_a_ratio_that_is_equal_is_blamed_in_at_most_5_percent() -> None:
-    random = np.random.default_rng(5)
-    blamed = 0
-    for _ in range(2000):
-        old, new = random.lognormal(5, 0.6, (2, 100))
-        blamed += verdicts([ratio_loss(old, new * 1.1)], [0.1]) == ["worse"]
-    assert blamed <= 130, "5 % of 2,000 and three standard errors"
-
-
-def test_more_than_nothing_is_worse_and_nothing_again_is_within() -> None:
-    """A free model before, or empty answers: no share of 0 is there to be told."""
-    none, some = np.zeros(20), np.ones(20)
-    assert verdicts([ratio_loss(none, some), ratio_loss(none, none)], [0.1, 0.1]) == ["worse", "within"]
-
-
 def test_every_sample_has_to_meet_a_must_and_counts_for_length(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = write_jsonl(
-        tmp_path / "data.jsonl", [{"id": f"q{n}", "prompt": "?", "criteria": ["kind"]} for n in range(12)]
-    )
-    judge = script(
-        tmp_path / "judge.json", [{"contains": "rude", "verdicts": {"kind": "FAIL"}}, {"contains": "", "verdicts": {}}]
-    )
-    folders = []
-    for name, second in (("old", "good"), ("new", "rude and longer")):
+    names = [f"q{n}" for n in range(12)]
+    data = write_jsonl(tmp_path / "data.jsonl", [{"id": name, "prompt": "?", "criteria": ["kind"]} for name in names])
+    rude = {"contains": "rude", "verdicts": {"kind": "FAIL"}}
+    judge = script(tmp_path / "judge.json", [rude, {"contains": "", "verdicts": {}}])
+    for which, second in (("old", "good"), ("new", "rude and longer")):
         answers = [
-            {"id": f"q{n}", "sample": s, "response": text} for n in range(12) for s, text in ((1, "good"), (2, second))
+            {"id": name, "sample": sample, "response": text}
+            for name in names
+            for sample, text in ((1, "good"), (2, second))
         ]
-        responses = write_jsonl(tmp_path / f"{name}.jsonl", answers)
-        folders.append(str(tmp_path / name))
         done = command_here(
-            capsys, "judge", "--data", data, "--responses", responses, "--model-name", "app", "--judge", judge,
-            "--out", folders[-1],
+            capsys, "judge", "--data", data, "--responses", write_jsonl(tmp_path / f"{which}.jsonl", answers),
+            "--model-name", "app", "--judge", judge, "--out", str(tmp_path / which),
         )  # fmt: skip
         assert done.returncode == 0, done
-    old, new = folders
-    done = command_here(capsys, "check", new, "--must", "kind", "--junit", str(tmp_path / "junit.xml"))
+    check = ("check", str(tmp_path / "new"))
+    done = command_here(capsys, *check, "--must", "kind", "--junit", str(tmp_path / "junit.xml"))
     assert 'failures="12"' in (tmp_path / "junit.xml").read_text()
     assert (done.returncode, "12 must-pass criteria missed" in done.stdout) == (1, True), done
-    done = command_here(capsys, "check", new, "--against", old, "--margin", "99", "--length-margin", "20")
+    done = command_here(capsys, *check, "--against", str(tmp_path / "old"), "--margin", "99", "--length-margin", "20")
     assert "+137.50" in done.stdout, "4 and 15 characters, 9.5 in the mean"

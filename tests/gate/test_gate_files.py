@@ -87,12 +87,9 @@ def test_hostile_texts_end_no_line_and_break_no_file(
     assert "\0" not in summary
 
 
-def test_a_run_alone_needs_something_to_do(
+def test_a_report_that_cannot_be_written_is_a_line(
     runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = command_here(capsys, "check", runs[0])
-    assert (done.returncode, "give --against OLD" in done.stderr) == (2, True)
-    assert command_here(capsys, "check", runs[1], "--must", "is right").returncode == 0
     done = command_here(capsys, "check", runs[0], "--junit", str(tmp_path))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
@@ -104,11 +101,3 @@ def test_a_job_without_a_place_for_its_summary_keeps_the_verdict(
     done = command_here(capsys, "check", runs[1], "--against", runs[1])
     assert done.returncode == 0, done
     assert "step.md: No such file or directory; the page of the job has no summary" in done.stderr
-
-
-def test_a_margin_without_an_earlier_run_is_not_passed_over(
-    runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for more in (("--length-margin", "3"), ("--cost-margin", "0"), ("--by", "category"), ("--model-old", "app")):
-        done = command_here(capsys, "check", runs[0], "--summary", str(tmp_path / "s.md"), *more)
-        assert (done.returncode, "give --against OLD" in done.stderr) == (2, True), done

@@ -178,6 +178,19 @@ def test_a_model_without_a_trained_head_is_refused(tmp_path: Path) -> None:
         decide(f"hf-classifier:{tmp_path}", "w1", "w2")
 
 
+def test_a_bug_while_weights_are_loaded_keeps_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import AutoTokenizer
+
+    def broken(*_: object, **__: object) -> None:
+        raise TypeError("a mistake in code")
+
+    tiny_classifier.save(tmp_path)
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", broken)
+    with pytest.raises(TypeError, match="a mistake in code") as bug:
+        decide(f"hf-classifier:{tmp_path}", "w1", "w2")
+    assert "cannot be loaded; check the name, or give a local folder" in bug.value.__notes__[0]
+
+
 def test_what_cannot_be_loaded_says_so(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(UserError, match=r"hf-classifier:.*cannot be loaded"):

@@ -13,7 +13,7 @@ import pytest
 
 from truebench_hf.data.judged import Mark
 from truebench_hf.report.console import show
-from truebench_hf.report.page import fragment, inert, page, style
+from truebench_hf.report.page import fragment, inert, page, spoken, style
 from truebench_hf.report.sections import (
     Axis,
     Beside,
@@ -121,14 +121,10 @@ def test_the_sections_are_there_and_conversations_are_last() -> None:
         assert word in found.text
 
 
-def test_a_filter_offers_only_what_there_is() -> None:
-    source, _ = made(Conversations("Instances", (talk(1, "yes"),)))
+def test_a_page_allows_its_own_script_alone_and_offers_to_filter_what_there_is() -> None:
+    source, found = made(Conversations("Instances", (talk(1, "yes"),)))
     assert re.findall(r'option value="(\w*)"', source) == ["", "yes"]
     assert "<select" not in made(*OTHERS)[0], "nothing to search"
-
-
-def test_a_page_allows_its_own_script_alone() -> None:
-    source, found = made(Conversations("Instances", (talk(1, "yes"),)))
     (script,) = re.findall("<script>(.*?)</script>", source, re.DOTALL)
     hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     (policy,) = (attributes["content"] for _, attributes in found.tags if attributes.get("http-equiv"))
@@ -205,19 +201,9 @@ def test_the_terminal_shows_tables_and_brackets_are_no_markup(capsys: pytest.Cap
     show([*OTHERS, TALKS, *hidden, names], lead="[/lead]", notes=("[/note]",))
     told = capsys.readouterr().out
     assert told.startswith("[/lead]\n")
-    for text in (
-        "[/title]",
-        "[bold]j",
-        "paper: GPT-4.1",
-        "A note.",
-        "50.00",
-        "9.4 to 90.5",
-        "Safety",
-        "Note: [/note]",
-    ):
-        assert text in told
-    for text in ("Silent", "Instances", "Map", "Pieces"):
-        assert text not in told, "for the page alone"
+    texts = ("[/title]", "[bold]j", "paper: GPT-4.1", "A note.", "50.00", "9.4 to 90.5", "Safety", "Note: [/note]")
+    assert [text for text in texts if text not in told] == []
+    assert [text for text in ("Silent", "Instances", "Map", "Pieces") if text in told] == [], "for the page alone"
 
 
 def test_half_a_character_does_not_stop_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -246,3 +232,11 @@ def test_texts_are_inert_also_when_they_come_again(text: object, shown: str, why
     for _ in range(2):
         assert inert(text) == shown, why
         assert inert(inert(text)) == shown, "what is inert is let through"
+
+
+@pytest.mark.parametrize(
+    ("language", "lang"),
+    [("JA", "ja"), ("zh-TW", "zh-tw"), ("Korean", ""), ("", ""), ('"><script>', "")],
+)
+def test_texts_say_which_language_they_are_in(language: str, lang: str) -> None:
+    assert spoken(language) == (f' lang="{lang}"' if lang else "")

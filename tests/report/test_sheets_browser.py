@@ -101,7 +101,7 @@ def test_a_note_takes_letters_and_is_no_command(page: Any, tmp_path: Path) -> No
     assert found.labels[first]["ann"] == "yes"
 
 
-def test_answers_are_kept_and_can_be_taken_back(page: Any) -> None:
+def test_answers_are_kept_and_can_be_taken_back(page: Any, context: Any, tmp_path: Path) -> None:
     first = shown(page)
     page.keyboard.press("2")
     second = shown(page)
@@ -115,15 +115,10 @@ def test_answers_are_kept_and_can_be_taken_back(page: Any) -> None:
     page.click("#previous")
     assert shown(page) == first
     assert page.locator("input:checked").get_attribute("value") == "no"
-
-
-def test_other_sheets_do_not_find_these_answers(page: Any, context: Any, tmp_path: Path) -> None:
-    page.keyboard.press("1")
-    rows = [replace(row, question="Another question?") for row in ROWS]
-    write(rows, tmp_path / "other", ["ann"], seed=1)
+    write([replace(row, question="Another question?") for row in ROWS], tmp_path / "other", ["ann"], seed=1)
     other = context.new_page()
     other.goto((tmp_path / "other" / "ann.html").as_uri())
-    assert other.text_content("#count").startswith("0 of 4")
+    assert other.text_content("#count").startswith("0 of 4"), "another sheet does not find these answers"
 
 
 def test_a_browser_that_keeps_nothing_says_so(context: Any, tmp_path: Path) -> None:
@@ -136,11 +131,14 @@ def test_a_browser_that_keeps_nothing_says_so(context: Any, tmp_path: Path) -> N
     assert read([save(page, "#csv", tmp_path)]).of("ann")
 
 
-def test_text_of_the_rows_stays_text(page: Any) -> None:
+def test_text_of_the_rows_stays_text_and_every_control_has_a_name(page: Any) -> None:
     assert page.evaluate("window.hacked") is None
     assert page.locator("img").count() == 0
     texts = [item.text_content() for item in page.locator(".text").all()]
     assert EVIL in texts
+    unnamed = page.evaluate("""[...document.querySelectorAll('button, input, textarea, progress')]
+        .filter((x) => !(x.textContent.trim() || x.labels?.length || x.ariaLabel)).length""")
+    assert unnamed == 0
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
@@ -156,12 +154,6 @@ def test_it_fits_the_screen(browser: Any, tmp_path: Path, scheme: Any, width: in
     page.keyboard.press("2")
     SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"sheet_{scheme}_{width}.png")
-
-
-def test_every_control_has_a_name(page: Any) -> None:
-    unnamed = page.evaluate("""[...document.querySelectorAll('button, input, textarea, progress')]
-        .filter((x) => !(x.textContent.trim() || x.labels?.length || x.ariaLabel)).length""")
-    assert unnamed == 0
 
 
 def test_one_answer_settles_its_group(context: Any, tmp_path: Path) -> None:

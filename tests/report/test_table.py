@@ -5,13 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterator
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from truebench_hf.report.console import show
+from truebench_hf.errors import UserError
+from truebench_hf.report import console
+from truebench_hf.report.console import present, show
 from truebench_hf.report.page import fragment, page
-from truebench_hf.report.table import WIDTH, Column, Table
+from truebench_hf.report.sections import p_value, percent, points, points_between
+from truebench_hf.report.table import WIDTH, Column, Table, pairs
 from truebench_hf.types import Score
 
 COLUMNS = (
@@ -70,6 +75,12 @@ def test_markdown_and_latex_escape_what_would_break_them() -> None:
         assert text in latex
 
 
+def test_words_are_aligned_at_the_left_and_figures_at_the_right(capsys: pytest.CaptureFixture[str]) -> None:
+    columns = (Column("n", "n", "count"), Column("why", "why"))
+    show([Table("t", columns, [{"n": 5, "why": "no"}, {"n": 1000, "why": "longer"}])])
+    assert "│     5 │ no     │" in capsys.readouterr().out
+
+
 def test_the_terminal_folds_the_least_important_columns_first(capsys: pytest.CaptureFixture[str]) -> None:
     wide = [Column(f"c{n}", f"Category {n}", "score", minor=1) for n in range(9)]
     row = {**ROWS[0], **{column.name: Score(0.5, 1) for column in wide}}
@@ -120,3 +131,54 @@ def test_parts_of_scores_are_numbers_in_pandas() -> None:
     frame = TABLE.to_pandas()
     assert frame["rate_low"].isna().tolist() == [False, True, True]
     assert [str(frame[name].dtype) for name in ("rate", "rate_low", "rate_n")] == ["float64", "float64", "int64"]
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (percent(0.12345), "12.35"), (percent(0.12345, 1), "12.3"), (percent(None), "-"), (percent(0.0), "0.00"),
+        (points(0.0123), "+1.2"), (points(-0.5, 2), "-50.00"), (points(0.0), "+0.0"), (points(None), "-"),
+        (points_between((-0.01, 0.02)), "-1.0 to +2.0"), (points_between(None), ""),
+        (p_value(0.5), "0.5000"), (p_value(0.0001), "0.0001"), (p_value(0.00009), "< 0.0001"), (p_value(0.0), "< 0.0001"),
+        (p_value(None), ""),
+    ],
+)  # fmt: skip
+def test_figures_as_they_read(shown: str, text: str) -> None:
+    assert shown == text
+
+
+def test_files_are_there_when_the_reader_of_the_terminal_goes_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in `truebench compare A B --out X | head`."""
+
+    def gone(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(console, "show", gone)
+    with pytest.raises(BrokenPipeError):
+        present("T", [pairs("G", [("a", "1")])], tmp_path / "out" / "report.html", files={"t.json": "{}"})
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.html", "t.json"]
+
+
+def test_what_cannot_be_written_to_its_end_leaves_what_was_there(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("a\n1\n")
+
+    def parts() -> Iterator[str]:
+        yield "a\n"
+        raise UserError("the rest cannot be read")
+
+    with pytest.raises(UserError, match="the rest"):
+        present("T", [pairs("G", [("a", "1")])], tmp_path / "report.html", files={"t.csv": parts()})
+    assert file.read_text() == "a\n1\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "t.csv"]
+
+
+def test_a_page_asked_for_where_a_link_leads_is_written_there(tmp_path: Path) -> None:
+    """As `--out /dev/stdout` is one."""
+    there, link = tmp_path / "there.html", tmp_path / "link.html"
+    link.symlink_to(there)
+    present("T", [pairs("G", [("a", "1")])], link)
+    assert link.is_symlink()
+    assert "<title>T" in there.read_text()

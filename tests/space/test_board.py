@@ -18,6 +18,7 @@ from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.data.records import read_outcomes
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
+from truebench_hf.report.table import paper_table
 from truebench_hf.space.board.items import RecentItems
 from truebench_hf.space.board.store import BoardStore
 from truebench_hf.text import anonymous
@@ -55,11 +56,11 @@ def test_published_models_are_the_papers() -> None:
     assert o1.overall.ci95 == pytest.approx((0.6654, 0.7150), abs=0.0001)  # Wilson for 918 of 1329
     assert found["Llama4-Maverick"].misprints == {"language:EN"}
     assert all({"Weights", "Licence"} <= entry.facts.keys() for entry in found.values())
-    assert set(found) == {row["Model"] for row in papers.table("truebench_table5_category")["rows"]}
+    assert set(found) == {row["Model"] for row in paper_table("truebench", "truebench_table5_category")["rows"]}
 
 
 def test_table_6_repeats_table_5() -> None:
-    both = [{row["Model"]: row["Overall"] for row in papers.table(name)["rows"]} for name in (
+    both = [{row["Model"]: row["Overall"] for row in paper_table("truebench", name)["rows"]} for name in (
         "truebench_table5_category", "truebench_table6_language")]  # fmt: skip
     assert both[0] == both[1]
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from tempfile import TemporaryDirectory
@@ -18,8 +18,8 @@ from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.study import JudgeAnswers, Run
 from truebench_hf.data.row_formats import check_columns
-from truebench_hf.errors import UserError, in_python
-from truebench_hf.options import InMemory, explained, from_values, option, signature
+from truebench_hf.errors import UserError
+from truebench_hf.options import InMemory, declared, from_values, option
 from truebench_hf.results.report import Report
 
 if TYPE_CHECKING:
@@ -29,35 +29,23 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def declared(
-    *options: type[Any], optional: Collection[str] = (), by_place: Sequence[str] = (), without: Sequence[str] = ()
-) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Give a call the options of commands for its parameters, all by name; Python has a report in place of an estimate.
+def _in_folder(function: Callable[..., T]) -> Callable[..., T]:
+    """Return the call with models and data as options take them; without `out` its folder goes with it."""
 
-    Without `out` the folder goes with the call. `without` are options that only the command has.
-    """
+    @wraps(function)
+    def call(**values: Any) -> T:
+        values = {name: _as_option(name, value) for name, value in values.items()}
+        if values.get("out") is not None:
+            return function(**values)
+        with TemporaryDirectory(prefix="truebench-") as folder:
+            return function(**values | {"out": folder})
 
-    def declare(function: Callable[..., T]) -> Callable[..., T]:
-        parameters = signature(*options, by_place=by_place, optional=optional, without=("estimate", *without))
-
-        @in_python
-        def call(*placed: Any, **named: Any) -> T:
-            arguments = parameters.bind(*placed, **named).arguments  # raises TypeError on names that are none
-            values = {name: _as_option(name, value) for name, value in arguments.items()}
-            if values.get("out") is not None:
-                return function(**values)
-            with TemporaryDirectory(prefix="truebench-") as folder:
-                return function(**values | {"out": folder})
-
-        call.__name__ = call.__qualname__ = function.__name__
-        call.__doc__ = explained(function.__doc__ or "", *options)
-        call.__signature__ = parameters  # type: ignore[attr-defined]
-        return call
-
-    return declare
+    return call
 
 
-@declared(RunOptions, JudgeGivenOptions, optional=("model",), without=("logs", "turns"))
+# Python has a report in place of an estimate.
+@declared(RunOptions, JudgeGivenOptions, optional=("model",), without=("estimate", "logs", "turns"))
+@_in_folder
 def run(model: Any = None, responses: Any = None, model_name: str | None = None, **options: Any) -> Report:
     """Score a model on TRUEBench, or on data of one's own: `truebench run` as a call, with the same options.
 
@@ -77,7 +65,8 @@ def run(model: Any = None, responses: Any = None, model_name: str | None = None,
     return JudgeAnswers(from_values(JudgeGivenOptions, options | whose)).run().value
 
 
-@declared(TickOptions)
+@declared(TickOptions, without=("estimate",))
+@_in_folder
 def tick(**options: Any) -> Report:
     """Compare models on any prompts by checklists made for them: `truebench tick` as a call, with the same options.
 
@@ -96,7 +85,8 @@ class AgreementOptions(MetaevalOptions):
     by: tuple[str, ...] = option((), help="Groups: some of language, category, rubric_type, dimension and split.")
 
 
-@declared(AgreementOptions, by_place=("data",))
+@declared(AgreementOptions, by_place=("data",), without=("estimate",))
+@_in_folder
 def judge_agreement(**options: Any) -> DataFrame:
     """How well judges agree with labels of your own: a row per judge and paradigm, or `by` group besides.
 

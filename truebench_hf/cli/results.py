@@ -12,7 +12,7 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.text.terminal import say, shortened
 
 if TYPE_CHECKING:
-    from truebench_hf.comparing.gate import Gate
+    from truebench_hf.comparing.gate import CheckOptions
     from truebench_hf.data.records import Stamp
     from truebench_hf.results.verdicts import VerdictFrames
 
@@ -46,79 +46,26 @@ def compare(
     _present(pairs, comparison, out, pairs.sections(comparison, page=out is not None))
 
 
-def check(
-    new: Annotated[str, typer.Argument(help="Folder of the new run.")],
-    against: Annotated[
-        str | None, typer.Option(help="Folder of the earlier run, of the same kind, judged in the same way.")
-    ] = None,
-    margin: Annotated[float, typer.Option(help="Points of the score by which the new run may be worse.")] = 3.0,
-    by: Annotated[
-        list[str] | None, typer.Option(help="Gate the groups, too: category or language; may be repeated.")
-    ] = None,
-    must: Annotated[
-        list[str] | None, typer.Option(help="Part of a criterion that every answer has to meet; may be repeated.")
-    ] = None,
-    length_margin: Annotated[
-        float | None, typer.Option(help="Gate the length, too: percent by which answers may be longer.")
-    ] = None,
-    cost_margin: Annotated[
-        float | None, typer.Option(help="Gate the cost, too: percent by which answers may cost more, by prices.toml.")
-    ] = None,
-    anchors: Annotated[
-        str | None,
-        typer.Option(
-            help="File of labelled rows (prompt, response, criterion, label), at most 100: NEW's judge judges them along, "
-            "and has to agree with them as on the day of the record beside FILE, which the first check keeps."
-        ),
-    ] = None,
-    model_new: Annotated[str | None, typer.Option(help="Which model of NEW, where it holds several.")] = None,
-    model_old: Annotated[str | None, typer.Option(help="Which model of --against, where it holds several.")] = None,
-    allow: Annotated[str | None, typer.Option(help="unsure: exit with 0 where the data do not tell.")] = None,
-    junit: Annotated[str | None, typer.Option(help="File for a JUnit report: a case per instance of NEW.")] = None,
-    summary: Annotated[
-        str | None, typer.Option(help="File for a summary in Markdown; on GitHub the job's page has it by itself.")
-    ] = None,
-) -> None:
+def check(options: CheckOptions) -> None:
     """`truebench check`."""
-    from truebench_hf.comparing import gate
-
-    if allow not in (None, "unsure"):
-        raise unknown("--allow", str(allow), ("unsure",))
-    if against is None and not (must or anchors is not None or junit or summary):
-        raise UserError("give --against OLD, an earlier run; or --must, --anchors, --junit or --summary for NEW alone")
-    if against is None and (by or model_old or length_margin is not None or cost_margin is not None):
-        raise UserError(
-            "--by, --length-margin, --cost-margin and --model-old hold against an earlier run; give --against OLD"
-        )
-    result = gate.check(
-        new, against, margin=margin, by=by or (), must=must or (), length_margin=length_margin, cost_margin=cost_margin,
-        model_new=model_new, model_old=model_old, anchors=anchors,
-    )  # fmt: skip
-    _tell(result, junit, summary)
-    if code := 0 if allow and result.verdict == "unsure" else gate.CODES[result.verdict]:
-        raise typer.Exit(code)
-
-
-def _tell(result: Gate, junit: str | None, summary: str | None) -> None:
-    """Show what a check comes to, and write its files."""
-    from truebench_hf.comparing import gate_files
+    from truebench_hf.comparing import gate, gate_files
     from truebench_hf.report.console import show
 
+    result = gate.check(options)
     notes = [f"{shortened(name, 60)} misses {text!r}" for name, text in result.missed[:5]]
     if result.anchors and not result.anchors.drifted:
         notes.append(result.anchors.sentence)
     show(gate_files.tables(result), lead=result.sentence, notes=notes)
-    gate_files.write(result, junit, summary)
+    gate_files.write(result)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in gate_files.workflow_commands(result):
             say(line)
+    if result.code:
+        raise typer.Exit(result.code)
 
 
 def leaderboard(
-    folders: Annotated[list[str] | None, typer.Argument(help="The same as --runs.", metavar="[RUNS]...")] = None,
-    runs: Annotated[
-        list[str] | None, typer.Option(help="Run folders, or folders of them; several may follow.", metavar="FOLDER")
-    ] = None,
+    runs: Annotated[list[str] | None, typer.Argument(help="Run folders, or folders of them.")] = None,
     with_published: Annotated[
         bool, typer.Option("--with-published", help="With the results that the paper prints.")
     ] = False,
@@ -128,7 +75,7 @@ def leaderboard(
     """`truebench leaderboard`."""
     from truebench_hf.comparing import leaderboard as boards
 
-    ranked = boards.leaderboard([*(runs or ()), *(folders or ())], published=with_published, kind=kind)
+    ranked = boards.leaderboard(runs or (), published=with_published, kind=kind)
     _present(boards, ranked, out, boards.sections(ranked))
 
 
@@ -153,13 +100,9 @@ def table(
 
 
 def correlate(
-    scores: Annotated[
-        list[str],
-        typer.Option(help="Table of scores, run folders (several may follow), or published.", metavar="SOURCE"),
-    ],
+    scores: Annotated[list[str], typer.Argument(help="A table of scores, run folders, or published.")],
     others: Annotated[list[str], typer.Option("--with", help="The same, to hold them against.", metavar="SOURCE")],
-    folders: Annotated[list[str] | None, typer.Argument(help="More of --scores.", metavar="[RUNS]...")] = None,
-    column: Annotated[list[str] | None, typer.Option(help="Column of --scores; may be repeated.")] = None,
+    column: Annotated[list[str] | None, typer.Option(help="Column of SCORES; may be repeated.")] = None,
     with_column: Annotated[list[str] | None, typer.Option(help="Column of --with; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     out: Out = None,
@@ -167,18 +110,16 @@ def correlate(
     """`truebench study correlate`."""
     from truebench_hf.comparing import correlate as pairings
 
-    correlated = pairings.correlate(
-        [*scores, *(folders or ())], others, column=column or (), with_column=with_column or (), seed=seed
-    )
+    correlated = pairings.correlate(scores, others, column=column or (), with_column=with_column or (), seed=seed)
     _present(pairings, correlated, out, pairings.sections(correlated))
 
 
-def _present(shown: Any, result: Any, out: Path | None, sections: Any) -> None:
-    """Print what `shown`, a module of sections, says of a result, and write the report into a folder."""
+def _present(module: Any, result: Any, out: Path | None, sections: Any) -> None:
+    """Print what a module of sections says of a result, and write the report into a folder."""
     from truebench_hf.report.console import present
 
     page = out / "report.html" if out else None
-    present(shown.title(result), sections, page, notes=shown.notes(result), files=shown.files(result))
+    present(module.title(result), sections, page, notes=module.notes(result), files=module.files(result))
 
 
 def facts_rank(
@@ -188,10 +129,10 @@ def facts_rank(
     out: Annotated[Path | None, typer.Option(help="Folder for the report and the figures.")] = None,
 ) -> None:
     """`truebench facts rank`."""
-    from truebench_hf.benchmarks.facts import rank as shown
+    from truebench_hf.benchmarks.facts import rank as ranks
 
-    ranking = shown.rank(runs)
-    _present(shown, ranking, out, shown.tables(ranking))
+    ranking = ranks.rank(runs)
+    _present(ranks, ranking, out, ranks.tables(ranking))
 
 
 def export(

@@ -44,11 +44,12 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "flex score": ("flexbench.score", "FlexScoreOptions", "FlexScore"),
     "flex study decompose": ("flexbench.decompose", "DecomposeOptions", "FlexDecompose"),
 }
-# By name: the module, the function, and its options class where its flags are not its parameters.
+# By name: the module, the function, and its options class (of that module, or with its own) where its flags are not its
+# parameters.
 _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "demo": ("cli.results", "demo"),
     "compare": ("cli.results", "compare"),
-    "check": ("cli.results", "check"),
+    "check": ("cli.results", "check", "comparing.gate.CheckOptions"),
     "leaderboard": ("cli.results", "leaderboard"),
     "table": ("cli.results", "table"),
     "label out": ("cli.label", "out", "LabelOutOptions"),
@@ -99,7 +100,11 @@ def _function(name: str) -> Callable[..., None]:
     place, function, *options = _FUNCTIONS[name]
     module = import_module(f"truebench_hf.{place}")
     action: Callable[..., None] = getattr(module, function)
-    return from_options(getattr(module, options[0]), action) if options else action
+    if not options:
+        return action
+    other, _, options_class = options[0].rpartition(".")
+    declared_in = import_module(f"truebench_hf.{other}") if other else module
+    return from_options(getattr(declared_in, options_class), action)
 
 
 def shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:

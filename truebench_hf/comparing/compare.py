@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.comparing.runs import judges, pair, read_run, self_judged
+from truebench_hf.comparing.runs import judges, pair_runs, read_run, self_judged
 from truebench_hf.data.judged import Judged
-from truebench_hf.errors import UserError
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.options import NOBODY
@@ -105,39 +104,34 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
 
 def compare_runs(run_a: Finished, run_b: Finished) -> Comparison:
     """Compare two runs that are read already. Raises as `compare`."""
-    first, second = run_a.where, run_b.where
-    if run_a.kind != run_b.kind:
-        raise UserError(f"{first} is of kind {run_a.kind}, {second} of kind {run_b.kind}; compare runs of one kind")
-    pairing = pair(run_a.instances, run_b.instances)
+    pairing = pair_runs(run_a, run_b)
     pairs = pairing.rows
-    if not len(pairs):
-        why = "ask other things under the same ids" if pairing.changed else "have no instance in common"
-        raise UserError(f"{first} and {second} {why}; compare runs on the same data")
+    groups = {
+        title: {str(name): rows for name, rows in pairs.groupby(column, sort=False, observed=True) if name}
+        for title, column in GROUPS.items()
+    }
+    apart = pairs[(pairs["a"] - pairs["b"]).abs() > _SAME]
+    apart = apart.iloc[(apart["a"] - apart["b"]).argsort(kind="stable")]  # first where B is ahead most
+    flips = zip(
+        apart.index, *(apart[name].tolist() for name in ("other", "language", "category", "a", "b")), strict=True
+    )
     return Comparison(
-        (run_a, run_b), tuple(differences(run_a, run_b, bool(pairing.changed))), _line(pairs),
+        (run_a, run_b),
+        tuple(differences(run_a, run_b, bool(pairing.changed))),
+        _means(pairs),
         {
-            title: {name: _line(groups[name]) for name in ordered(groups, (*CATEGORIES, *LANGUAGES))}
-            for title, column in GROUPS.items()
-            for groups in [{str(name): rows for name, rows in pairs.groupby(column, sort=False, observed=True) if name}]
+            title: {name: _means(of[name]) for name in ordered(of, (*CATEGORIES, *LANGUAGES))}
+            for title, of in groups.items()
         },
-        _apart(pairs),
+        tuple(Flip((name, other), language, category, (a, b)) for name, other, language, category, a, b in flips),
         tuple(pairs.index[pairs[["a", "b"]].isna().any(axis=1)]),
         pairing.changed,
         pairing.only,
         pairing.by_content,
-    )  # fmt: skip
+    )
 
 
-def _apart(pairs: DataFrame) -> tuple[Flip, ...]:
-    """The instances that the runs score differently, those first where B is ahead most."""
-    apart = pairs[(pairs["a"] - pairs["b"]).abs() > _SAME]
-    apart = apart.iloc[(apart["a"] - apart["b"]).argsort(kind="stable")]
-    columns = (apart[name].tolist() for name in ("other", "language", "category", "a", "b"))
-    rows = zip(apart.index, *columns, strict=True)
-    return tuple(Flip((name, other), language, category, (a, b)) for name, other, language, category, a, b in rows)
-
-
-def _line(pairs: DataFrame) -> ComparedMeans:
+def _means(pairs: DataFrame) -> ComparedMeans:
     decided = pairs[["a", "b"]].dropna()
     first, second = (sum(decided[run].tolist()) / len(decided) if len(decided) else None for run in "ab")
     return ComparedMeans(first, second, paired_difference(pairs["b"].to_numpy(), pairs["a"].to_numpy()))
@@ -215,23 +209,15 @@ def notes(comparison: Comparison) -> list[str]:
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """The content of `compare.json`: shares are between 0 and 1, differences (B - A) between -1 and 1."""
+    runs = zip("ab", comparison.runs, strict=True)
     return {
-        **{letter: {"run": run.where, "model": run.model, "judge": run.judge} for letter, run in zip("ab", comparison.runs, strict=True)},
-        "kind": comparison.runs[0].kind, "differs": list(comparison.differs), "overall": _line_json(comparison.overall),
-        "groups": {by: {name: _line_json(line) for name, line in lines.items()} for by, lines in comparison.groups.items()},
-        "flips": [{"id": flip.ids[0], "a": flip.scores[0], "b": flip.scores[1]} | ({"id_b": flip.ids[1]} if flip.ids[0] != flip.ids[1] else {}) for flip in comparison.flips],
+        **{letter: {"run": run.where, "model": run.model, "judge": run.judge} for letter, run in runs},
+        "kind": comparison.runs[0].kind, "differs": list(comparison.differs),
+        "differences": _differences(comparison).records(),
+        "flips": [{"id": flip.ids[0], "id_b": flip.ids[1], "a": flip.scores[0], "b": flip.scores[1]} for flip in comparison.flips],
         "undecided": list(comparison.undecided), "otherwise": list(comparison.otherwise),
         "only_a": list(comparison.only[0]), "only_b": list(comparison.only[1]), "self_judged": list(comparison.self_judged),
     }  # fmt: skip
-
-
-def _line_json(line: ComparedMeans) -> dict[str, Any]:
-    paired = line.difference
-    difference = {
-        "difference": paired.value, "interval": paired.ci95, "n": paired.n, "left_out": paired.unscored,
-        "p_value": paired.p_value, "ahead": paired.ahead,
-    }  # fmt: skip
-    return {"first": line.first, "second": line.second, "difference": difference, "undecided": paired.unscored}
 
 
 def files(comparison: Comparison) -> dict[str, str | Iterable[str]]:
@@ -262,6 +248,7 @@ _LINES = (
     Column("difference", "B - A", "score", "In points: above 0, B is better.", "points", parts=("value", "interval", "n", "unscored")),
     Column("p_value", "p", "p_value", "McNemar's exact test.", minor=1),
     Column("alone", "A:B alone", about="Instances where only A passes (or scores more), and where only B does."),
+    Column("by", "of", minor=2),
 )  # fmt: skip
 _FLIPS = (
     Column("id", "Instance"), Column("language", "language"), Column("category", "category"), Column("a", "A"), Column("b", "B"),
@@ -270,11 +257,15 @@ _FLIPS = (
 
 
 def _differences(comparison: Comparison) -> Table:
-    rows = [_row("Overall", comparison.overall, comparison.flips)]
-    for by, lines in comparison.groups.items():
-        for name, line in lines.items():
-            inside = [flip for flip in comparison.flips if getattr(flip, GROUPS[by]) == name]
-            rows.append(_row(name, line, inside))
+    lines = [("", "Overall", comparison.overall)]
+    lines += [(by, name, line) for by, of_group in comparison.groups.items() for name, line in of_group.items()]
+    rows = []
+    for by, name, line in lines:
+        scores = [flip.scores for flip in comparison.flips if not by or getattr(flip, GROUPS[by]) == name]
+        rows.append({
+            "name": name, "by": by, "a": line.first, "b": line.second, "difference": line.difference,
+            "p_value": line.difference.p_value, "alone": f"{sum(a > b for a, b in scores)} : {sum(a < b for a, b in scores)}",
+        })  # fmt: skip
     note = (
         f"Of {comparison.runs[0].of.about}; B - A in points over the instances that both decided: above 0, B is better. "
         "Intervals: Bonett and Price for passes, else of the mean difference; none below ten instances. McNemar: exact, "
@@ -283,17 +274,8 @@ def _differences(comparison: Comparison) -> Table:
     return Table("differences", _LINES, rows, title(comparison), note)
 
 
-def _row(name: str, line: ComparedMeans, flips: Sequence[Flip]) -> dict[str, Any]:
-    scores = [flip.scores for flip in flips]
-    return {
-        "name": name, "a": line.first, "b": line.second, "p_value": line.difference.p_value,
-        "difference": line.difference,
-        "alone": f"{sum(a > b for a, b in scores)} : {sum(a < b for a, b in scores)}",
-    }  # fmt: skip
-
-
 def _flips(comparison: Comparison) -> Table:
-    flips = [flip for half in _most(comparison, _SHOWN) for flip in half]
+    flips = _greatest(comparison.flips, _SHOWN)
     # Of each the first criterion that it fails, with the judge's reason.
     both = comparison.texts(flips, lambda item: next(iter(_failed(item)), item.response.error or ""))
     rows = [
@@ -309,13 +291,9 @@ def _flips(comparison: Comparison) -> Table:
     return Table("flips", _FLIPS, rows, f"Flipped: {how_many(len(comparison.flips), 'instance')}", note)
 
 
-def _most(comparison: Comparison, number: int) -> tuple[list[Flip], list[Flip]]:
-    """So many flips, the greatest first, where B and where A is ahead: both directions, however many there are of one."""
-    won, lost = (
-        [flip for flip in comparison.flips if (flip.scores[0] > flip.scores[1]) is side] for side in (True, False)
-    )
-    half = number // 2
-    return lost[: max(half, number - len(won))], won[::-1][: max(half, number - len(lost))]
+def _greatest(flips: Sequence[Flip], number: int) -> Sequence[Flip]:
+    """The flips from both ends, where B is ahead most and where A is; all where there are no more than this number."""
+    return flips if len(flips) <= number else [*flips[: number // 2], *flips[-(number // 2) :]]
 
 
 def _score(score: float) -> str:
@@ -330,27 +308,24 @@ def _failed(item: Judged) -> list[str]:
 
 
 def _beside(comparison: Comparison) -> Beside:
-    ahead, behind = _most(comparison, _ON_PAGE)
-    flips = [*ahead, *behind[::-1]]
-    pairs = zip(flips, comparison.texts(flips, lambda item: item), strict=True)
+    flips = _greatest(comparison.flips, _ON_PAGE)
     rows = tuple(
-        tuple(_flipped_conversation(comparison, flip, *side) for side in enumerate(pair)) for flip, pair in pairs
+        tuple(_side(comparison, flip, place, item) for place, item in enumerate(items))
+        for flip, items in zip(flips, comparison.texts(flips, lambda item: item), strict=True)
     )
     more = len(comparison.flips) - len(flips)
-    less = f" The {len(ahead)} greatest there, and the {len(behind)} greatest where A is: {more} more are in flips.csv."
-    note = "First where B is ahead. Both answers with every verdict."
-    return Beside("Flipped, answer by answer", rows, note + (less if more else ""))
+    less = f" The {len(flips)} greatest in both directions; {more} more are in flips.csv." if more else ""
+    return Beside("Flipped, answer by answer", rows, f"First where B is ahead. Both answers with every verdict.{less}")
 
 
-def _flipped_conversation(comparison: Comparison, flip: Flip, place: int, item: Judged) -> Conversation:
+def _side(comparison: Comparison, flip: Flip, place: int, item: Judged) -> Conversation:
+    """The conversation of one run of a flip, under the scores of both."""
     score = flip.scores[place]
-    whole_conversation = conversation(item, bool(score) if score in (0, 1) else None)
-    share = "" if score in (0, 1) else f", {_score(score)}"
+    decided = score in (0, 1)
+    whole_conversation = conversation(item, bool(score) if decided else None)
+    who = f"{'AB'[place]}: {_name(comparison, place)}" + ("" if decided else f", {_score(score)}")
     name = f"{whole_conversation.name} · A {_score(flip.scores[0])}, B {_score(flip.scores[1])}"
-    outcome = whole_conversation.outcome if score in (0, 1) else ""
-    return replace(
-        whole_conversation, name=name, who=f"{'AB'[place]}: {_name(comparison, place)}{share}", outcome=outcome
-    )
+    return replace(whole_conversation, name=name, who=who, outcome=whole_conversation.outcome if decided else "")
 
 
 _COLUMNS = (

@@ -70,7 +70,7 @@ def correlate(
     Models are the same where their names are, without who provides them; nothing is guessed. Raises UserError as
     `read_scores`.
     """
-    ours = read_scores([scores] if isinstance(scores, str) else scores, column, "--scores", "--column")
+    ours = read_scores([scores] if isinstance(scores, str) else scores, column, "SCORES", "--column")
     theirs = read_scores([others] if isinstance(others, str) else others, with_column, "--with", "--with-column")
     pairings = (_pairing(ours, name, theirs, other, seed) for other in theirs.columns for name in ours.columns)
     return Correlated(ours, theirs, tuple(pairings))
@@ -121,10 +121,12 @@ _MODELS = (
 def sections(correlated: Correlated) -> list[Section]:
     """Everything a correlation shows, in order; shares in percent."""
     drawn = [pairing for pairing in correlated.pairings if len(pairing.points) > 1][:_PLOTS]
-    far = models(correlated, far=True, percent=True)
+    points = _points(correlated, percent=True)
+    far = points[points["p_value"] < FAR].sort_values("p_value", kind="stable")
+    note = f"Farther from the line through all other models than chance puts {FAR:.0%} of them."
     return [
         coefficients(correlated, percent=True),
-        *([far] if far.rows else []),
+        *([Table.of_frame("far", far, _MODELS, title="Far off the line", note=note, keys=3)] if len(far) else []),
         *map(_plot, drawn),
         *_missing(correlated),
     ]
@@ -138,10 +140,8 @@ def title(correlated: Correlated) -> str:
 def notes(correlated: Correlated) -> list[str]:
     """What a reader has to know."""
     lines = [*correlated.scores.notes, *correlated.others.notes]
-    few = [pairing for pairing in correlated.pairings if len(pairing.points) < MIN_CLUSTERS]
-    if few:
-        common = len(few[0].points)
-        lines.append(f"With fewer than {MIN_CLUSTERS} models in common ({common} here) there are no intervals.")
+    if few := [count for pairing in correlated.pairings if (count := len(pairing.points)) < MIN_CLUSTERS]:
+        lines.append(f"With fewer than {MIN_CLUSTERS} models in common ({few[0]} here) there are no intervals.")
     if (count := len(correlated.pairings)) > _PLOTS:
         lines.append(f"The first {_PLOTS} of {count} pairs are drawn; name columns to choose others.")
     return lines
@@ -149,17 +149,18 @@ def notes(correlated: Correlated) -> list[str]:
 
 def files(correlated: Correlated) -> dict[str, str]:
     """The files beside the page, by name; shares are 0 to 1 there."""
+    models = Table.of_frame("models", _points(correlated), _MODELS, keys=3)
     only = [
         {"with": pairing.other, "column": pairing.column, "scores": pairing.only[0], "others": pairing.only[1]}
         for pairing in correlated.pairings
     ]
     content = {
         "scores": correlated.scores.where, "with": correlated.others.where,
-        "coefficients": coefficients(correlated).records(), "models": models(correlated).records(), "only": only,
+        "coefficients": coefficients(correlated).records(), "models": models.records(), "only": only,
     }  # fmt: skip
     return {
         "correlate.json": json.dumps(content, ensure_ascii=False, indent=1) + "\n",
-        "models.csv": models(correlated).to_csv(),
+        "models.csv": models.to_csv(),
     }
 
 
@@ -184,20 +185,15 @@ def coefficients(correlated: Correlated, *, percent: bool = False) -> Table:
     return Table("coefficients", _COEFFICIENTS, rows, "Agreement of rankings", note, keys=2)
 
 
-def models(correlated: Correlated, *, far: bool = False, percent: bool = False) -> Table:
-    """Every model by every two columns; of those `far` off the line the farthest first."""
+def _points(correlated: Correlated, *, percent: bool = False) -> DataFrame:
+    """Every model by every two columns, as `_MODELS` names them."""
     import pandas as pd
 
     points = pd.concat(
         (pairing.scaled() if percent else pairing.points).assign(**{"with": pairing.other, "column": pairing.column})
         for pairing in correlated.pairings
     )
-    points = points.rename_axis("model").reset_index()
-    if not far:
-        return Table.of_frame("models", points, _MODELS, keys=3)
-    points = points[points["p_value"] < FAR].sort_values("p_value", kind="stable")
-    note = f"Farther from the line through all other models than chance puts {FAR:.0%} of them."
-    return Table.of_frame("far", points, _MODELS, title="Far off the line", note=note, keys=3)
+    return points.rename_axis("model").reset_index()
 
 
 def _plot(pairing: RankPairing) -> Plot:
@@ -228,15 +224,13 @@ def _missing(correlated: Correlated) -> list[Table]:
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for pairing in correlated.pairings:
         folded = [{name.casefold(): name for name in only} for only in pairing.only]
-        for side in (0, 1):
-            for name in pairing.only[side]:
+        for side, only in enumerate(pairing.only):
+            for name in only:
                 alike = folded[1 - side].get(name.casefold(), "")
                 rows.setdefault((name, sides[side]), {"model": name, "where": sides[side], "alike": alike})
-    if not rows:
-        return []
     about = "The same name in another case; names are compared exactly, without who provides the model."
     columns = (Column("model", "model"), Column("where", "only in"), Column("alike", "there is also", about=about))
-    return [Table("missing", columns, list(rows.values()), f"Not in common: {len(rows)}")]
+    return [Table("missing", columns, list(rows.values()), f"Not in common: {len(rows)}")] if rows else []
 
 
 PUBLISHED_SCORES = "published"  # instead of a file: the paper's Table 5
@@ -290,84 +284,75 @@ def _scores_of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, c
     scores: dict[str, dict[str, float | None]] = {}
     folder_of: dict[str, Path] = {}
     settings, kinds, shares = set[str](), set[str](), set[str]()
-    for root in folders:
-        for folder in runs.below(root, f"{flag} ", ""):
-            if (run := runs.read_board(folder)) is None:
-                continue
-            kinds.add(run.kind)
-            main = next(column for column in run.columns if column.name == run.main)
-            titles = SOFT if run.kind == TRUEBENCH else {run.main: main.title}
-            for entry in run.entries:
-                name = without_provider(entry.name)
-                if name in folder_of and folder_of[name].resolve() != folder.resolve():
-                    raise UserError(f"{name} stands in {folder_of[name]} and in {folder}; name one run of each model")
-                folder_of[name] = folder
-                settings.add(entry.setting)
-                cells = scores_in(folder, entry.name) if run.kind == TRUEBENCH else {}
-                cells[run.main] = entry.overall
-                for column in (column for column in titles if column in cells):
-                    scores.setdefault(titles[column], {})[name] = cells[column].value
-                    shares |= {titles[column]} if main.percent else set()
+    boards = [(folder, runs.read_board(folder)) for root in folders for folder in runs.below(root, f"{flag} ", "")]
+    for folder, run in ((folder, run) for folder, run in boards if run):
+        kinds.add(run.kind)
+        main = next(column for column in run.columns if column.name == run.main)
+        titles = SOFT if run.kind == TRUEBENCH else {run.main: main.title}
+        for entry in run.entries:
+            name = without_provider(entry.name)
+            if folder_of.setdefault(name, folder).resolve() != folder.resolve():
+                raise UserError(f"{name} stands in {folder_of[name]} and in {folder}; name one run of each model")
+            settings.add(entry.setting)
+            cells = scores_in(folder, entry.name) if run.kind == TRUEBENCH else {}
+            cells[run.main] = entry.overall
+            for column in (column for column in titles if column in cells):
+                scores.setdefault(titles[column], {})[name] = cells[column].value
+                shares |= {titles[column]} if main.percent else set()
     if not folder_of:
         raise UserError(f"{flag}: no finished run in {', '.join(folders)}; finish one, or give a table")
     if len(kinds) > 1:
         raise UserError(f"{flag}: holds runs of kind {', '.join(sorted(kinds))}; name run folders of one kind")
     notes = ("These runs were not all judged alike, on the same data: their scores are no one scale.",)
-    wanted = _chosen(columns, list(scores), column_flag) if columns else list(scores)
-    return ModelScores(
-        ", ".join(folders), {name: scores[name] for name in wanted}, kinds == {TRUEBENCH}, shares,
-        notes if len(settings) > 1 else (),
-    )  # fmt: skip
+    wanted = _chosen(columns or list(scores), list(scores), column_flag)
+    chosen = {name: scores[name] for name in wanted}
+    return ModelScores(", ".join(folders), chosen, kinds == {TRUEBENCH}, shares, notes if len(settings) > 1 else ())
 
 
 def _scores_of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScores:
     import pandas as pd
 
     rows = list(records(path))
-    frame = pd.DataFrame([record.row for record in rows], dtype=object)
-    cells = frame.where(frame.notna(), "")
-    words, values = cells.map(lambda value: str(value).strip().casefold()), cells.map(_number)
-    numbers = {
-        name: values[name].astype(object).where(values[name].notna(), None).tolist()
-        for name in cells
-        if (words[name] != "").any() and (words[name].isin(_MISSING) | values[name].notna()).all()
-    }
+    cells = pd.DataFrame([record.row for record in rows], dtype=object)
+    cells = cells.where(cells.notna(), "")
+    numbers = {name: [_number(value) for value in cells[name]] for name in cells if _is_numeric(cells[name])}
     name = _name_column(cells, numbers, path)
     others = [column for column in cells if column != name]
     if not numbers.keys() - {name}:
-        raise UserError(f"{path}: no column of numbers beside {name!r}; it has {', '.join(frame)}")
-    wanted = _chosen(columns, others, flag) if columns else [column for column in others if column in numbers]
+        raise UserError(f"{path}: no column of numbers beside {name!r}; it has {', '.join(cells)}")
+    wanted = _chosen(columns or [column for column in others if column in numbers], others, flag)
     if texts := [column for column in wanted if column not in numbers]:
         raise UserError(f"{path}: column {texts[0]!r} is not all numbers; blank cells may stand for missing ones")
     if not columns and len(wanted) > _MOST:
         raise UserError(f"{path}: has {len(wanted)} columns of numbers: {', '.join(wanted)}; name some by {flag}")
-    scores: dict[str, dict[str, float | None]] = {column: {} for column in wanted}
-    seen: dict[str, str] = {}
+    place_of: dict[str, int] = {}  # by name without provider
     names = [str(value).strip() for value in cells[name]]
     for place, model in enumerate(names):
         bare = without_provider(model)
-        if model and bare in seen:
-            both = (
-                f"{model!r} stands twice" if seen[bare] == model else f"{seen[bare]!r} and {model!r} are both {bare!r}"
-            )
+        if model and place_of.setdefault(bare, place) != place:
+            other = names[place_of[bare]]
+            both = f"{model!r} stands twice" if other == model else f"{other!r} and {model!r} are both {bare!r}"
             raise UserError(f"{rows[place].where}: {both}; leave one row for each model")
-        if model:
-            seen[bare] = model
-            for column in wanted:
-                scores[column][bare] = numbers[column][place]
+    scores = {column: {bare: numbers[column][place] for bare, place in place_of.items()} for column in wanted}
     nameless = names.count("")
     notes = (f"{path}: {how_many(nameless, 'row')} without a name in {name!r}, left out.",) if nameless else ()
     return ModelScores(str(path), scores, notes=notes)
 
 
+def _is_numeric(cells: Any) -> bool:
+    """Whether a column holds numbers and words for missing ones, and is not blank."""
+    words = cells.map(lambda value: str(value).strip().casefold())
+    return bool((words != "").any() and (words.isin(_MISSING) | cells.map(_number).notna()).all())
+
+
 def _name_column(cells: DataFrame, numbers: Collection[str], path: Path) -> str:
     folded = {column.strip().casefold(): column for column in cells}
-    if known := [folded[name] for name in _NAMES if name in folded]:
-        return str(known[0])
+    known = [folded[name] for name in _NAMES if name in folded]
     texts = cells.map(lambda value: isinstance(value, str) and bool(value.strip())).all()
-    if named := [column for column in cells if texts[column] and column not in numbers]:
-        return str(named[0])
-    raise UserError(f"{path}: no column names the models; call it 'model'")
+    known += [column for column in cells if texts[column] and column not in numbers]
+    if not known:
+        raise UserError(f"{path}: no column names the models; call it 'model'")
+    return str(known[0])
 
 
 def _chosen(wanted: Sequence[str], known: Sequence[str], flag: str) -> list[str]:

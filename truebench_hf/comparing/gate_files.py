@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from truebench_hf.comparing.gate import Gate, GateLine, of_samples
-from truebench_hf.data.judged import Judged
+from truebench_hf.comparing.gate import Gate, GateLine
 from truebench_hf.engine.money import dollars
 from truebench_hf.errors import write_error
-from truebench_hf.report.sections import as_counted
 from truebench_hf.report.table import Column, Kind, Table
 from truebench_hf.text.terminal import shortened, warn
 from truebench_hf.text.whole_files import write_whole
@@ -32,7 +30,6 @@ class GateCase:
     name: str
     group: str
     prompt: str
-    score: float | None
     missed: tuple[Verdict, ...]
     left_open: tuple[Verdict, ...]
 
@@ -43,42 +40,28 @@ class GateCase:
         return "\n".join(f"{verdict.criterion.text}: {verdict.reason}".strip(": ") for verdict in verdicts)
 
 
-def cases(gate: Gate, names: Iterable[str] | None = None) -> list[GateCase]:
-    """The instances of the new run, or those named, in the order of the run."""
-    run, ids = gate.new, gate.new.instances.index
-
-    def part(item: Judged) -> tuple[str, str, list[Verdict]]:  # of long answers no more than is told
-        instance, verdicts = item.instance, [as_counted(verdict) for turn in item.verdicts for verdict in turn]
-        prompt = instance.turns[-1].prompt if instance.turns else ""
-        group = instance.category or instance.language or run.kind
-        return group, prompt, [verdict for verdict in verdicts if verdict.label != "yes"]
-
-    judged = of_samples(run, ids if names is None else names, part)
-    return [_case(name, run.scores[name], judged[name]) for name in ids if name in judged]
-
-
-def _case(name: str, score: float | None, samples: Sequence[tuple[str, str, list[Verdict]]]) -> GateCase:
-    group, prompt, _ = samples[0]
-    missed, left_open = dict[str, Verdict](), dict[str, Verdict]()
-    for verdict in (verdict for *_, verdicts in samples for verdict in verdicts):
-        (missed if verdict.label == "no" else left_open).setdefault(verdict.criterion.text, verdict)
-    return GateCase(name, group, prompt, score, tuple(missed.values()), tuple(left_open.values()))
+def cases(gate: Gate, names: Iterable[str]) -> Iterator[GateCase]:
+    """Yield these instances of the new run."""
+    for name in names:
+        samples = gate.new.answers[name]
+        missed, left_open = dict[str, Verdict](), dict[str, Verdict]()
+        for verdict in (verdict for answer in samples for verdict in answer.verdicts if verdict.label != "yes"):
+            (missed if verdict.label == "no" else left_open).setdefault(verdict.criterion.text, verdict)
+        yield GateCase(name, samples[0].group, samples[0].prompt, tuple(missed.values()), tuple(left_open.values()))
 
 
 def worst(gate: Gate) -> list[GateCase]:
     """The instances that lost most against the old run, at most five; without one those of the lowest score."""
-    scores = gate.new.instances["score"]
+    scores = gate.new.run.instances["score"]
     if gate.pairs is not None:
         scores = (gate.pairs["new"] - gate.pairs["old"]).dropna()
         scores = scores[scores < 0]
-    lowest = scores[scores < 1].sort_values(kind="stable").index[:WORST]
-    by_name = {case.name: case for case in cases(gate, lowest)}
-    return [by_name[name] for name in lowest]
+    return list(cases(gate, scores[scores < 1].sort_values(kind="stable").index[:WORST]))
 
 
 def tables(gate: Gate) -> list[Table]:
     """The lines as tables: scores in percent with their change in points; lengths and costs with theirs in percent."""
-    counts, margin = gate.counts, 100 * gate.margin
+    counts, margin = gate.counts, gate.options.margin
     scores = [line for line in gate.lines if not line.amount]
     amounts = [line for line in gate.lines if line.amount]
     if not scores:
@@ -131,13 +114,14 @@ def junit(gate: Gate) -> str:
 
     An instance that is not decided is skipped, with the reason: it is no failure.
     """
-    suite = ElementTree.Element("testsuite", name=f"truebench {Path(gate.new.where).name}")
-    for case in cases(gate):
+    run = gate.new.run
+    suite = ElementTree.Element("testsuite", name=f"truebench {Path(run.where).name}")
+    for case in cases(gate, run.instances.index):
         element = ElementTree.SubElement(suite, "testcase", classname=_xml(case.group), name=_xml(case.name))
         if case.missed:
             first = f"{len(case.missed)} missed: {case.missed[0].criterion.text}"
             ElementTree.SubElement(element, "failure", message=_xml(first)).text = _xml(case.message)
-        elif case.score is None or case.left_open:
+        elif case.left_open or run.scores[case.name] is None:
             ElementTree.SubElement(element, "skipped", message=_xml(f"not judged: {case.message}"))
     counts = {name: len(suite.findall(f"testcase/{name}")) for name in ("failure", "skipped")}
     suite.set("tests", str(len(suite)))
@@ -148,14 +132,14 @@ def junit(gate: Gate) -> str:
 
 def summary(gate: Gate) -> str:
     """The gate in Markdown: the verdict in a sentence, the tables, the five worst instances, and where the page is."""
-    verdict = gate.verdict if gate.old or gate.must or gate.anchors else "no earlier run"
+    verdict = gate.verdict if gate.pairs is not None or gate.options.must or gate.anchors else "no earlier run"
     parts = [f"## truebench: {verdict}\n\n{gate.sentence}\n"]
     parts += [f"\n{gate.anchors.sentence}\n"] if gate.anchors and not gate.anchors.drifted else []
     parts += [f"\n**{table.title}**\n\n{table.to_markdown()}\n{table.note}\n" for table in tables(gate)]
     if lost := worst(gate):
         parts.append("\n**Worst instances**\n\n")
-        parts += [f"- {_code(case.name)} {_code(shortened(case.prompt, 80))}{_reasons(case)}\n" for case in lost]
-    if (page := Path(gate.new.where) / "report.html").is_file():
+        parts += [f"- {_code(case.name)} {_code(case.prompt)}{_reasons(case)}\n" for case in lost]
+    if (page := Path(gate.new.run.where) / "report.html").is_file():
         parts.append(f"\nAll of it: `{page.as_posix()}`\n")
     return "".join(parts)
 
@@ -169,12 +153,12 @@ def workflow_commands(gate: Gate) -> Iterator[str]:
         yield f"::warning title=truebench: {_escaped(case.name).replace(',', '%2C').replace(':', '%3A')}::{_escaped(case.message)}"
 
 
-def write(gate: Gate, junit_file: str | None, summary_file: str | None) -> None:
+def write(gate: Gate) -> None:
     """Write the files that are asked for, and the summary of the job where GitHub has a place for one.
 
     Raises UserError where a file cannot be written.
     """
-    for option, file, text in (("junit", junit_file, junit), ("summary", summary_file, summary)):
+    for option, file, text in (("junit", gate.options.junit, junit), ("summary", gate.options.summary, summary)):
         if file is None:
             continue
         try:

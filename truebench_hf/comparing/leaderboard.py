@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import chain, product
+from operator import attrgetter
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -85,7 +88,7 @@ def _read(folders: Sequence[str], kind: str, left_out: dict[str, str]) -> dict[P
     """The finished runs of a kind by their folders, each once; what is left out goes into `left_out`."""
     read_runs: dict[Path, tuple[Path, BoardRun]] = {}
     for root in folders:
-        for folder in runs.below(root, "--runs "):
+        for folder in runs.below(root):
             run = runs.read_board(folder)
             if why := _why_not(folder, run, kind):
                 left_out[str(folder)] = why
@@ -109,15 +112,6 @@ def _why_not(folder: Path, run: BoardRun | None, kind: str) -> str:
     return "no results that a leaderboard can show; finish it by repeating its command"
 
 
-def _passed(folder: Path) -> Mapping[str, Outcomes]:
-    """What its judgments say of each instance; without them its scores are shown all the same, ranked by intervals."""
-    try:
-        return read_outcomes(folder / JUDGMENTS)
-    except (OSError, UserError) as error:
-        warn(f"{folder}: ranked by its totals, since its judgments cannot be read: {error}")
-        return {}
-
-
 def _marked(run: BoardRun, specs: Collection[str], untold: str) -> BoardRun:
     """The run with whether one of these judges is of a model's family; `untold` where there are none."""
     marks = (("yes" if self_judged(entry.name, specs) else "no") if specs else untold for entry in run.entries)
@@ -129,27 +123,33 @@ def _outcomes(entries: Iterable[BoardEntry], read_runs: Mapping[Path, BoardRun])
     """By the key of an entry the results of its instances, where its folder holds them."""
     folder_of = {entry.key: folder for folder, run in read_runs.items() for entry in run.entries}
     passed = {folder: _passed(folder) for folder, run in read_runs.items() if run.kind == TRUEBENCH}
+    scores = cache(_scores)
     results: dict[str, Outcomes] = {}
-    scores: dict[Path, dict[str, Outcomes]] = {}
     for entry in entries:
-        if (folder := folder_of.get(entry.key)) is None:
-            continue
-        results[entry.key] = (of_entry(passed[folder], entry.name) if passed.get(folder) else None) or {}
-        if not table.is_the_share(entry, results[entry.key]):
-            if folder not in scores:
-                scores[folder] = _scores(str(folder))
-            results[entry.key] = scores[folder].get(entry.name, {})
+        if folder := folder_of.get(entry.key):
+            results[entry.key] = of_entry(passed.get(folder, {}), entry.name) or {}
+            if not table.is_the_share(entry, results[entry.key]):
+                results[entry.key] = scores(folder).get(entry.name, {})
     return results
 
 
-def _scores(folder: str) -> dict[str, Outcomes]:
+def _passed(folder: Path) -> Mapping[str, Outcomes]:
+    """What its judgments say of each instance; without them its scores are shown all the same, ranked by intervals."""
+    try:
+        return read_outcomes(folder / JUDGMENTS)
+    except (OSError, UserError) as error:
+        warn(f"{folder}: ranked by its totals, since its judgments cannot be read: {error}")
+        return {}
+
+
+def _scores(folder: Path) -> dict[str, Outcomes]:
     """By model the scores by instance as the run itself counts: of another kind, or by the official rule."""
     try:
-        runs_in = read_all(folder)
-        names = anonymous.names(run.model for run in runs_in)
-        return {names[run.model]: run.scores for run in runs_in}
+        runs_in = read_all(str(folder))
     except UserError:  # a kind that does not score instance by instance, say: compared by the intervals of its scores
         return {}
+    names = anonymous.names(run.model for run in runs_in)
+    return {names[run.model]: run.scores for run in runs_in}
 
 
 def _about(entry: BoardEntry) -> str:
@@ -239,29 +239,14 @@ def _table(board: Leaderboard) -> Table:
         *([Column("results", "results")] if has_sources else []),  # which a paper's are by their mark
         Column("judge", "judge (level)", minor=1),
     )
-    apart = _apart(board.entries)
-    rows = [_row(board, entry, apart.get(entry.key, "")) for entry in board.entries]
+    same = Counter((entry.name, entry.setting) for entry in board.entries)
+    telling = table.telling_apart(board.entries, attrgetter("name", "setting"))  # the paradigm of a judge, say
+    rows = [_row(entry, telling if same[entry.name, entry.setting] > 1 else ()) for entry in board.entries]
     return Table("leaderboard", columns, rows, "Leaderboard", f"{board.kind.unit}. {_RANKS}")
 
 
-def _apart(entries: Sequence[BoardEntry]) -> dict[str, str]:
-    """By key what tells lines of one name in one group apart: the facts that differ (the paradigm of a judge, say)."""
-    same: dict[tuple[str, str], list[BoardEntry]] = {}
-    for entry in entries:
-        same.setdefault((entry.name, entry.setting), []).append(entry)
-    differences: dict[str, str] = {}
-    for alike in same.values():
-        facts = [
-            fact for fact in dict.fromkeys(fact for entry in alike for fact in entry.facts)
-            if fact not in (GROUP, RANKED_BY) and len({entry.facts.get(fact) for entry in alike}) > 1
-        ]  # fmt: skip
-        differences |= {
-            entry.key: ", ".join(entry.facts[fact] for fact in facts if fact in entry.facts) for entry in alike
-        }
-    return differences
-
-
-def _row(board: Leaderboard, entry: BoardEntry, apart: str) -> Row:
+def _row(entry: BoardEntry, telling: Sequence[str]) -> Row:
+    apart = ", ".join(entry.facts[fact] for fact in telling if fact in entry.facts)
     mark = f" {_OWN}" if entry.facts.get(SELF_JUDGED) == "yes" else ""
     rank = "-" if entry.rank is None else str(RankSpan(entry.rank, entry.last or entry.rank))
     return {

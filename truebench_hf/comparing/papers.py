@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from truebench_hf.benchmarks.facts import rank as facts_paper
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
@@ -18,12 +19,11 @@ from truebench_hf.comparing.runs import BoardRun, lines
 from truebench_hf.data import jsonl
 from truebench_hf.data.catalogue import MINI
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.report.table import paper_rows
+from truebench_hf.report.table import paper_rows, paper_table
 from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
 from truebench_hf.types import Score
 
 JUDGES = judges.KIND
-_BENCHMARKS = Path(truebench.__file__).parents[1]
 _TABLE_4 = {"Qwen3": "Qwen3-235B", "gpt-oss": "gpt-oss-120b", "GPT-4o": "GPT-4o", "o3-mini": "o3-mini"}
 
 
@@ -43,14 +43,6 @@ class Paper:
 
 
 @cache
-def table(name: str) -> dict[str, Any]:
-    """A published table: `columns`, `rows`, `notes`. Names open with the paper: `truebench_table5_category`."""
-    room = "truebench" if name.startswith("truebench") else "rubric_eval"
-    content: dict[str, Any] = json.loads((_BENCHMARKS / room / "reference" / f"{name}.json").read_text("utf-8"))
-    return content
-
-
-@cache
 def mini() -> tuple[dict[str, Any], ...]:
     """The rows of the built-in TRUEBench sample, with the official columns."""
     return tuple(row for _, row in jsonl.read(MINI))
@@ -59,10 +51,13 @@ def mini() -> tuple[dict[str, Any], ...]:
 @cache
 def _truebench() -> BoardRun:
     """Tables 5 and 6 of TRUEBench, with Wilson intervals for the paper's numbers of instances (Table 4)."""
-    printed = {"category": table("truebench_table5_category"), "language": table("truebench_table6_language")}
+    printed = {
+        "category": paper_table("truebench", "truebench_table5"),
+        "language": paper_table("truebench", "truebench_table6"),
+    }
     groups = {"category": "Categories", "language": "Languages"}
     named = [(what, name) for what, tables in printed.items() for name in tables["columns"][2:]]
-    counted = table("truebench_table4_counts")["rows"]
+    counted = paper_rows("truebench", "truebench_table4")
     counts = {row["Category"]: row["Total Count"] for row in counted} | counted[-1]
     by_model = [{row["Model"]: row for row in tables["rows"]} for tables in printed.values()]
     rows = []
@@ -135,41 +130,22 @@ def _printed(row: Mapping[str, Any], column: str, n: int) -> Score:
     return Score(value / 100, n, 0, ((value - half) / 100, (value + half) / 100))
 
 
-PAPERS = {
-    truebench.KIND: Paper(
-        "TRUEBench", "Pass rate in %", "task",
-        (
-            "An instance passes when the answer meets every criterion of every turn. Intervals: 95 %, Wilson.",
-            "Published in the TRUEBench paper (Tables 5 and 6), on its data set of 1,329 instances: not measured here, "
-            "and not comparable with measured results on other data or another judge.",
-            "(!) Known oddities of the published figures: "
-            + " ".join(note for n in ("5_category", "6_language") for note in table(f"truebench_table{n}")["notes"]),
-        ),
-        _truebench,
-        ("o3",),  # section 4, footnote 4, which leaves it out of the models, but not the rest of its family
-    ),
-    judges.KIND: Paper(
-        "Judges", "Balanced accuracy in %; of dimensions and rubric types accuracy", "rubric",
-        (
-            "Published in the RubricEval paper, on its own data.",
-            "Balanced accuracy is the mean of the shares of met and of unmet rubrics that the judge recognises; 50 is chance.",
-            "Overall is the unweighted mean of the four instruction categories, as in the paper; blank where one is missing.",
-            "n counts the labelled rubrics that the judge decided; those it left open are unscored, and left out of the "
-            "scores. Intervals of measured lines: 95 %, whole instructions being the clusters; the paper gives none.",
-            "One cell of the paper's table by rubric type (Qwen3, all) cannot be read with certainty and is left blank.",
-        ),
-        _judges,
-    ),
-    FACTS: Paper(
-        "FACTS Grounding", "Accurate answers in %, mean over the judges", "answer",
-        (
-            "Final: an answer that all judges find ineligible, since it does not do what was asked, counts as inaccurate.",
-            "Published in the FACTS Grounding paper (Tables 5 and 6) with its own judges, on its open and blind splits, with "
-            "intervals as printed there: not measured here, and not comparable with other judges or documents.",
-            "What a judge left undecided is out of its share. Runs are ranked together over the same documents, judges, "
-            "templates and baseline.",
-        ),
-        _facts,
-        facts_paper.JUDGES,
-    ),
-}  # fmt: skip
+def _papers() -> dict[str, Paper]:
+    published: dict[str, tuple[Callable[[], BoardRun], tuple[str, ...]]] = {
+        truebench.KIND: (
+            _truebench,
+            ("o3",),
+        ),  # section 4, footnote 4, which leaves it out of the models, but no family
+        judges.KIND: (_judges, ()),
+        FACTS: (_facts, facts_paper.JUDGES),
+    }
+    texts = yaml.safe_load(Path(__file__).with_name("papers.yaml").read_text(encoding="utf-8"))
+    oddities = (note for number in (5, 6) for note in paper_table("truebench", f"truebench_table{number}")["notes"])
+    texts[truebench.KIND]["notes"].append(f"(!) Known oddities of the published figures: {' '.join(oddities)}")
+    return {
+        kind: Paper(text["title"], text["unit"], text["noun"], tuple(text["notes"]), *published[kind])
+        for kind, text in texts.items()
+    }
+
+
+PAPERS = _papers()

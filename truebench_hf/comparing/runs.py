@@ -328,8 +328,23 @@ class Pairing:
     only: tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def pair(first: DataFrame, second: DataFrame) -> Pairing:
-    """Pair the `instances` of two runs that ask the same: by id, or else by their content (see `Finished`)."""
+def pair_runs(run_a: Finished, run_b: Finished) -> Pairing:
+    """Pair the instances of two runs that ask the same: by id, or else by their content (see `Finished`).
+
+    Raises UserError where the runs are of two kinds, or have nothing in common.
+    """
+    if run_a.kind != run_b.kind:
+        raise UserError(
+            f"{run_a.where} is of kind {run_a.kind}, {run_b.where} of kind {run_b.kind}; give runs of one kind"
+        )
+    pairing = _paired(run_a.instances, run_b.instances)
+    if not len(pairing.rows):
+        why = "ask other things under the same ids" if pairing.changed else "have no instance in common"
+        raise UserError(f"{run_a.where} and {run_b.where} {why}; give runs on the same data")
+    return pairing
+
+
+def _paired(first: DataFrame, second: DataFrame) -> Pairing:
     shared = first.index[first.index.isin(second.index)]
     same = shared[(first.loc[shared, "asked"] == second.loc[shared, "asked"]).to_numpy()]
     rest = second.drop(index=same)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from truebench_hf.comparing.papers import PAPERS
@@ -219,22 +220,21 @@ def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
         if tables := [str(folder / "tables") for folder in run_folders if (folder / "tables").is_dir()]:
             why = f"no scores of models or judges there; what was found lies in {', '.join(tables[:3])}"
         raise UserError(f"{', '.join(folders)}: {why}")
-    if len(kinds := {board.kind for board in boards}) > 1:
-        raise UserError(f"these runs are of kind {' and '.join(sorted(kinds))}; give runs of one kind")
-    main = next(column for column in boards[0].columns if column.name == boards[0].main)
-    columns_by_name = {column.name: column for board in boards for column in board.columns if column.group != COST}
+    kinds, entries = merged(boards)
+    if len(kinds) > 1:
+        raise UserError(f"these runs are of kind {' and '.join(sorted(k.name for k in kinds))}; give runs of one kind")
+    main, *others = kinds[0].columns
     first = main.group.casefold()  # the group of the main score is the overview, whatever it is called
-    groups = {name: c.group.casefold() or OVERVIEW for name, c in columns_by_name.items()}
-    groups = {name: OVERVIEW if group == first else group for name, group in groups.items()}
+    groups = {column.name: column.group.casefold() for column in others if column.group != COST}
+    groups = {name: OVERVIEW if group in ("", first) else group for name, group in groups.items()}
     chosen = OVERVIEW if by == first else by
-    if chosen not in groups.values():
-        raise unknown("group of scores", by, sorted(set(groups.values())))
-    beside = [c for name, c in columns_by_name.items() if groups[name] == chosen and name != main.name]
-    entries = [entry for board in boards for entry in board.entries]
+    if chosen not in (choices := sorted({OVERVIEW, *groups.values()})):
+        raise unknown("group of scores", by, choices)
+    beside = [column for column in others if groups.get(column.name) == chosen]
     has_settings = len({entry.setting for entry in entries}) > 1
     telling = {
-        f"fact:{fact}" if fact.casefold() in columns_by_name else fact.casefold(): fact
-        for fact in _telling_apart(entries, ["Judge"] if has_settings else [])
+        f"fact:{fact}" if fact.casefold() in kinds[0].column else fact.casefold(): fact
+        for fact in telling_apart(entries, always=["Judge"] if has_settings else [])
     }
     columns = [
         Column("name", "Model"),
@@ -252,14 +252,16 @@ def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
     return Table("scores", columns, rows, boards[0].title, note)
 
 
-def _telling_apart(entries: Sequence[BoardEntry], always: Sequence[str]) -> list[str]:
-    """Facts that stand beside the names: those of `always` that are known, and what tells rows of one name apart."""
+def telling_apart(
+    entries: Sequence[BoardEntry], key: Callable[[BoardEntry], Any] = attrgetter("name"), always: Sequence[str] = ()
+) -> list[str]:
+    """Return the facts that stand beside names: those of `always` that are known, and what tells entries of one key apart."""
     chosen = [fact for fact in always if any(fact in entry.facts for entry in entries)]
 
-    def told_apart(facts: Sequence[str]) -> int:
-        return len({(entry.name, *(entry.facts.get(fact) for fact in facts)) for entry in entries})
+    def count(facts: Sequence[str]) -> int:
+        return len({(key(entry), *(entry.facts.get(fact) for fact in facts)) for entry in entries})
 
     for fact in dict.fromkeys(fact for entry in entries for fact in entry.facts):
-        if fact not in chosen and told_apart([*chosen, fact]) > told_apart(chosen):
+        if fact not in chosen and count([*chosen, fact]) > count(chosen):
             chosen.append(fact)
     return chosen

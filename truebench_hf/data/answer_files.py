@@ -20,7 +20,7 @@ from truebench_hf.data.judged import as_answered
 from truebench_hf.data.logs import Chat, chat_in, chat_of, id_in
 from truebench_hf.data.row_formats import RowFile, sound, what_is
 from truebench_hf.data.rows import Record, fold, unwrapped, words
-from truebench_hf.errors import UserError, need, refused
+from truebench_hf.errors import MALFORMED, UserError, need, refused
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Instance, Message, Response
 
@@ -201,7 +201,7 @@ def read_answers(path: Path) -> Iterator[Answers]:
             need("inspect", "inspect_ai", what=f"{path}: a log of inspect")
             from inspect_ai.log import read_eval_log
 
-            with refused(f"{path}: cannot be read as a log of inspect"):
+            with refused(f"{path}: cannot be read as a log of inspect", "", *MALFORMED):
                 log = read_eval_log(str(path))
             yield from of_log(log, str(path))
             return

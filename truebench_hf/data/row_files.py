@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from truebench_hf.data.row_formats import FORMS, Entry, RowFile, check_path, form, sound, what_is
 from truebench_hf.data.rows import Record
-from truebench_hf.errors import UserError, refused
+from truebench_hf.errors import MALFORMED, UserError, refused
 from truebench_hf.options import InMemory
 from truebench_hf.text.terminal import shortened
 
@@ -168,7 +168,7 @@ def _folder(folder: Path, flag: str) -> Splits:
     if any((folder / name).is_file() for name in _SAVED):
         from datasets import Dataset, load_from_disk
 
-        with refused(f"{flag} {folder}: cannot be read as what save_to_disk writes"):
+        with refused(f"{flag} {folder}: cannot be read as what save_to_disk writes", "", *MALFORMED):
             saved = load_from_disk(str(folder))
         return of_tables({"": saved} if isinstance(saved, Dataset) else dict(saved), str(folder))
     if named := _of_card(folder, flag):
@@ -196,7 +196,7 @@ def _of_card(folder: Path, flag: str) -> dict[str, list[str]]:
         return {}
     from datasets import load_dataset_builder
 
-    with refused(f"{flag} {folder}: its README.md does not say where the rows are"):
+    with refused(f"{flag} {folder}: its README.md does not say where the rows are", "", *MALFORMED):
         files = load_dataset_builder(str(folder)).config.data_files
     return {split: list(named) for split, named in dict(files or {}).items()}
 

@@ -61,18 +61,17 @@ def _drawn(table: Table) -> RichTable:
 
     drawn = RichTable(show_header=any(table.header))
     for place, column in table.places:
-        prose = column.kind == "prose"
+        width = _PROSE if column.kind == "prose" else None
         drawn.add_column(
-            cell(table.header[place]), justify="left" if place == 0 or prose else "right", overflow="fold",
-            max_width=_PROSE if prose else None,
-        )  # fmt: skip
-    rows = [*zip(table.texts, table.marks, strict=True)]
+            cell(table.header[place]), justify="left" if column.is_text else "right", overflow="fold", max_width=width
+        )
+    rows = list(zip(table.shown, table.marks, strict=True))
     for texts in (texts for texts, paper in rows if not paper):
         drawn.add_row(*map(cell, texts))
     if any(table.marks):
         drawn.add_section()
     for texts in (texts for texts, paper in rows if paper):
-        drawn.add_row(cell(f"paper: {texts[0]}"), *map(cell, texts[1:]), style="dim")
+        drawn.add_row(*map(cell, texts), style="dim")
     return drawn
 
 

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.row_formats import read_text
+from truebench_hf.data.row_files import records
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.kappa import cohen_kappa, fleiss_kappa, krippendorff_alpha, verbal_band
 from truebench_hf.metrics.votes import majority
-from truebench_hf.report.sections import csv_text, read_table
+from truebench_hf.report.sections import csv_text, unguard
 from truebench_hf.report.table import Column, Table
 from truebench_hf.text.terminal import on_page
 from truebench_hf.text.whole_files import write_whole
@@ -166,7 +166,7 @@ def read(paths: Iterable[str | Path], *, written: bool = False) -> Annotations:
     """Return the answers in any number of CSV sheets, or folders of them; see `read_answers` for `written`.
 
     An answer handed in twice counts once; a blank never overrides an answer. Raises UserError on a malformed file, where
-    one annotator gives two different answers to one question (naming both places), and where there are no questions.
+    one annotator gives two different answers to one question (naming both places).
     """
     files: list[Path] = []
     for path in map(Path, paths):
@@ -188,8 +188,6 @@ def read(paths: Iterable[str | Path], *, written: bool = False) -> Annotations:
                 f"{answer.where}: {answer.annotator} answers question {answer.id!r} with {answer.answer!r}, "
                 f"and with {before.answer!r} at {before.where}; remove one"
             )
-    if not kept:
-        raise UserError("the files hold no questions; give the sheets that annotators filled in")
     labels: dict[str, dict[str, str | None]] = {name: {} for name in sorted(first)}
     for (name, annotator), answer in kept.items():
         labels[name][annotator] = answer.answer
@@ -200,21 +198,23 @@ def read(paths: Iterable[str | Path], *, written: bool = False) -> Annotations:
 def read_answers(path: Path, written: bool = False) -> Iterator[SheetAnswer]:
     """Yield the answers in a filled-in sheet, or in the CSV that the HTML form downloads.
 
-    With `written` a question may have no options to choose from. Raises UserError naming file, line and field of what is
+    With `written` a question may have no options to choose from. Raises UserError naming file, record and field of what is
     wrong.
     """
     if path.suffix.lower() != ".csv":
         raise UserError(f"{path}: give the .csv file of an annotator")
-    for where, row in read_table(read_text(path), str(path), _NEEDED, ("question", *_COLUMNS), "an annotation sheet"):
+    for record in records(path):
+        row, where = {name.strip(): unguard(cell) for name, cell in record.row.items()}, record.where
+        if absent := [name for name in _NEEDED if name not in row]:
+            raise UserError(f"{where}: not of an annotation sheet: column {absent[0]!r} is missing")
         for name in ("id", "annotator"):
-            if not row.get(name, "").strip():
+            if not row[name].strip():
                 raise UserError(f"{where}: field {name!r} is blank")
-        choices = row.get("options", "")
-        if len(options := tuple(choices.split("|"))) < 2:
-            if choices or not written:
+        if len(options := tuple(row["options"].split("|"))) < 2:
+            if row["options"] or not written:
                 raise UserError(f"{where}: field 'options' must name two or more answers")
             options = ()
-        answer = chosen(row.get("answer", ""), options, where)
+        answer = chosen(row["answer"], options, where)
         yield SheetAnswer(
             row["id"].strip(), row["annotator"].strip(), options, answer, row.get("note", "").strip(), where
         )

@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from truebench_hf.data.judged import Judged, Mark, Marked
-from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import outcome as outcome_of
 from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Criterion, Message, Score, Verdict
@@ -280,38 +278,6 @@ def csv_text(rows: Iterable[Iterable[object]], end: str = "\n") -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator=end).writerows([guard(cell) for cell in row] for row in rows)
     return out.getvalue()
-
-
-def read_table(
-    text: str, where: str, needed: Sequence[str], columns: Sequence[str], what: str
-) -> Iterator[tuple[str, dict[str, str]]]:
-    """(where, cells by column) of the rows that are not blank, whatever separates the columns.
-
-    Raises UserError where a needed column is absent or one of `columns` stands twice (`what` says what the file is to
-    be), and where it is no CSV.
-    """
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # whole documents stand in one cell
-    delimiter = _delimiter(text, where, needed, columns, what)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        header = [name.strip() for name in next(reader)]
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                yield f"{where}, line {reader.line_num}", dict(zip(header, map(unguard, cells), strict=False))
-    except csv.Error as error:
-        raise UserError(f"{where}, line {reader.line_num}: not CSV: {error}") from error
-
-
-def _delimiter(text: str, where: str, needed: Sequence[str], columns: Sequence[str], what: str) -> str:
-    """What separates the columns: spreadsheet programs write what their country uses."""
-    first = text.split("\n", 1)[0]
-    for delimiter in (",", ";", "\t"):
-        names = [name.strip().strip('"') for name in first.split(delimiter)]
-        if set(needed) <= set(names):
-            if doubled := [name for name in columns if names.count(name) > 1]:
-                raise UserError(f"{where}: column {doubled[0]!r} stands twice")
-            return delimiter
-    raise UserError(f"{where}: not {what}: its first line must name the columns {', '.join(needed)}")
 
 
 T = TypeVar("T")

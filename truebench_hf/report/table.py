@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -53,6 +53,11 @@ class Column:
     drawn: bool = False
     minor: int = 0
     group: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its cells are words, which are aligned at the left."""
+        return self.kind in ("text", "prose")
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -145,6 +150,13 @@ class Table:
         return [bool(row.get(PUBLISHED)) for row in self.rows]
 
     @property
+    def shown(self) -> list[tuple[str, ...]]:
+        """The texts, with the paper's rows marked in their first cell."""
+        return [
+            (f"paper: {row[0]}", *row[1:]) if paper else row for row, paper in zip(self.texts, self.marks, strict=True)
+        ]
+
+    @property
     def places(self) -> list[tuple[int, Column]]:
         """The place and column of each title of `header`."""
         return list(enumerate(column for column in self.columns for _ in column.titles))
@@ -221,10 +233,9 @@ class Table:
 
     def to_markdown(self) -> str:
         """The table as people read it, for a README or an issue."""
-        align = ["---" if column.kind in ("text", "prose") else "--:" for _, column in self.places]
+        align = ["---" if column.is_text else "--:" for _, column in self.places]
         rows = [
-            [" ".join(cell.replace("|", "\\|").split()) for cell in row]
-            for row in (self.header, align, *self._marked())
+            [" ".join(cell.replace("|", "\\|").split()) for cell in row] for row in (self.header, align, *self.shown)
         ]
         return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
@@ -232,8 +243,8 @@ class Table:
         """The table as people read it, for a paper that uses booktabs."""
         import pandas
 
-        align = "".join("l" if column.kind in ("text", "prose") else "r" for _, column in self.places)
-        frame = pandas.DataFrame(self._marked(), columns=list(self.header), dtype=object)
+        align = "".join("l" if column.is_text else "r" for _, column in self.places)
+        frame = pandas.DataFrame(self.shown, columns=list(self.header), dtype=object)
         style = frame.style.format(escape="latex").format_index(escape="latex", axis=1).hide(axis="index")
         return str(style.to_latex(hrules=True, column_format=align, caption=self.title or None))
 
@@ -242,12 +253,6 @@ class Table:
         if form == "json":
             return json.dumps(self.records(), ensure_ascii=False, indent=1) + "\n"
         return {"csv": self.to_csv, "latex": self.to_latex, "markdown": self.to_markdown}[form]()
-
-    def _marked(self) -> list[tuple[str, ...]]:
-        """The texts, with the paper's rows marked in their first cell."""
-        return [
-            (f"paper: {row[0]}", *row[1:]) if paper else row for row, paper in zip(self.texts, self.marks, strict=True)
-        ]
 
     def _flat(self) -> tuple[list[str], list[list[Any]]]:
         """The names of flat columns, and the rows."""
@@ -328,12 +333,19 @@ def repeated(scores: Mapping[str, Score], title: str = "Repeated samples") -> Ta
 
 
 def paper_rows(benchmark: str, table: str) -> list[dict[str, Any]]:
-    """The rows of one printed table, keyed by column: `paper_rows("tick", "tick_table2")`.
+    """The rows of one printed table, keyed by column: `paper_rows("tick", "tick_table2")`. Raises KeyError as `paper_table`."""
+    rows: list[dict[str, Any]] = paper_table(benchmark, table)["rows"]
+    return rows
+
+
+@cache
+def paper_table(benchmark: str, table: str) -> dict[str, Any]:
+    """One printed table: `columns`, `rows`, `notes` and, where it has any, `misprints`.
 
     `table` begins the name of one file in the folder `reference` of the benchmark. Raises KeyError where there is none.
     """
     for file in (files("truebench_hf.benchmarks") / benchmark / "reference").iterdir():
         if file.name.startswith(f"{table}_") or file.name == f"{table}.json":
-            rows: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["rows"]
-            return rows
+            content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            return content
     raise KeyError(table)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from truebench_hf.data.rows import Record, Row
-from truebench_hf.errors import UserError, refused
+from truebench_hf.errors import MALFORMED, UserError, refused
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, Cut, classifies
 from truebench_hf.judging.grounding.types import DEFAULT, TEMPLATES, prompts_of, template_named
 from truebench_hf.metrics.agreement import agreement
@@ -80,7 +80,8 @@ class _ChoiceRow(Row):
 
 def read_choices(path: str, specs: Mapping[str, str]) -> dict[str, TemplateChoice]:
     """Read what a file of `facts select-template` says of judges by name and spec. Raises UserError where it cannot be read or lacks one."""
-    with refused(f"--template {path}: cannot be read", "; give a file that `truebench facts select-template` wrote"):
+    remedy = "; give a file that `truebench facts select-template` wrote"
+    with refused(f"--template {path}: cannot be read", remedy, *MALFORMED):
         judges = json.loads(Path(path).read_text(encoding="utf-8"))["judges"]
         known = {name: Record(f"--template {path}, {name}", row).read(_ChoiceRow) for name, row in judges.items()}
     choices = {}

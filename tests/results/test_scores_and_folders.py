@@ -1,20 +1,21 @@
-"""Estimators on columns: what pandas and numpy do of themselves must not show in a score."""
+"""Estimators on columns, in whose scores what pandas and numpy do of themselves must not show; and folders of results."""
 
 from __future__ import annotations
 
 import json
 import math
 import random
+from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
+from truebench_hf.errors import UserError
 from truebench_hf.metrics.pass_rate import mean_share, pass_rate, pooled
 from truebench_hf.metrics.votes import mean as mean_of
-from truebench_hf.report.table import Column, Table
+from truebench_hf.results.folder import Results
 from truebench_hf.results.verdicts import group_scores, ordered, unit_means
-from truebench_hf.types import Score
+from truebench_hf.types import Score, Usage
 
 NAN = math.nan
 
@@ -64,13 +65,45 @@ def test_sums_are_those_of_python_where_a_tie_can_show() -> None:
     assert mean_share(np.array(shares)).value == sum(shares) / len(shares)
 
 
-def test_what_is_missing_is_null_in_json_whatever_pandas_made_of_it() -> None:
-    frame = pd.DataFrame({"label": ["yes", None], "calls": [18, None], "share": [NAN, 0.5]})
-    columns = (Column("label", "Label"), Column("calls", "calls", "count"), Column("share", "share", "number"))
-    records = Table.of_frame("t", frame, columns).records()
-    assert json.loads(json.dumps(records, allow_nan=False))[1] == {"label": None, "calls": None, "share": 0.5}
-
-
 def test_a_name_of_the_data_may_be_that_of_a_column_of_ours() -> None:
     keys = ["Overall", "passed", "instance", "response"]
     assert list(group_scores(keys, np.ones(4), np.array(list("abcd")), pass_rate)) == sorted(keys)
+
+
+def test_a_folder_tells_what_ran_and_what_was_spent(tmp_path: Path) -> None:
+    spent = {"model": {"input_tokens": 5, "output_tokens": 2, "reasoning_tokens": 0, "calls": 1, "unknown_calls": 0}}
+    info = {"kind": "tick", "settings": {"model": "m"}, "usage": {"now": {}, "total": spent}}
+    (tmp_path / "run.json").write_text(json.dumps(info))
+    found = Results.open(tmp_path)
+    assert (found.kind, found.settings, found.is_finished) == ("tick", {"model": "m"}, True)
+    assert found.spent == {"model": Usage(5, 2, 0, 1)}
+
+
+@pytest.mark.parametrize("sessions", [[{"started": "now"}], [{"started": "now", "finished": None}], ["odd"]])
+def test_one_that_was_broken_off_is_told(tmp_path: Path, sessions: list[object]) -> None:
+    (tmp_path / "run.json").write_text(json.dumps({"sessions": sessions}))
+    with pytest.raises(UserError, match="is not finished; repeat its command"):
+        Results.open(tmp_path).check_finished()
+
+
+def test_what_is_no_folder_of_results_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is no run folder"):
+        Results.open(tmp_path)
+    with pytest.raises(UserError, match="no such folder"):
+        Results.open(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("files", "found", "why"),
+    [
+        ({}, None, "nothing was judged"),
+        ({"judgments.jsonl": "{}", "verdicts.jsonl": '{"messages": []}'}, "judgments.jsonl", "it goes first"),
+        ({"verdicts.jsonl": '{"messages": []}'}, "verdicts.jsonl", "conversations of checklists and procedures"),
+        ({"verdicts.jsonl": '{"label": "yes"}'}, None, "bare labels are no conversations"),
+    ],
+)
+def test_the_file_of_judged_conversations(tmp_path: Path, files: dict[str, str], found: str | None, why: str) -> None:
+    for name, content in files.items():
+        (tmp_path / name).write_text(content + "\n")
+    file = Results(tmp_path, {}).judged_file
+    assert (file and file.name) == found, why
