@@ -316,7 +316,9 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_has_no_ending_is_read_by_what_it_holds(form: str, tmp_path: Path) -> None:
-    wanted = [{"id": "1", "prompt": "Greet."}, {"id": "2", "prompt": "Part."}] if FORMS[form].startswith(b"id") else ROWS
+    wanted = (
+        [{"id": "1", "prompt": "Greet."}, {"id": "2", "prompt": "Part."}] if FORMS[form].startswith(b"id") else ROWS
+    )
     (tmp_path / "rows").write_bytes(FORMS[form])
     assert rows_of(tmp_path / "rows") == wanted
     with piped(FORMS[form]) as path:

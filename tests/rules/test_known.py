@@ -28,6 +28,7 @@ from typing import Any
 import pytest
 
 from tests.rules.decisions import RELEASE
+from tests.support.corpus import each_row
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubrics
 from truebench_hf.data.rules import rule_of
 
@@ -83,35 +84,7 @@ def test_the_file_is_sorted_small_and_keeps_to_the_vocabulary() -> None:
     assert all(rule_of(row["rule"]) for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("criterion", "rule"),
-    [
-        # rubric_mini, checklists_mini, truebench_mini and flexbench, one or two of each kind
-        (
-            "Has exactly 24 words, counting what stands between spaces.",
-            {"kind": "count", "unit": "words", "min": 24, "max": 24},
-        ),
-        ("Состоит ровно из трёх предложений.", {"kind": "count", "unit": "sentences", "min": 3, "max": 3}),
-        ("Are there fewer than 90 words?", {"kind": "count", "unit": "words", "max": 89}),  # fewer than 90: 89 at most
-        ("Is the response in French?", {"kind": "language", "codes": ["fr"]}),
-        ('Opens with "Answer:".', {"kind": "starts_with", "value": "Answer:"}),
-        ("The bullet items are in alphabetical order.", {"kind": "order", "by": "alphabetical"}),
-        (
-            'The notice must not use the word "purtroppo".',
-            {"kind": "excludes", "values": ["purtroppo"], "whole_words": True},
-        ),
-        (
-            "Le résumé tient-il en une seule phrase de 25 mots au maximum ?",
-            {
-                "kind": "all",
-                "rules": [
-                    {"kind": "count", "unit": "sentences", "min": 1, "max": 1},
-                    {"kind": "count", "unit": "words", "max": 25},
-                ],
-            },
-        ),
-    ],
-)
+@each_row(__file__, "known", "built_in")
 def test_a_criterion_of_the_built_in_sets_has_its_rule(
     known: dict[str, dict[str, Any]], criterion: str, rule: dict[str, Any]
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from tests.support.corpus import each_row
 from tests.support.runs import command_here
 from truebench_hf.data.instances import as_row, of_row
 from truebench_hf.data.rows import Record
@@ -52,27 +53,7 @@ def test_every_kind_stands_in_the_table_above() -> None:
     assert {row["kind"] for row in RULES} == set(KINDS)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("at most 50 words", "must be a JSON object such as"),
-        ("[1]", "must be a JSON object such as"),
-        ({"kind": "cuont"}, "did you mean count"),
-        ({}, "choose from count"),
-        ({"kind": ["count"]}, "unknown kind"),
-        ({"kind": "count", "unit": "words"}, "give min, max or both"),
-        ({"kind": "count", "unit": "words", "min": 5, "max": 3}, "is above"),
-        ({"kind": "count", "unit": "words", "maximum": 3}, "count.maximum: Extra inputs are not permitted"),
-        ({"kind": "count", "max": 3}, "count.unit: Field required"),
-        ({"kind": "count", "unit": "words", "max": -1}, "count.max: must be greater"),
-        ({"kind": "count", "unit": "words", "max": True}, "count.max: must be a valid integer"),
-        ({"kind": "language", "codes": ["kr"]}, "unknown language 'kr'"),
-        ({"kind": "language", "codes": []}, "codes"),
-        ({"kind": "contains", "values": [" "]}, "values"),
-        ({"kind": "table", "min_rows": 3, "max_rows": 2}, "min_rows .3. is above max_rows .2."),
-        ({"kind": "forbidden"}, "give characters, or classes"),
-    ],
-)
+@each_row(__file__, "schema", "refused")
 def test_what_is_no_rule_is_refused_with_the_remedy(given: Any, said: str) -> None:
     with pytest.raises(UserError, match=said):
         rule_of(given)

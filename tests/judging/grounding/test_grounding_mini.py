@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.judging.grounding.helpers import SOURCE, caller, judged, row
+from tests.support.corpus import each_row
 from tests.support.facts import mini
 from tests.support.signing import signed, tag_of
 from truebench_hf.engine.ledger import Calls
@@ -151,22 +152,10 @@ def test_schemas_are_asked_with_and_left_out_where_they_are_refused(tmp_path: Pa
     assert all(request.schema is None for request in seen)
 
 
-@pytest.mark.parametrize(
-    ("name", "words", "note"),
-    [
-        ("grounding_json", ["be very strict", "where no plain excerpt settles", "copied word for word"], "strict"),
-        ("grounding_json_alt", ["comes close without supporting it"], "an excerpt for unsupported ones"),
-        ("grounding_implicit", ["if even one sentence is inaccurate it is inaccurate"], "the whole by its sentences"),
-        ("grounding_span", ["there is nothing in the span to verify", "is number 2"], "nothing to verify is accurate"),
-        ("grounding_response", ["cannot be verified by it", "step by step"], "what cannot be verified is inaccurate"),
-        ("grounding_simpleqa", ["not_attempted", "even where it is hedged"], "the third label"),
-        ("grounding_double_check", ["entails all of the sentence", "nothing else"], "yes or no alone"),
-        ("eligibility", ["it calibrates your judgement", "independently of one another", "as if they were wrong", "order them by their importance", "departs from what is usual"], "the rubric of the paper"),
-    ],
-)  # fmt: skip
-def test_the_prompts_state_the_papers_rules(name: str, words: list[str], note: str) -> None:
+@each_row(__file__, "prompts", "rules")
+def test_the_prompts_state_the_papers_rules(name: str, words: list[str]) -> None:
     from truebench_hf.prompts import example
 
     text = " ".join(example(name, Prompts()).lower().split())
-    assert [word for word in words if word not in text] == [], note
+    assert [word for word in words if word not in text] == []
     assert "be very strict" not in " ".join(example("grounding_json_alt", Prompts()).lower().split())
