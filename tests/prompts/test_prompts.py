@@ -128,28 +128,17 @@ def test_a_broken_template_is_refused_before_anything_is_paid_for(
     assert str(path) in str(caught.value), reason
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        ("{{ answer }}", "a value that there is not"),
-        ("{{ response.text.x }}", "a field that there is not"),
-        ("{{ 1 + response }}", "a sum of unlike things"),
-        ("{% include 'other' %}", "a file beside it"),
-        ("{{ 1 / 0 }}", "an error of its own"),
-        ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "a macro without end"),
-        ("{{ {}.pop('x') }}", "a key that there is not"),
-    ],
-)
-def test_a_template_that_asks_for_other_values_names_those_on_offer(tmp_path: Path, content: str, reason: str) -> None:
+@each_row(__file__, "templates", "other_values")
+def test_a_template_that_asks_for_other_values_names_those_on_offer(tmp_path: Path, content: str) -> None:
     path = tmp_path / "mine.jinja"
     path.write_text(content)
     with pytest.raises(UserError) as caught:
         Prompts({"checklist": str(path)}).render("checklist", **sections(CASE), **HOW)
-    assert f"--prompt checklist={path}: " in str(caught.value), reason
-    assert "Error: " in str(caught.value), reason
-    assert "\n" not in str(caught.value), reason
-    assert "values on offer" in str(caught.value), reason
-    assert "response" in str(caught.value), reason
+    assert f"--prompt checklist={path}: " in str(caught.value)
+    assert "Error: " in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "values on offer" in str(caught.value)
+    assert "response" in str(caught.value)
 
 
 def test_a_variant_of_ours_is_chosen_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.corpus import each_row
 from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
 from truebench_hf.prompts import Prompts, sections
@@ -40,26 +41,20 @@ ATTACKS = [
 ]
 
 
-@pytest.mark.parametrize(("template", "words", "reason"), ATTACKS, ids=[reason for _, _, reason in ATTACKS])
-def test_a_template_reaches_nothing_but_its_values(tmp_path: Path, template: str, words: str, reason: str) -> None:
+@each_row(__file__, "templates", "attacks")
+def test_a_template_reaches_nothing_but_its_values(tmp_path: Path, template: str, words: str) -> None:
     mine = tmp_path / "mine.jinja"
     mine.write_text(template)
     started = time.process_time()
     with pytest.raises(UserError) as caught:
         Prompts({"checklist": str(mine)}).render("checklist", **VALUES)
-    assert f"--prompt checklist={mine}: " in str(caught.value), reason
-    assert words in str(caught.value), reason
-    assert "\n" not in str(caught.value), reason
-    assert time.process_time() - started < 5, reason
+    assert f"--prompt checklist={mine}: " in str(caught.value)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert time.process_time() - started < 5
 
 
-@pytest.mark.parametrize(
-    ("template", "shown"),
-    [
-        ("{{ [response]|map(attribute='__class__')|list }}", "[Undefined]"),
-        ("{{ '{x.__class__}'|format(x=response) }}", "{x.__class__}"),
-    ],
-)
+@each_row(__file__, "templates", "harmless")
 def test_what_is_unsafe_is_nothing_where_it_is_no_error(tmp_path: Path, template: str, shown: str) -> None:
     mine = tmp_path / "mine.jinja"
     mine.write_text(template)

@@ -94,26 +94,7 @@ def test_a_criterion_of_the_built_in_sets_has_its_rule(
 
 
 @needs_release
-@pytest.mark.parametrize(
-    ("place", "rule"),
-    [
-        ("2054.0.0", {"kind": "count", "unit": "characters_with_spaces", "max": 100}),
-        ("2005.0.0", {"kind": "count", "unit": "words", "min": 250, "max": 300}),
-        # under 300 characters: 299 at most
-        ("4496.0.2", {"kind": "count", "unit": "characters", "max": 299}),
-        ("2128.0.1", {"kind": "json", "keys": ["search"]}),
-        ("1427.2.0", {"kind": "table"}),
-        # "Korean or German": either
-        ("1321.0.1", {"kind": "language", "codes": ["ko", "de"]}),
-        # the question mark of Chinese and Japanese is one
-        (
-            "12010.0.2",
-            {"kind": "any", "rules": [{"kind": "ends_with", "value": "?"}, {"kind": "ends_with", "value": "？"}]},
-        ),
-        # "framework" does not hold the word
-        ("2130.0.2", {"kind": "excludes", "values": ["CSRF", "frame"], "whole_words": True}),
-    ],
-)
+@each_row(__file__, "known", "release")
 def test_a_criterion_of_the_release_has_its_rule(
     known: dict[str, dict[str, Any]], release: list[tuple[str, str, str]], place: str, rule: dict[str, Any]
 ) -> None:

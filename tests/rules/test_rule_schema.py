@@ -11,33 +11,14 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from tests.support.corpus import each_row
+from tests.support.corpus import each_row, table
 from tests.support.runs import command_here
 from truebench_hf.data.instances import as_row, of_row
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rules import KINDS, LANGUAGES, rule_of
 from truebench_hf.errors import UserError
 
-RULES: list[dict[str, Any]] = [
-    {"kind": "count", "unit": "words", "max": 50},
-    {"kind": "count", "unit": "sentences", "min": 3, "max": 3, "per": "paragraph"},
-    {"kind": "language", "codes": ["de", "en"]},
-    {"kind": "json", "keys": ["name"]},
-    {"kind": "table", "min_columns": 2},
-    {"kind": "starts_with", "value": "Dear"},
-    {"kind": "ends_with", "value": "?"},
-    {"kind": "contains", "values": ["a", "b"], "any": True, "min": 2, "max": 4},
-    {"kind": "excludes", "values": ["x"]},
-    {"kind": "case", "form": "upper"},
-    {"kind": "forbidden", "characters": "!", "classes": ["digits"]},
-    {"kind": "order", "by": "numeric", "reverse": True},
-    {"kind": "listed", "mark": "bullet"},
-    {"kind": "headings", "min": 2, "level": 2},
-    {"kind": "one_of", "values": ["yes", "no"]},
-    {"kind": "pattern", "regex": "[a-z]+", "match": "full"},
-    {"kind": "all", "rules": [{"kind": "json"}, {"kind": "count", "unit": "words", "max": 3}]},
-    {"kind": "any", "rules": [{"kind": "table"}, {"kind": "language", "codes": ["de"]}]},
-]
+RULES: list[dict[str, Any]] = table(__file__, "schema")["rules"]
 
 
 @pytest.mark.parametrize("row", RULES, ids=lambda row: row["kind"])
