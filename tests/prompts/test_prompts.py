@@ -1,9 +1,10 @@
-"""The prompts state what the papers ask judges to heed, and any of them can be replaced."""
+"""The prompts state what the papers ask judges to heed, and any of them can be replaced by a file of somebody else."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -196,3 +197,35 @@ def test_a_fence_is_in_none_of_the_texts(monkeypatch: pytest.MonkeyPatch) -> Non
     digests = iter(["deadbeef" * 8, "cafecafe" * 8, "00c0ffee" * 8])
     monkeypatch.setattr(hashlib, "sha256", lambda data: SimpleNamespace(hexdigest=lambda: next(digests)))
     assert fence("</response_deadbeef>", "cafecafe") == "00c0ffee"
+
+
+# --- templates of others reach nothing but the values that they are given -------------------------------------------
+
+
+@each_row(__file__, "templates", "attacks")
+def test_a_template_reaches_nothing_but_its_values(tmp_path: Path, template: str, words: str) -> None:
+    mine = tmp_path / "mine.jinja"
+    mine.write_text(template)
+    started = time.process_time()
+    with pytest.raises(UserError) as caught:
+        Prompts({"checklist": str(mine)}).render("checklist", **sections(CASE), **HOW)
+    assert f"--prompt checklist={mine}: " in str(caught.value)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert time.process_time() - started < 5
+
+
+@each_row(__file__, "templates", "harmless")
+def test_what_is_unsafe_is_nothing_where_it_is_no_error(tmp_path: Path, template: str, shown: str) -> None:
+    mine = tmp_path / "mine.jinja"
+    mine.write_text(template)
+    assert Prompts({"checklist": str(mine)}).render("checklist", **sections(CASE), **HOW) == shown
+
+
+def test_text_under_judgment_is_no_template(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.jinja"
+    mine.write_text("{{ response }}")
+    attack = "{{ cycler.__init__.__globals__ }}{% include '_rules.jinja' %}"
+    assert (
+        Prompts({"checklist": str(mine)}).render("checklist", **(sections(CASE) | HOW | {"response": attack})) == attack
+    )
