@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.support.corpus import each_row
+from tests.support.corpus import each_row, table
 from truebench_hf.judging.sentences import claims_nothing, sentences, trimmed
 
-CORPUS = yaml.safe_load(Path(__file__).with_name("sentences.yaml").read_text(encoding="utf-8"))
+CORPUS = table(__file__, "sentences")
 
 
 def cut(text: str) -> list[str]:
@@ -70,7 +67,7 @@ def test_long_lines_are_cut_in_time(piece: str) -> None:
     assert "".join(text[start:end] for start, end in sentences(text)) == text
 
 
-CLAIMS = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8"))
+CLAIMS = table(__file__, "claims")
 
 
 @pytest.mark.parametrize("language", list(CORPUS))
