@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data import jsonl
-from truebench_hf.data.judged import Judged, Mark, Marked, Tone, filled, unanswered
+from truebench_hf.data.judged import Judged, Mark, Marked, Tone, filled
 from truebench_hf.data.records import (
     JUDGMENTS,
     RESPONSES,
@@ -119,23 +119,15 @@ def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFacto
 
 def test_every_row_of_several_samples_has_its_number_and_a_lone_answer_has_none() -> None:
     item = about("a", None)
-    second = replace(item, response=replace(item.response, sample=2))
-    rows = [json.loads(line) for line in judgment_lines([item, second], "j")]
-    assert [row["sample"] for row in rows] == [1, 2]
-    pairs = [(one.instance, one.response) for one in (item, second)]
-    assert [json.loads(line)["sample"] for line in response_lines(pairs)] == [1, 2]
-    assert "sample" not in json.loads(*judgment_lines([item], "j"))
-    unscored = [replace(one, verdicts=()) for one in (item, second)]
+    items = [item, replace(item, response=replace(item.response, sample=2))]
+    pairs = [(each.instance, each.response) for each in items]
+    for lines in (judgment_lines(items, "j"), response_lines(pairs)):
+        assert [json.loads(line)["sample"] for line in lines] == [1, 2]
+    for lines in (judgment_lines(items[:1], "j"), response_lines(pairs[:1])):
+        assert "sample" not in json.loads(*lines)
+    unscored = [replace(each, verdicts=()) for each in items]
     assert list(score(unscored).unscored) == ["a (sample 1)", "a (sample 2)"]
     assert list(score(unscored[:1]).unscored) == ["a"]
-    assert "sample" not in json.loads(*response_lines(pairs[:1]))
-
-
-@pytest.mark.parametrize("number", [0, -1, 1.0, "1", True, None])
-def test_a_sample_is_numbered_from_1(number: object) -> None:
-    row = json.loads(*judgment_lines([about("a", None)], "j")) | {"sample": number}
-    with pytest.raises(UserError, match="sample"):
-        Reader().judged(row, "here")
 
 
 # --- one document, many rows ----------------------------------------------------------------------------------------
@@ -201,16 +193,6 @@ def test_messages_are_not_told_twice() -> None:
     assert line.startswith('{"id": "a", "language": "EN", "category": "QA", "task": "t", "model": "m", "judge": "j", ')
 
 
-def test_turns_that_were_not_asked_keep_their_prompts() -> None:
-    turns = tuple(Turn(text, (Criterion("c"),)) for text in ("One?", "Two?", "Three?"))
-    instance = Instance("a", "EN", "Multi-Turn", "t", turns)
-    response = Response("a", "m", (Message("user", "One?"),), error="turn 1: down")
-    item = Judged(instance, response, tuple(unanswered(instance, response)))
-    (line,) = judgment_lines([item], "j")
-    assert json.loads(line)["prompts"] == [None, "Two?", "Three?"]
-    assert Reader().judged(json.loads(line), "here")[0] == item
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -223,15 +205,10 @@ def test_turns_that_were_not_asked_keep_their_prompts() -> None:
         ({"verdicts": [[{"label": "yes"}]]}, "field 'verdicts[0][0].criterion' is needed"),
         ({"x" * 10_000: 1}, f"field '{'x' * 60}' is unknown; leave it out"),
         ({"usage": {"model": {"calls": -1}}}, "field 'usage.model.calls' must be greater than or equal to 0"),
-        (
-            {"usage": {"model": {"calls": 10**4000}}},
-            "field 'usage.model.calls' must be less than or equal to 1000000",
-        ),
-        (
-            {"response_usage": {"tokens": 1}},
-            "field 'response_usage.tokens.[key]' is 'tokens', which is none of input_tokens",
-        ),
+        ({"usage": {"model": {"calls": 10**4000}}}, "field 'usage.model.calls' must be less than or equal to 1000000"),
+        ({"response_usage": {"tokens": 1}}, "'response_usage.tokens.[key]' is 'tokens', which is none of input_tokens"),
         ({"context": None}, "field 'context' must be a text"),
+        *(({"sample": number}, "field 'sample'") for number in (0, -1, 1.0, "1", True, None)),
     ],
 )
 def test_a_line_of_another_form_is_named(change: dict[str, Any], said: str) -> None:
@@ -259,24 +236,20 @@ def test_published_lines_name_no_folder_also_where_another_judged() -> None:
 # --- pieces of a text -----------------------------------------------------------------------------------------------
 
 
-def piece(text: str) -> Mark:
-    return Mark(text, "yes", "supported")
-
-
 @pytest.mark.parametrize(
     ("text", "marks", "expected", "why"),
     [
-        ("One. Two.", [(5, piece("Two.")), (0, piece("One."))], ["One.", " ", "Two."], "in the order of the text"),
-        ("One. Two.", [(0, piece("One."))], ["One.", " Two."], "what nobody marked"),
+        ("One. Two.", [(5, "Two."), (0, "One.")], ["One.", " ", "Two."], "in the order of the text"),
+        ("One. Two.", [(0, "One.")], ["One.", " Two."], "what nobody marked"),
         ("One. Two.", [], ["One. Two."], "nothing marked"),
-        ("", [(None, piece("Lost."))], ["Lost."], "no text at all"),
-        ("One. Two.", [(None, piece("Lost.")), (0, piece("One."))], ["One.", " Two.", "Lost."], "not in the text"),
-        ("One. Two.", [(0, piece("One. T")), (5, piece("Two."))], ["One. T", "wo.", "Two."], "two that overlap"),
-        ("One.", [(1, piece("One."))], ["One.", "One."], "a place where it does not stand"),
-        ("일. 이.", [(3, piece("이."))], ["일. ", "이."], "Korean"),
+        ("", [(None, "Lost.")], ["Lost."], "no text at all"),
+        ("One. Two.", [(None, "Lost."), (0, "One.")], ["One.", " Two.", "Lost."], "not in the text"),
+        ("One. Two.", [(0, "One. T"), (5, "Two.")], ["One. T", "wo.", "Two."], "two that overlap"),
+        ("One.", [(1, "One.")], ["One.", "One."], "a place where it does not stand"),
+        ("일. 이.", [(3, "이.")], ["일. ", "이."], "Korean"),
     ],
 )
 def test_a_text_in_pieces_is_whole(text: str, marks: Any, expected: list[str], why: str) -> None:
-    found = filled(text, marks)
-    assert [mark.text for mark in found] == expected, why
-    assert "".join(mark.text for mark in found).startswith(text), why
+    pieces = filled(text, [(start, Mark(part, "yes", "supported")) for start, part in marks])
+    assert [mark.text for mark in pieces] == expected, why
+    assert "".join(mark.text for mark in pieces).startswith(text), why

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.judging.corpus import TAG, forgeries, table
+from tests.judging.corpus import TAG, filled, forgeries, quoted, table
+from tests.support import corpus
 from truebench_hf.judging.signed import ListOf, SignedAnswer, is_forgeable, label_of, read_signed
 
-KINDS: dict[str, dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "kinds.yaml").read_text("utf-8"))
+KINDS: dict[str, dict[str, Any]] = corpus.table(__file__, "kinds")
 
 
 def labels_of(kind: str) -> dict[str, Mapping[str, str]]:
@@ -50,38 +48,25 @@ def stated(kind: str, answer: SignedAnswer[Any]) -> dict[str, Any]:
 def styled(kind: str, truth: str) -> Iterator[str]:
     """An answer with these entries in every style and language."""
     entries, other = KINDS[kind][truth], KINDS[kind]["faulty" if truth == "clear" else "clear"]
+    named = "; ".join(f"{key}: {value}" for key, value in truth_of(kind, entries).items())
     for number, style in enumerate(table("styles")):
         for language, parts in table("languages").items():
             rng = random.Random(f"{number} {language}")  # the same sentences around whichever labels
-            begin, end = rng.choice(parts["begins"]), rng.choice(parts["ends"])
             reason = rng.choice(parts["met" if truth == "clear" else "unmet"])
-            named = "; ".join(f"{key}: {value}" for key, value in truth_of(kind, entries).items())
-            whole = {"id": TAG, **entries}
-            yield style.format(
-                begin=begin, end=end, reasons=f"1. {reason}\n2. {rng.choice(parts['met'])}",
-                bullets=f"### {parts['criterion']}\n- {reason}", stated=f"**{parts['criterion']}**: {named}. {reason}",
-                table=f"| | |\n|---|---|\n| {parts['criterion']} | {named} |",
-                object=json.dumps(whole, ensure_ascii=False), indented=json.dumps(whole, ensure_ascii=False, indent=2),
-                nested=json.dumps({"id": TAG, "reason": f"{begin} {reason}", **entries}, ensure_ascii=False),
-                draft=json.dumps({"id": TAG, **other}, ensure_ascii=False),
-            )  # fmt: skip
+            points, own = [(parts["criterion"], named, reason)], {"id": TAG, **entries}
+            nested = {"id": TAG, "reason": reason, **entries}
+            yield filled(style, parts, points, own, nested, {"id": TAG, **other}, rng)
 
 
 def attacked(kind: str) -> Iterator[tuple[str, str, bool]]:
     """(answer, what the response holds, whether the answer holds a verdict of its own, which is `faulty`)."""
     shaped = [text for text in table("forged") if "{all}" in text]
     forged = [text.format(all=KINDS[kind]["forged"]) for text in shaped] + forgeries("forged")[: -len(table("forged"))]
-    signed = {"id": TAG, **KINDS[kind]["faulty"]}
+    own = {"id": TAG, **KINDS[kind]["faulty"]}
     for way in table("quoting"):
         for text in forged:
-            reasoned = {"id": TAG, "reason": f"It holds {text}, which counts for nothing.", **KINDS[kind]["faulty"]}
-            values = {
-                "forged": text,
-                "start": text.strip()[:40],
-                "signed": json.dumps(signed),
-                "reasoned": json.dumps(reasoned),
-            }
-            yield way["text"].format(**values), text, way["own"]
+            reasoned = {"reason": f"It holds {text}, which counts for nothing."}
+            yield quoted(way, text, own, {"id": TAG, **reasoned, **KINDS[kind]["faulty"]}), text, way["own"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

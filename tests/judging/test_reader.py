@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -21,36 +20,33 @@ DONE = f'{{"id": "{TAG}", "criteria_1": "PASS", "criteria_2": "FAIL"}}'
 FENCED = f"```json\n{DONE}\n```"
 
 
-def cases(name: str) -> list[Any]:
-    """The rows of a part of `reader.yaml`, with our tag in place."""
-    rows = [{key: value.replace("TAG", TAG) for key, value in row.items()} for row in table("reader")[name]]
-    return [pytest.param(row, id=row["why"]) for row in rows]
+def rows(*names: str) -> pytest.MarkDecorator:
+    """Run a test on the rows of some parts of `reader.yaml`, with our tag in place."""
+    parts = [(name, row) for name in names for row in table("reader")[name]]
+    named = [{"part": name} | {key: value.replace("TAG", TAG) for key, value in row.items()} for name, row in parts]
+    return pytest.mark.parametrize("row", named, ids=[row["why"] for row in named])
 
 
 def read(text: str, **how: bool) -> SignedAnswer[Label]:
     return read_signed(text, TAG, LABELS, **how)
 
 
-@pytest.mark.parametrize("row", cases("read"))
+@rows("read")
 def test_both_labels_are_read(row: dict[str, str]) -> None:
     answer = read(row["text"])
     assert (dict(answer.labels), answer.problems, answer.signed) == (BOTH, (), True)
 
 
-@pytest.mark.parametrize("row", cases("again"))
+@rows("again")
 def test_what_is_not_of_the_form_is_asked_about_again(row: dict[str, str]) -> None:
     answer = read(row["text"])
     assert row["problem"] in answer.problem
     assert dict(answer.labels) == ({"criteria_1": "yes"} if "kept" in row else {})
 
 
-@pytest.mark.parametrize("row", [*cases("forgeable"), *cases("harmless")])
+@rows("forgeable", "harmless")
 def test_what_could_be_quoted_for_a_verdict_is_found(row: dict[str, str]) -> None:
-    assert is_forgeable(LABELS, "Nothing.", row["text"]) == (row in table_rows("forgeable"))
-
-
-def table_rows(name: str) -> list[dict[str, str]]:
-    return [case.values[0] for case in cases(name)]
+    assert is_forgeable(LABELS, "Nothing.", row["text"]) == (row["part"] == "forgeable")
 
 
 def test_without_the_tag_an_object_is_read_only_if_that_is_allowed_and_none_has_it() -> None:

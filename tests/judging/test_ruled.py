@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from dataclasses import replace
 from typing import Any, get_args
@@ -12,17 +13,13 @@ import pytest
 from tests.support.runs import caller
 from truebench_hf.data.judged import Case
 from truebench_hf.data.rules import Class, Part, Unit, rule_of
-from truebench_hf.engine.ledger import Calls
-from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.judge import EligibilityJudge
 from truebench_hf.judging.grounding.types import Source
 from truebench_hf.judging.judge import LEVELS, CriteriaJudge, JudgeSettings, Panel
-from truebench_hf.judging.rules import deciding, measuring
-from truebench_hf.judging.rules.deciding import MODES, ParsedRules, RuleOutcome, ruled
-from truebench_hf.judging.rules.measuring import Measured, measure
+from truebench_hf.judging.rules.deciding import MODES, ruled
+from truebench_hf.judging.rules.measuring import measure
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel, verdicts
 from truebench_hf.prompts import Prompts
@@ -62,13 +59,9 @@ def test_what_a_rule_decides_no_judge_is_asked_at_any_level(level: str) -> None:
     assert not any("three words" in text for text in texts(asked))
     (_, failed) = judged(model(), LONG, level=level, rules="decide")
     assert (failed.label, failed.judge, failed.reason) == ("no", "rules", "measured: 4 words")
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_case_that_rules_decide_asks_nothing(level: str) -> None:
-    asked = model()
-    (verdict,) = judged(asked, Case("?", "Yes.", (SHORT,)), level=level, rules="decide")
-    assert (verdict.label, asked.prompts) == ("yes", [])
+    unasked = model()
+    (verdict,) = judged(unasked, Case("?", "Yes.", (SHORT,)), level=level, rules="decide")
+    assert (verdict.label, unasked.prompts) == ("yes", []), "a case that rules decide asks nothing"
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -119,22 +112,11 @@ def test_verdicts_one_by_one_are_those_of_the_whole(level: str) -> None:
 
 @pytest.mark.parametrize(("rule", "weights"), [("majority", ()), ("unanimous", ()), ("weighted", (2.0, 1.0))])
 def test_a_rule_decides_once_for_all_judges_of_a_panel(rule: str, weights: tuple[float, ...]) -> None:
-    async def both() -> tuple[Verdict, ...]:
-        from pathlib import Path
-
-        ledger, settings = Calls(Path(":memory:")), JudgeSettings(rules="decide")
-        judges = [CriteriaJudge(Caller(model(), ledger, name, 1), settings, Prompts()) for name in "ab"]
-        return await Panel(judges, rule, weights).verdicts(CASE)
-
-    first, second = asyncio.run(both())
+    judges = [CriteriaJudge(caller(model(), name), JudgeSettings(rules="decide"), Prompts()) for name in "ab"]
+    first, second = asyncio.run(Panel(judges, rule, weights).verdicts(CASE))
     assert "scripted:judge + scripted:judge" in first.judge
     assert (second.label, second.judge, second.reason) == PASSED
     assert second.votes == ()
-
-
-def test_unknown_modes_are_refused() -> None:
-    with pytest.raises(UserError, match=r"mode of rules 'decides': did you mean decide"):
-        JudgeSettings(rules="decides")
 
 
 def test_a_work_that_may_be_one_of_several_paragraphs_does_not_fail_as_a_whole() -> None:
@@ -151,45 +133,41 @@ def test_a_work_that_may_be_one_of_several_paragraphs_does_not_fail_as_a_whole()
     )
 
 
-def found_as(monkeypatch: pytest.MonkeyPatch, measured: list[Measured], complete: bool = True) -> RuleOutcome:
-    """What becomes of a criterion whose rules measure so."""
-    rules = [rule_of({"kind": "count", "unit": "words", "max": n}) for n in range(len(measured))]
-    made = dict(zip(rules, measured, strict=True))
-    found = ParsedRules(tuple(rules), complete, "data") if rules else None
-    monkeypatch.setattr(deciding, "rules_of", lambda criterion: found)
-    monkeypatch.setattr(measuring, "measure", lambda rule, response: made[rule])
-    return ruled(Case("?", "An answer.", (RIVER,)), "decide")
+# Rules of the response "An answer.": one that is met, one that is not, and one on which readings differ.
+MEASURES = {
+    "met": {"kind": "count", "unit": "words", "max": 9}, "met, too": {"kind": "count", "unit": "words", "max": 8},
+    "not": {"kind": "count", "unit": "sentences", "min": 3}, "open": {"kind": "language", "codes": ["de"]},
+}  # fmt: skip
+UNTOLD = "too few letters to tell the language"
 
 
-YES, NO, OPEN = Measured("1 line", True), Measured("2 words", False), Measured("German 0.6", None)
-# rules, complete -> label (None: asked), what is told
-CASES: list[tuple[list[Measured], bool, str | None, str, str]] = [
-    ([YES], True, "yes", "1 line", "met"),
-    ([NO], True, "no", "2 words", "not met"),
-    ([OPEN], True, None, "German 0.6", "readings differ"),
-    ([YES, NO], True, "no", "1 line; 2 words", "one that fails is enough"),
-    ([NO, OPEN], True, "no", "2 words; German 0.6", "an open one cannot mend it"),
-    ([YES, OPEN], True, None, "1 line; German 0.6", "an open one may break it"),
-    ([YES, YES], True, "yes", "1 line", "what is said twice is told once"),
-    ([YES], False, None, "1 line", "composite: the rest of it is a judge's"),
-    ([NO], False, None, "2 words", "composite, also where a part fails: its reading may be wrong"),
-    ([Measured("", True)], True, None, "", "nothing was measured: no reason to show"),
-    ([Measured("a\n b", True)], True, "yes", "a b", "one line"),
-    ([], True, None, "", "no rule"),
-]
-
-
-@pytest.mark.parametrize(("measured", "complete", "label", "told", "why"), CASES)
+@pytest.mark.parametrize(
+    ("rules", "complete", "label", "facts", "why"),
+    [
+        (["met"], True, "yes", "2 words", "met"),
+        (["not"], True, "no", "1 sentence", "not met"),
+        (["open"], True, None, UNTOLD, "readings differ"),
+        (["met", "not"], True, "no", "2 words; 1 sentence", "one that fails is enough"),
+        (["not", "open"], True, "no", f"1 sentence; {UNTOLD}", "an open one cannot mend it"),
+        (["met", "open"], True, None, f"2 words; {UNTOLD}", "an open one may break it"),
+        (["met", "met, too"], True, "yes", "2 words", "what is said twice is told once"),
+        (["met"], False, None, "2 words", "composite: the rest of it is a judge's"),
+        (["not"], False, None, "1 sentence", "composite, also where a part fails: its reading may be wrong"),
+        ([], False, None, "", "no rule"),
+    ],
+)
 def test_what_decides_and_what_is_told(
-    monkeypatch: pytest.MonkeyPatch, measured: list[Measured], complete: bool, label: str | None, told: str, why: str
+    rules: list[str], complete: bool, label: str | None, facts: str, why: str
 ) -> None:
-    made = found_as(monkeypatch, measured, complete)
+    stored = json.dumps([MEASURES[name] for name in rules] if complete else {"beside": [MEASURES[n] for n in rules]})
+    criterion = Criterion("names a river", rule=stored)
+    outcome = ruled(Case("?", "An answer.", (criterion,)), "decide")
     if label is None:
-        assert (made.verdicts, made.rest.criteria) == ({}, (RIVER,)), why
-        assert made.rest.measured == ({RIVER: told} if told else {}), why
+        assert (outcome.verdicts, outcome.rest.criteria) == ({}, (criterion,)), why
+        assert outcome.rest.measured == ({criterion: facts} if facts else {}), why
     else:
-        assert made.rest.criteria == (), why
-        assert (made.verdicts[0].label, made.verdicts[0].reason) == (label, f"measured: {told}"), why
+        assert outcome.rest.criteria == (), why
+        assert (outcome.verdicts[0].label, outcome.verdicts[0].reason) == (label, f"measured: {facts}"), why
 
 
 @pytest.mark.parametrize(

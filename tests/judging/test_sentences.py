@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.corpus import each_row, table
 from truebench_hf.judging.sentences import claims_nothing, sentences, trimmed
 
-CORPUS = yaml.safe_load(Path(__file__).with_name("sentences.yaml").read_text(encoding="utf-8"))
+CORPUS = table(__file__, "sentences")
 
 
 def cut(text: str) -> list[str]:
@@ -44,48 +42,14 @@ def test_the_corpus_is_large_enough() -> None:
     assert sum(len(starts_by_hand(marked)[1]) for texts in CORPUS.values() for marked in texts) > 450
 
 
-@pytest.mark.parametrize(
-    ("parts", "why"),
-    [
-        (["يفتح المتحف في الساعة 9.", "هل تعلم؟", "نعم!"], "Arabic"),
-        (["संग्रहालय 9 बजे खुलता है।", "सोमवार को बंद है।"], "Hindi"),
-        (["জাদুঘর ৯টায় খোলে।", "সোমবার বন্ধ।"], "Bengali"),
-        (["พิพิธภัณฑ์เปิดทำการเวลาเก้านาฬิกาของทุกวัน", "ปิดวันจันทร์และวันหยุดนักขัตฤกษ์ตลอดทั้งปี"], "Thai: at blanks between clauses"),
-    ],
-)  # fmt: skip
-def test_other_scripts(parts: list[str], why: str) -> None:
-    assert cut(" ".join(parts)) == parts, why
+@each_row(__file__, "texts", "scripts")
+def test_other_scripts(parts: list[str]) -> None:
+    assert cut(" ".join(parts)) == parts
 
 
-@pytest.mark.parametrize(
-    ("text", "parts", "why"),
-    [
-        ("", [], "nothing"),
-        (" \n ", [""], "blanks alone"),
-        ("42", ["42"], "a number"),
-        ("no end", ["no end"], "no full stop"),
-        ("1. First.\n2) Second. More.\n- third\n\n---\n\n## Head\nEnd", ["1. First.", "2) Second.", "More.", "- third\n\n---", "## Head", "End"], "markers of lists"),
-        (
-            "The gate of the garden closes at nine in the evening\nof every day. Then\nall go.",
-            ["The gate of the garden closes at nine in the evening\nof every day.", "Then", "all go."],
-            "a long line that is wrapped, and a short one that is an item",
-        ),
-        (
-            "These are the rules of the garden for all the visitors\na) no dogs\nb) no fires",
-            ["These are the rules of the garden for all the visitors", "a) no dogs", "b) no fires"],
-            "and items with small letters",
-        ),
-        ("1.\nFirst.", ["1.\nFirst."], "a marker on a line of its own"),
-        ("**Note:** at 9. *See below.*", ["**Note:** at 9.", "*See below.*"], "emphasis"),
-        ("##\n\nText.\n-\n", ["##\n\nText.\n-"], "marks that stand alone"),
-        ("```sh\ncd x. Y\nls\n```\nDone.", ["```sh\ncd x. Y\nls\n```", "Done."], "a fenced block"),
-        ("| a | b |\n|---|---|\n| 1 | 2 |", ["| a | b |\n|---|---|", "| 1 | 2 |"], "a table"),
-        ("A\u2028B", ["A", "B"], "other line breaks"),
-        ("It opens at 9. 博物馆九点开门。", ["It opens at 9.", "博物馆九点开门。"], "two scripts in one line"),
-    ],
-)  # fmt: skip
-def test_odd_texts(text: str, parts: list[str], why: str) -> None:
-    assert cut(text) == parts, why
+@each_row(__file__, "texts", "odd")
+def test_odd_texts(text: str, parts: list[str]) -> None:
+    assert cut(text) == parts
 
 
 @given(st.text())
@@ -103,7 +67,7 @@ def test_long_lines_are_cut_in_time(piece: str) -> None:
     assert "".join(text[start:end] for start, end in sentences(text)) == text
 
 
-CLAIMS = yaml.safe_load(Path(__file__).with_name("claims.yaml").read_text(encoding="utf-8"))
+CLAIMS = table(__file__, "claims")
 
 
 @pytest.mark.parametrize("language", list(CORPUS))

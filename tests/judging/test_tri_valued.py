@@ -6,8 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-import pytest
-
+from tests.support.corpus import each_row
 from tests.support.runs import caller
 from truebench_hf.judging.tri_valued import DimensionFacts, Requirement, decide, establish, verdict
 from truebench_hf.models.asking import SchemaFallback
@@ -26,22 +25,10 @@ def said(turn: Any, applies: Any, attempted: Any, correct: Any) -> str:
     return json.dumps({"turn": turn, "applies": applies, "attempted": attempted, "correct": correct})
 
 
-@pytest.mark.parametrize(
-    ("facts", "of_branch", "of_base", "why"),
-    [
-        ((False, None, None), "unknown", "unknown", "it does not apply, whatever else is not known"),
-        ((False, True, True), "unknown", "unknown", "what does not apply is unknown, even if it was done"),
-        ((True, False, None), "no", "unknown", "left out: a branch is no, a skipped base is not attempted"),
-        ((True, True, True), "yes", "yes", "done and right"),
-        ((True, True, False), "no", "no", "done and wrong"),
-        ((None, True, True), None, None, "whether it applies was not settled"),
-        ((True, None, None), None, None, "whether it was attempted was not settled"),
-        ((True, True, None), None, None, "whether it is right was not settled"),
-    ],
-)
-def test_three_facts_make_a_verdict(facts: Any, of_branch: str | None, of_base: str | None, why: str) -> None:
-    assert verdict(DimensionFacts(*facts), base=False) == of_branch, why
-    assert verdict(DimensionFacts(*facts), base=True) == of_base, why
+@each_row(__file__, "facts", "verdicts")
+def test_three_facts_make_a_verdict(facts: Any, of_branch: str | None, of_base: str | None) -> None:
+    assert verdict(DimensionFacts(*facts), base=False) == of_branch
+    assert verdict(DimensionFacts(*facts), base=True) == of_base
 
 
 def test_a_contradiction_is_asked_again_and_texts_cannot_leave_their_tags() -> None:
@@ -63,14 +50,8 @@ def test_a_contradiction_is_asked_again_and_texts_cannot_leave_their_tags() -> N
     assert "does not apply, and also" in seen[1].messages[-1].content
 
 
-@pytest.mark.parametrize(
-    ("shares", "facts"),
-    [
-        ((0.9, 0.8, 0.2), (True, True, False)), ((0.9, 0.1, 0.9), (True, False, None)), ((0.1, 0.9, 0.9), (False, None, None)),
-        ((None, 0.9, 0.9), (None, None, None)), ((0.9, None, 0.9), (True, None, None)),
-    ],
-)  # fmt: skip
-def test_probabilities_make_facts(shares: tuple[float | None, ...], facts: tuple[bool | None, ...]) -> None:
+@each_row(__file__, "facts", "probabilities")
+def test_probabilities_make_facts(shares: list[float | None], facts: list[bool | None]) -> None:
     seen: list[DecisionRequest] = []
 
     def probability(request: DecisionRequest, question: str) -> float | None:
@@ -79,7 +60,7 @@ def test_probabilities_make_facts(shares: tuple[float | None, ...], facts: tuple
 
     model = ScriptedModel("x", lambda request: "", probability)
     (found,) = asyncio.run(decide(SchemaFallback(caller(model)), TALK, [LIMIT], Prompts()))
-    assert (found.applies, found.attempted, found.correct) == facts
+    assert [found.applies, found.attempted, found.correct] == facts
     assert "Up to 140 euros." in seen[0].state
     assert "A hotel is needed" in seen[0].questions[0]
 

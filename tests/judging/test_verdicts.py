@@ -141,6 +141,7 @@ def test_the_papers_plain_form_is_read_as_they_prescribe_even_where_it_could_be_
 def test_a_judge_may_correct_itself_and_it_is_noted() -> None:
     verdicts, requests = asked([f"{GOOD.replace('FAIL', 'PASS')}\nNo, counted again:\n{GOOD}"])
     assert [(verdict.label, verdict.conflicting) for verdict in verdicts] == [("yes", False), ("no", True)]
+    assert [verdict.reason for verdict in verdicts] == ["It does.", "It does not."]
     assert len(requests) == 1
 
 
@@ -163,11 +164,6 @@ def test_what_reading_cost_is_counted(answers: list[Any], counted: tuple[int, ..
     assert (cost.labels, cost.again, cost.unread, cost.unsigned) == counted
 
 
-def test_reasons_are_kept() -> None:
-    verdicts, _ = asked([GOOD])
-    assert [verdict.reason for verdict in verdicts] == ["It does.", "It does not."]
-
-
 def test_the_repair_shows_the_answer_and_names_the_problem() -> None:
     _, requests = asked(["first try", HALF, GOOD])
     conversations = [[message.role for message in request.messages] for request in requests]
@@ -177,25 +173,16 @@ def test_the_repair_shows_the_answer_and_names_the_problem() -> None:
     assert "criteria_2 is missing" in requests[2].messages[4].content
     for word in (f'"id", which is "{TAG}"', "criteria_1", "criteria_2"):
         assert word in requests[2].messages[4].content
-
-
-@pytest.mark.parametrize("empty", ["", " \n"])
-def test_the_repair_of_an_empty_answer_sends_no_empty_message(empty: str) -> None:
-    """Some servers refuse a conversation with one."""
-    _, requests = asked([empty, GOOD])
-    assert requests[1].messages[1] == Message("assistant", "(empty answer)")
+    for empty in ("", " \n"):  # some servers refuse a conversation with an empty message
+        _, requests = asked([empty, GOOD])
+        assert requests[1].messages[1] == Message("assistant", "(empty answer)")
 
 
 def test_sampling_sample_and_schema_go_along() -> None:
     sampling = Sampling(temperature=0.7, max_tokens=99)
-    _, requests = asked(["hm", GOOD], sampling)
+    _, requests = asked(["hm", GOOD], sampling, schema=True)
     assert {(r.sampling, r.sample) for r in requests} == {(sampling, 3)}
-    form = verdict_schema(TAG, 2, True)
-    seen: list[ChatRequest] = []
-    judge = ScriptedModel("judge", lambda request: seen.append(request) or (GOOD if len(seen) > 1 else "hm"))
-    request = ChatRequest((Message("user", "Judge this."),), schema=form)
-    asyncio.run(ask_verdicts(caller(judge), request, CRITERIA, {"tag": TAG}, Prompts()))
-    assert [request.schema for request in seen] == [form, form]
+    assert [request.schema for request in requests] == [verdict_schema(TAG, 2, True)] * 2
 
 
 def test_schema_asks_for_the_tag_first_and_the_reason_before_the_verdict() -> None:

@@ -28,6 +28,7 @@ from typing import Any
 import pytest
 
 from tests.rules.decisions import RELEASE
+from tests.support.corpus import each_row
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubrics
 from truebench_hf.data.rules import rule_of
 
@@ -83,35 +84,7 @@ def test_the_file_is_sorted_small_and_keeps_to_the_vocabulary() -> None:
     assert all(rule_of(row["rule"]) for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("criterion", "rule"),
-    [
-        # rubric_mini, checklists_mini, truebench_mini and flexbench, one or two of each kind
-        (
-            "Has exactly 24 words, counting what stands between spaces.",
-            {"kind": "count", "unit": "words", "min": 24, "max": 24},
-        ),
-        ("Состоит ровно из трёх предложений.", {"kind": "count", "unit": "sentences", "min": 3, "max": 3}),
-        ("Are there fewer than 90 words?", {"kind": "count", "unit": "words", "max": 89}),  # fewer than 90: 89 at most
-        ("Is the response in French?", {"kind": "language", "codes": ["fr"]}),
-        ('Opens with "Answer:".', {"kind": "starts_with", "value": "Answer:"}),
-        ("The bullet items are in alphabetical order.", {"kind": "order", "by": "alphabetical"}),
-        (
-            'The notice must not use the word "purtroppo".',
-            {"kind": "excludes", "values": ["purtroppo"], "whole_words": True},
-        ),
-        (
-            "Le résumé tient-il en une seule phrase de 25 mots au maximum ?",
-            {
-                "kind": "all",
-                "rules": [
-                    {"kind": "count", "unit": "sentences", "min": 1, "max": 1},
-                    {"kind": "count", "unit": "words", "max": 25},
-                ],
-            },
-        ),
-    ],
-)
+@each_row(__file__, "known", "built_in")
 def test_a_criterion_of_the_built_in_sets_has_its_rule(
     known: dict[str, dict[str, Any]], criterion: str, rule: dict[str, Any]
 ) -> None:
@@ -121,26 +94,7 @@ def test_a_criterion_of_the_built_in_sets_has_its_rule(
 
 
 @needs_release
-@pytest.mark.parametrize(
-    ("place", "rule"),
-    [
-        ("2054.0.0", {"kind": "count", "unit": "characters_with_spaces", "max": 100}),
-        ("2005.0.0", {"kind": "count", "unit": "words", "min": 250, "max": 300}),
-        # under 300 characters: 299 at most
-        ("4496.0.2", {"kind": "count", "unit": "characters", "max": 299}),
-        ("2128.0.1", {"kind": "json", "keys": ["search"]}),
-        ("1427.2.0", {"kind": "table"}),
-        # "Korean or German": either
-        ("1321.0.1", {"kind": "language", "codes": ["ko", "de"]}),
-        # the question mark of Chinese and Japanese is one
-        (
-            "12010.0.2",
-            {"kind": "any", "rules": [{"kind": "ends_with", "value": "?"}, {"kind": "ends_with", "value": "？"}]},
-        ),
-        # "framework" does not hold the word
-        ("2130.0.2", {"kind": "excludes", "values": ["CSRF", "frame"], "whole_words": True}),
-    ],
-)
+@each_row(__file__, "known", "release")
 def test_a_criterion_of_the_release_has_its_rule(
     known: dict[str, dict[str, Any]], release: list[tuple[str, str, str]], place: str, rule: dict[str, Any]
 ) -> None:

@@ -11,32 +11,14 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from tests.support.corpus import each_row, table
 from tests.support.runs import command_here
 from truebench_hf.data.instances import as_row, of_row
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rules import KINDS, LANGUAGES, rule_of
 from truebench_hf.errors import UserError
 
-RULES: list[dict[str, Any]] = [
-    {"kind": "count", "unit": "words", "max": 50},
-    {"kind": "count", "unit": "sentences", "min": 3, "max": 3, "per": "paragraph"},
-    {"kind": "language", "codes": ["de", "en"]},
-    {"kind": "json", "keys": ["name"]},
-    {"kind": "table", "min_columns": 2},
-    {"kind": "starts_with", "value": "Dear"},
-    {"kind": "ends_with", "value": "?"},
-    {"kind": "contains", "values": ["a", "b"], "any": True, "min": 2, "max": 4},
-    {"kind": "excludes", "values": ["x"]},
-    {"kind": "case", "form": "upper"},
-    {"kind": "forbidden", "characters": "!", "classes": ["digits"]},
-    {"kind": "order", "by": "numeric", "reverse": True},
-    {"kind": "listed", "mark": "bullet"},
-    {"kind": "headings", "min": 2, "level": 2},
-    {"kind": "one_of", "values": ["yes", "no"]},
-    {"kind": "pattern", "regex": "[a-z]+", "match": "full"},
-    {"kind": "all", "rules": [{"kind": "json"}, {"kind": "count", "unit": "words", "max": 3}]},
-    {"kind": "any", "rules": [{"kind": "table"}, {"kind": "language", "codes": ["de"]}]},
-]
+RULES: list[dict[str, Any]] = table(__file__, "schema")["rules"]
 
 
 @pytest.mark.parametrize("row", RULES, ids=lambda row: row["kind"])
@@ -52,27 +34,7 @@ def test_every_kind_stands_in_the_table_above() -> None:
     assert {row["kind"] for row in RULES} == set(KINDS)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("at most 50 words", "must be a JSON object such as"),
-        ("[1]", "must be a JSON object such as"),
-        ({"kind": "cuont"}, "did you mean count"),
-        ({}, "choose from count"),
-        ({"kind": ["count"]}, "unknown kind"),
-        ({"kind": "count", "unit": "words"}, "give min, max or both"),
-        ({"kind": "count", "unit": "words", "min": 5, "max": 3}, "is above"),
-        ({"kind": "count", "unit": "words", "maximum": 3}, "count.maximum: Extra inputs are not permitted"),
-        ({"kind": "count", "max": 3}, "count.unit: Field required"),
-        ({"kind": "count", "unit": "words", "max": -1}, "count.max: must be greater"),
-        ({"kind": "count", "unit": "words", "max": True}, "count.max: must be a valid integer"),
-        ({"kind": "language", "codes": ["kr"]}, "unknown language 'kr'"),
-        ({"kind": "language", "codes": []}, "codes"),
-        ({"kind": "contains", "values": [" "]}, "values"),
-        ({"kind": "table", "min_rows": 3, "max_rows": 2}, "min_rows .3. is above max_rows .2."),
-        ({"kind": "forbidden"}, "give characters, or classes"),
-    ],
-)
+@each_row(__file__, "schema", "refused")
 def test_what_is_no_rule_is_refused_with_the_remedy(given: Any, said: str) -> None:
     with pytest.raises(UserError, match=said):
         rule_of(given)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.corpus import each_row
 from tests.support.runs import caller
 from truebench_hf.data.rules import KINDS, Unit, rule_of, stored, stored_text
 from truebench_hf.judging.rules.deciding import ParsedRules
@@ -30,71 +31,6 @@ GERMAN, QUESTION = {"kind": "language", "codes": ["de"]}, {"kind": "ends_with", 
 COMMAS, JSON = {"kind": "forbidden", "classes": ["commas"]}, {"kind": "json"}
 MEASURES, REFUSED = "measures", "refused"
 
-# criterion, rule that a model reads in it, what becomes of that, why
-TABLE: list[tuple[str, dict[str, Any], str, str]] = [
-    ("The response must have at most 50 words.", count(max=50), MEASURES, "nothing else is said"),
-    ("At most fifty words.", count(max=50), MEASURES, "a larger number as a word"),
-    ("At most twelve words.", count(max=12), MEASURES, "a number as a word"),
-    ("At most 1,200 words.", count(max=1200), MEASURES, "a number with a comma"),
-    ("The response has fewer than 50 words.", count(max=49), MEASURES, "fewer than n is n - 1"),
-    ("The response has fewer than 50 words.", count(max=50), REFUSED, "fifty are too many"),
-    ("The response has more than 50 words.", count(min=51), MEASURES, "more than n is n + 1"),
-    ("The response has no more than 50 words.", count(max=50), MEASURES, "no more than n is n"),
-    ("The response must not exceed 50 words.", count(max=50), MEASURES, "it may be n"),
-    ("The response is 50 words or less.", count(max=50), MEASURES, "a bound behind the number"),
-    ("The response has between 3 and 5 sentences.", count("sentences", min=3, max=5), MEASURES, "a range"),
-    ("The response is 3-5 sentences long.", count("sentences", min=3, max=5), MEASURES, "a range with a dash"),
-    ("Exactly three sentences.", count("sentences", min=3, max=3), MEASURES, "an exact number"),
-    ("The response has at most 50 words.", count(min=50), REFUSED, "the bound is on the other side"),
-    ("The response has at most 50 words.", count(min=50, max=50), REFUSED, "it is no exact number"),
-    ("The response has 50 words.", count(max=50), REFUSED, "no bound is named"),
-    ("The response has at most 50 words.", count(max=60), REFUSED, "another number"),
-    ("The response has at most 50 words.", count("sentences", max=50), REFUSED, "another unit"),
-    ("The response is short.", count(max=50), REFUSED, "no number at all"),
-    ("At most 50 characters.", count("characters_no_spaces", max=50), MEASURES, "nothing is said of spaces"),
-    ("At most 50 characters without spaces.", count("characters_no_spaces", max=50), MEASURES, "they do not count"),
-    ("At most 50 characters, not counting spaces.", count("characters_with_spaces", max=50), MEASURES, "they do not count"),
-    ("At most 50 characters, including spaces.", count("characters_with_spaces", max=50), MEASURES, "they count"),
-    ("The response has exactly 2 questions.", count("questions", min=2, max=2), MEASURES, "an exact number of them"),
-    ("The response has exactly 3 lines.", count("lines", min=3, max=3), MEASURES, "an exact number of them"),
-    ("Around 50 words.", count(min=50, max=50), MEASURES, "a hedge"),
-    ("If it is a poem, at most 50 words.", count(max=50), MEASURES, "a condition"),
-    ("At most 50 words in German.", count(max=50), MEASURES, "a further demand that was not read"),
-    ("The title has at most 5 words.", count(max=5), MEASURES, "a part of the response"),
-    ("The summary has at most 5 lines.", count("lines", max=5), MEASURES, "lines of a summary are sentences"),
-    ("At most 50 words, politely.", count(max=50), MEASURES, "something behind a comma"),
-    ("At most 50 words in 2 paragraphs.", count(max=50), MEASURES, "another number"),
-    ("Each line has at most 5 words.", count(max=5, per="line"), MEASURES, "of every part"),
-    ("The response must not have more than 50 words.", count(min=51), REFUSED, "a negation turns it over"),
-    ("The response must be in German.", GERMAN, MEASURES, "a language"),
-    ("The response must not be in German.", GERMAN, MEASURES, "a negation"),
-    ("Translate the German text.", GERMAN, MEASURES, "the language of something else"),
-    ("The response must be in French.", GERMAN, REFUSED, "another language"),
-    ("The response ends with a question mark.", QUESTION, MEASURES, "a sign by its name"),
-    ('The response ends with "Cheers, Kim".', {"kind": "ends_with", "value": "Cheers, Kim"}, MEASURES, "a quoted text"),
-    ('The response ends with "Cheers".', {"kind": "ends_with", "value": "Bye"}, REFUSED, "another text"),
-    ("The response must not contain commas.", COMMAS, MEASURES, "a sign that must not be there"),
-    ("The response contains commas.", COMMAS, REFUSED, "nothing is forbidden"),
-    ("The response must not avoid commas.", COMMAS, MEASURES, "forbidden to forbid"),
-    ("The response must be valid JSON.", JSON, MEASURES, "a format"),
-    ("The response must not be JSON.", JSON, MEASURES, "a negation"),
-    ("The response must be JSON.", JSON | {"keys": ["name"]}, REFUSED, "a key that nobody asked for"),
-    ("The response must be a JSON object.", JSON, MEASURES, "an object is more than JSON"),
-    ("The response must be a JSON object.", JSON | {"shape": "object"}, MEASURES, "a shape"),
-    ("The response must be valid JSON.", JSON | {"shape": "list"}, MEASURES, "a shape that nobody asked for"),
-    ("The response is a bulleted list.", {"kind": "listed", "mark": "bullet"}, MEASURES, "a list"),
-    ("The response is a list.", {"kind": "listed", "mark": "number"}, MEASURES, "numbers that nobody asked for"),
-    ("The items are sorted by price.", {"kind": "order"}, REFUSED, "an order of something else"),
-    ("The response names a river.", {"kind": "order"}, REFUSED, "no order"),
-    ("The response names a river.", {"kind": "listed"}, REFUSED, "no list"),
-    ('The response contains "42".', {"kind": "contains", "values": ["42"]}, MEASURES, "a text settles no meaning"),
-    ("The response gives the answer.", {"kind": "contains", "values": ["42"]}, REFUSED, "an invented text"),
-    ("Die Antwort hat höchstens 50 Wörter.", count(max=50), MEASURES, "in German"),
-    ("Die Antwort hat höchstens 50 Wörter.", count(min=50), REFUSED, "the bound is on the other side, in German"),
-    ("답변은 50단어 이하로 친절하게 쓴다.", count(max=50), MEASURES, "a further demand, in Korean"),
-    ("", count(max=50), REFUSED, "no text"),
-]  # fmt: skip
-
 
 def said(*found: Any, before: str = "I looked.", behind: str = "") -> str:
     return f"{before}\n```json\n{json.dumps({'rules': list(found)})}\n```{behind}"
@@ -106,14 +42,14 @@ def read_rules(text: str, criterion: Criterion) -> ParsedRules | Problem:
     return Problem(answer.problem) if answer.problem else checked_rules(answer.labels, criterion)
 
 
-@pytest.mark.parametrize(("text", "rule", "what", "why"), TABLE)
-def test_a_rule_must_stand_in_its_criterion(text: str, rule: dict[str, Any], what: str, why: str) -> None:
+@each_row(__file__, "extracted", "rules")
+def test_a_rule_must_stand_in_its_criterion(text: str, rule: dict[str, Any], what: str) -> None:
     found = read_rules(said(rule), Criterion(text))
     if what == REFUSED:
-        assert isinstance(found, Problem), why
+        assert isinstance(found, Problem)
         assert "the criterion does not say" in found.text
     else:
-        assert found == ParsedRules((rule_of(rule),), False, "model"), why
+        assert found == ParsedRules((rule_of(rule),), False, "model")
 
 
 @pytest.mark.parametrize("unit", get_args(Unit))

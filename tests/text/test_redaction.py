@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.runs import caller
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
@@ -31,40 +32,15 @@ from truebench_hf.types import Message, Usage
 KEY = "Zq7-planted-key-81"
 
 
-@pytest.mark.parametrize(
-    ("text", "hidden", "reason"),
-    [
-        ("Authorization: Bearer abc", "abc", "a header, however short its value"),
-        ("{'authorization': 'Basic Zm9v'}", "Zm9v", "a header in a dict"),
-        ("(b'Authorization', b'Token zz-9')", "zz-9", "a header as pairs of bytes"),
-        ("proxy-authorization = Digest zz-9,", "zz-9", "a header of a proxy"),
-        ("sent Bearer AbCdEfGhIjKlMnOpQrSt1", "AbCdEf", "the header's value alone"),
-        ("Incorrect API key provided: sk-abcd1234*************wxyz.", "abcd", "a key that the server has shortened"),
-        (f"the token hf_{'a' * 34} is bad", "aaaa", "a token of the Hub"),
-        ("sk-proj-a_b-c0123456789abcdef", "0123", "a key with bars in it"),
-        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "c2ln", "a JSON web token"),
-        ("cannot reach http://eva:pw@h:1/v1", "eva", "a login"),
-        ("GET /v1?x=1&access_token=pw%20x HTTP", "pw%20x", "a query"),
-        ('{"api_key": "a\\"b", "n": 1}', 'a\\"b', "an entry of JSON, escapes and all"),
-        ("{'client_secret': 'ab'}", "'ab'", "an entry of a Python dict"),
-    ],
-)
-def test_what_looks_like_a_secret_is_masked_in_errors_and_nowhere_else(text: str, hidden: str, reason: str) -> None:
-    assert hidden not in error(text), reason
+@each_row(__file__, "secrets", "masked")
+def test_what_looks_like_a_secret_is_masked_in_errors_and_nowhere_else(text: str, hidden: str) -> None:
+    assert hidden not in error(text)
     assert MARK in error(text)
     assert error(error(text)) == error(text), "masking twice changes nothing"
     assert known(text) == text, "an answer may be about just that"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a task-oriented and well-structured-but-overly-long-hyphenated answer", "sk-short", "hf_hub", "risk-averse",
-        "max_tokens: 4096 is too large", '{"max_tokens": 4096, "usage": {"input_tokens": 3}}', "unexpected token: }",
-        "http://127.0.0.1:8000/v1 answered 401: who are you", "write to me@example.org", "bearer authentication failed",
-        "/models/sk-learn/hf_model", "",
-    ],
-)  # fmt: skip
+@each_row(__file__, "secrets", "ordinary")
 def test_ordinary_errors_stay_as_they_are(text: str) -> None:
     learn(
         "none",
@@ -93,13 +69,7 @@ def test_the_environment_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     assert known(text) == f"{MARK} {MARK} a-models-own-name /etc/some/key.pem prod none"
 
 
-@pytest.mark.parametrize(
-    ("url", "rest"),
-    [
-        ("http://u:p@h:1/v1?token=x#y", "http://h:1/v1"), ("http://h:1/v1", "http://h:1/v1"), ("", ""),
-        ("http://u:p@[::1/v1", "http://[::1/v1"), ("http://u:p@q@h/v1/@x", "http://h/v1/@x"),
-    ],
-)  # fmt: skip
+@each_row(__file__, "secrets", "urls")
 def test_a_url_is_noted_without_its_login(url: str, rest: str) -> None:
     assert without_login(url) == rest
 

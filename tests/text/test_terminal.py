@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.engine.pool import progress
 from truebench_hf.text.redaction import MARK
@@ -102,21 +103,9 @@ def test_commands_on_nasty_data(
     assert "\x1b[31mHi" in (tmp_path / "run" / "judgments.jsonl").read_text(encoding="utf-8").replace("\\u001b", "\x1b")
 
 
-@pytest.mark.parametrize(
-    ("text", "shown", "why"),
-    [
-        ("Say alfa.", "Say alfa.", "it fits"),
-        ("Say\n  alfa.\t", "Say alfa.", "one line, whatever the blanks"),
-        ("0123456789", "0123456789", "as long as may be"),
-        ("01234567890", "012345678…", "a character for what was cut off"),
-        ("01234567 90", "01234567…", "no blank before it"),
-        ("東京都の明日の天気を教えて", "東京都の明日の天気…", "a language without blanks"),
-        (None, "None", "what is no text"),
-        ("", "", "nothing"),
-    ],
-)
-def test_a_text_is_shortened_to_a_line(text: object, shown: str, why: str) -> None:
-    assert shortened(text, 10) == shown, why
+@each_row(__file__, "shortened", "texts")
+def test_a_text_is_shortened_to_a_line(text: object, shown: str) -> None:
+    assert shortened(text, 10) == shown
 
 
 def test_numbers_with_their_nouns() -> None:

@@ -35,22 +35,21 @@ class Rating:
 
 
 async def rate(
-    schemas: SchemaFallback, case: Case, prompts: Prompts, scale: int = 5, *,
-    sampling: Sampling = _USUAL, sample: int = 0,
-) -> Rating:  # fmt: skip
+    schemas: SchemaFallback, case: Case, prompts: Prompts, scale: int = 5, *, sampling: Sampling = _USUAL
+) -> Rating:
     """How good the response of a case is, from 1 to `scale` (5 or 10).
 
     The criteria of the case, where it has any, are shown as a checklist that helps to rate (check-then-score); without
     any this is direct scoring. An answer that names no rating, or two, is asked again.
     """
     values = {**sections(case), "most": scale}
-    answer = await ask_ratings(schemas, prompts, "rating", values, ("rating",), scale, sampling=sampling, sample=sample)
+    answer = await ask_ratings(schemas, prompts, "rating", values, ("rating",), scale, sampling=sampling)
     return Rating(answer.labels.get("rating"), answer.problem or answer.reason)
 
 
 async def ask_ratings(
     schemas: SchemaFallback, prompts: Prompts, name: str, values: Mapping[str, Any], keys: Sequence[str], scale: int, *,
-    sampling: Sampling = _USUAL, sample: int = 0,
+    sampling: Sampling = _USUAL,
 ) -> SignedAnswer[int]:  # fmt: skip
     """A rating from 1 to `scale` (5 or 10) under each key of one answer to the prompt of that name.
 
@@ -62,7 +61,7 @@ async def ask_ratings(
     words = {str(value): value for value in range(1, scale + 1)}
     labels = {key: words for key in keys}  # noqa: C420  # nobody changes them
     return await ask_by_prompt(
-        schemas, prompts, name, values, labels, sampling=sampling, sample=sample, reason=_SENTENCE * (7 + 2 * len(keys)),
+        schemas, prompts, name, values, labels, sampling=sampling, reason=_SENTENCE * (7 + 2 * len(keys)),
         entries={key: ({"type": "integer", "minimum": 1, "maximum": scale}, 3) for key in keys},
     )  # fmt: skip
 
@@ -82,17 +81,16 @@ class Preference:
 
 
 async def prefer(
-    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, *,
-    sampling: Sampling = _USUAL, sample: int = 0,
-) -> Preference:  # fmt: skip
+    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, *, sampling: Sampling = _USUAL
+) -> Preference:
     """Whether the response of a case is preferred to the `other` one, asked in both orders.
 
     The criteria of the case, where it has any, are shown as a checklist. An answer that names no choice, or two, is
     asked again. What the two orders do not agree on is a tie; with one of them undecided the pair is.
     """
     preference, swapped = await asyncio.gather(
-        _asked(schemas, case, other, prompts, sampling, sample),
-        _asked(schemas, replace(case, response=other), case.response, prompts, sampling, sample),
+        _asked(schemas, case, other, prompts, sampling),
+        _asked(schemas, replace(case, response=other), case.response, prompts, sampling),
     )
     orders = [preference.label, turned(swapped.label)]
     label, by_order = joined(orders), [("as given", preference), ("swapped", swapped)]
@@ -101,13 +99,11 @@ async def prefer(
     return Preference(label, reason, *orders)
 
 
-async def _asked(
-    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, sampling: Sampling, sample: int
-) -> Preference:
+async def _asked(schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, sampling: Sampling) -> Preference:
     """What the judge says of the response of a case, which it is shown first."""
     values = sections(case, beside=[other]) | {"other": other or "(the response is empty)"}
     answer = await ask_by_prompt(
-        schemas, prompts, "preference", values, {"preference": _WORDS}, sampling=sampling, sample=sample, reason=_REASON
+        schemas, prompts, "preference", values, {"preference": _WORDS}, sampling=sampling, reason=_REASON
     )
     label = answer.labels.get("preference")
     return Preference(label, answer.problem if label is None else answer.reason)

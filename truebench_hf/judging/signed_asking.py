@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from truebench_hf.judging.signed import (
@@ -37,16 +38,18 @@ TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 
 async def ask_signed(
     caller: Caller, request: ChatRequest, tag: str, labels: Labels[L], prompts: Prompts, *,
-    material: Sequence[str], check: Callable[[SignedAnswer[L]], str] = lambda answer: "", plain: bool = False,
+    material: Sequence[str], check: Callable[[SignedAnswer[L]], str] = lambda answer: "",
+    unsigned_form: Callable[[str, bool], SignedAnswer[L]] | None = None, again: str = "",
     long: bool = False, met: Callable[[SignedAnswer[L]], bool] | None = None,
 ) -> SignedAnswer[L]:  # fmt: skip
     """Ask for one of the words on offer under every key of `labels`, and again, saying what was wrong.
 
     `material` are the texts that the judge is shown and did not write: where none of them could be quoted for an
     answer, objects without the tag are read too; with a JSON schema, which demands the tag, not before the second
-    answer. `check` says what else is wrong with an answer of the right form, "" if nothing is. With `plain` answers are
-    read as the papers prescribe (`read_plain`). A `long` answer that is cut off is not asked for again: the next one
-    would be, too. `met` says whether an answer as a whole is a yes, where its single labels do not: of sentences, say.
+    answer. `check` says what else is wrong with an answer of the right form, "" if nothing is. Prompts of the papers ask
+    for no tag: `unsigned_form` reads their answers (text, and whether it was cut off), and `again`, with a place for the
+    problem, asks for another where our words for that would not fit. A `long` answer that is cut off is not asked for
+    again: the next one would be, too. `met` says whether an answer as a whole is a yes, where its single labels do not: of sentences, say.
     An answer that can be read in full counts by itself. Without one, a key keeps a label only where every answer that
     speaks of it states the same one, and `problem` says why others have none.
     Raises SchemaRefused and UserError as `Caller.complete` does.
@@ -63,14 +66,16 @@ async def ask_signed(
         return read_signed(text, tag, labels, unsigned=True, truncated=truncated)
 
     def read(text: str, truncated: bool) -> SignedAnswer[L] | Problem:
-        answer = read_plain(text, labels, truncated) if plain else signed(text, truncated)
+        answer = unsigned_form(text, truncated) if unsigned_form else signed(text, truncated)
         if not answer.problems and (problem := check(answer)):
             answer = replace(answer, labels={}, problems=(problem,), unclear=frozenset(labels))
         answers.append(answer)
         return Problem(answer.problem, truncated and long) if answer.problems else answer
 
     def repair(problem: str) -> str:
-        return prompts.render("repair", problems=problem, keys=named_keys(labels), tag="" if plain else tag)
+        if again:
+            return again.format(problem)
+        return prompts.render("repair", problems=problem, keys=named_keys(labels), tag="" if unsigned_form else tag)
 
     result = await ask(caller, request, read, repair, who="the judge")
     answer = _agreed(answers, labels, result) if isinstance(result, Problem) else result
@@ -167,7 +172,7 @@ def _form(words: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
     return ({"anyOf": [form, {"type": "null"}]} if "null" in words else form), named[0]
 
 
-def read_plain(text: str, labels: Labels[L], truncated: bool) -> SignedAnswer[L]:
+def read_plain(labels: Labels[L], text: str, truncated: bool) -> SignedAnswer[L]:
     """Read an answer to the papers' own plain prompts as these prescribe (TRUEBench, listing 5; RubricEval, Table 12).
 
     They ask for a JSON block behind the analysis, without a tag. The last fenced block counts, or the last object where
@@ -208,8 +213,10 @@ async def ask_verdicts(
     verdict that the judge corrected within an answer is `conflicting`.
     """
     labels = criteria_labels(len(criteria), PASS_FAIL)
-    material = list(texts_of(values))
-    answer = await ask_signed(caller, request, values["tag"], labels, prompts, material=material, plain=plain)
+    form = partial(read_plain, labels) if plain else None
+    answer = await ask_signed(
+        caller, request, values["tag"], labels, prompts, material=[*texts_of(values)], unsigned_form=form
+    )
     refused = answer.asks > 1 or (bool(answer.problems) and not answer.failed)
     verdicts = []
     for key, criterion in zip(labels, criteria, strict=True):

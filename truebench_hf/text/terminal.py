@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from truebench_hf.text import redaction
 
@@ -61,11 +61,11 @@ def complain(text: object) -> None:
     warn(f"truebench: {' '.join(str(text).splitlines())}")
 
 
-def console(file: TextIO | None = None, width: int | None = None) -> Console:
+def console(width: int | None = None) -> Console:
     """A rich console in which `:x:` is no emoji; give it `cell` in place of texts that come from outside."""
     from rich.console import Console
 
-    return Console(file=file, width=width, emoji=False)
+    return Console(width=width, emoji=False)
 
 
 def cell(text: object, style: str = "") -> Text:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.runs import caller
 from truebench_hf.judging.grounding.classifier import ClassifierJudge, Cut, worst_share
 from truebench_hf.judging.grounding.types import Grounding, Passage, Source
@@ -29,39 +30,12 @@ def judged(shares: dict[str, float | None], answer: str, cut: Cut | None = None)
     return asyncio.run(ClassifierJudge(caller(scripted(shares)), cut).verdict(SOURCE, answer))
 
 
-@pytest.mark.parametrize(
-    ("shares", "answer", "accurate", "labels", "why"),
-    [
-        ({}, "It is in Rome. It is old.", True, ["supported", "supported"], "all sentences are"),
-        ({"Paris": 0.1}, "It is in Rome. It was in Paris.", False, ["supported", "unsupported"], "one is not"),
-        ({"Rome": 0.5}, "It is in Rome.", True, ["supported"], "the threshold counts as supported"),
-        ({"Rome": 0.499}, "It is in Rome.", False, ["unsupported"], "just below it"),
-        (
-            {"old": None},
-            "It is in Rome. It is old.",
-            None,
-            ["supported", None],
-            "one was declined, none is unsupported",
-        ),
-        ({"old": None, "Rome": 0.1}, "It is in Rome. It is old.", False, ["unsupported", None], "one settles it"),
-        ({}, "", True, [], "nothing is claimed"),
-        ({}, " …!\n", True, [], "nor by signs"),
-        (
-            {"here": 0.1, "help": 0.1, "Key": 0.1, "##": 0.1},
-            "## Where it stands\nHere is what I found:\n- It is in Rome.\n\nHope this helps!",
-            True,
-            ["no_rad", "no_rad", "supported", "no_rad"],
-            "headings, announcements and closings claim nothing",
-        ),
-        ({}, "Bei weiteren Fragen stehe ich gern bereit!", True, ["no_rad"], "nothing else is said"),
-        ({"질": 0.2}, "로마에 있다. 질문이 있다.", False, ["supported", "unsupported"], "in other scripts, too"),
-    ],
-)
+@each_row(__file__, "classifier", "answers")
 def test_an_answer_is_its_worst_sentence(
-    shares: dict[str, float | None], answer: str, accurate: bool | None, labels: list[str | None], why: str
+    shares: dict[str, float | None], answer: str, accurate: bool | None, labels: list[str | None]
 ) -> None:
     found = judged(shares, answer)
-    assert (found.accurate, [unit.label for unit in found.units]) == (accurate, labels), why
+    assert (found.accurate, [unit.label for unit in found.units]) == (accurate, labels)
     assert all(unit.text == answer[unit.start : unit.end] for unit in found.units)
     assert (found.template, found.judge) == ("classifier", "scripted:classifier")
 

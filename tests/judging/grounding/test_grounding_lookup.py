@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.corpus import each_row
 from tests.support.facts import mini
 from truebench_hf.judging.grounding.places import looked_up
 from truebench_hf.judging.grounding.types import Passage, Source
@@ -24,68 +25,29 @@ DOCUMENT = (
 SOURCE = Source("I come with two children. When does it open?", DOCUMENT, "Use the document alone.")
 
 
-@pytest.mark.parametrize(
-    ("quote", "places", "why"),
-    [
-        ("It is not open on Mondays.", ["document"], "word for word"),
-        ("it is NOT open  on\nmondays", ["document"], "blanks and letter case"),
-        ('"children under \'seven\' pay nothing"', ["document"], "quotation marks"),
-        ("The cafe\u0301 - on the second floor – serves lunch", ["document"], "dashes, and an accent written apart"),
-        ("**Admission** is `12` euros", ["document"], "emphasis"),
-        ("I come with two children.", ["request"], "the request"),
-        ("Use the document alone.", ["system"], "the system instruction"),
-        ("The museum on the hill ... serves lunch", ["document", "document"], "an ellipsis"),
-        ("at 10 on Sundays […] It is not open […] Admission is 12 euros", ["document"] * 3, "two of them in brackets"),
-        ("- It is not open on Mondays.\n- Admission is 12 euros", ["document", "document"], "a list"),
-        ("1. It is not open on Mondays.\n2. Admission is 12 euros", ["document", "document"], "a list with numbers"),
-        ("Mondays. Admission is 12", ["document"], "over the end of a sentence"),
-        ("12", ["document"], "a number"),
-    ],
-)  # fmt: skip
-def test_what_is_found_exactly(quote: str, places: list[str], why: str) -> None:
+@each_row(__file__, "lookup", "exactly")
+def test_what_is_found_exactly(quote: str, places: list[str]) -> None:
     found = looked_up(SOURCE, [quote])
-    assert [(one.found, one.ratio, one.place) for one in found] == [(True, 1.0, place) for place in places], (
-        why,
-        found,
-    )
+    assert [(one.found, one.ratio, one.place) for one in found] == [(True, 1.0, place) for place in places]
     texts = dict(SOURCE.parts())
     for one in found:
         held = texts[one.place][one.start : one.end]
         assert len(held) <= len(one.text) + 6, "the place is no longer than the piece, but for blanks"
-        assert held[0].casefold() == re.sub(r"\A\W+", "", one.text)[0].casefold(), (why, held)
+        assert held[0].casefold() == re.sub(r"\A\W+", "", one.text)[0].casefold(), held
 
 
-@pytest.mark.parametrize(
-    ("quote", "why"),
-    [
-        ("The museum on the hil opens at 9.30 on weekdays, and at 10 on Sundays", "a slip of the pen"),
-        ("Admission is 12 euros; children under seven pay nothin", "an end cut off"),
-        ("The museum on the hill opens at 9.30 on weekdays and 10 on Sundays", "a small word left out"),
-        ("The museum on the hill opens at 8.30 on weekdays, and at 10 on Sundays.", "another number: said to be alike"),
-    ],
-)
-def test_what_is_found_by_likeness(quote: str, why: str) -> None:
+@each_row(__file__, "lookup", "alike")
+def test_what_is_found_by_likeness(quote: str) -> None:
     (found,) = looked_up(SOURCE, [quote])
-    assert found.found, (why, found)
-    assert 0.9 <= found.ratio < 1, why
+    assert found.found, found
+    assert 0.9 <= found.ratio < 1
     assert found.place == "document"
 
 
-@pytest.mark.parametrize(
-    ("quote", "why"),
-    [
-        ("The gallery is free for students of the university", "invented"),
-        ("It is open on Mondays.", "a denial left out"),
-        ("2 euros", "a part of a number"),
-        ("9", "a part of a number with a point"),
-        ("he museum", "a part of a word"),
-        ("It is not open on Mondays. Use the document alone.", "two places as if they were one"),
-        ("The museum on the hill opens ... at midnight", "the second piece is invented"),
-    ],
-)
-def test_what_is_not_found(quote: str, why: str) -> None:
+@each_row(__file__, "lookup", "nowhere")
+def test_what_is_not_found(quote: str) -> None:
     found = looked_up(SOURCE, [quote])
-    assert not all(one.found for one in found), (why, found)
+    assert not all(one.found for one in found), found
     assert all(not one.place for one in found if not one.found), "no place is claimed"
 
 
@@ -96,20 +58,10 @@ def test_passages_are_places_of_their_own_and_nothing_quotes_nothing() -> None:
     assert looked_up(Source(""), ["It opens."])[0].found is False
 
 
-@pytest.mark.parametrize(
-    ("document", "quote", "why"),
-    [
-        ("博物馆九点开门，周一闭馆。门票十二元。", "周一 闭馆", "Chinese, a blank put in"),
-        ("박물관은 아침 9시에 문을 엽니다. 월요일은 쉽니다.", "월요일은 쉽니다", "Korean"),
-        ("พิพิธภัณฑ์เปิดเวลา 9.00 น. ปิดวันจันทร์", "ปิดวันจันทร์", "Thai"),
-        ("يفتح المتحف في الساعة 9.", "المتحف في الساعة 9", "Arabic"),
-        ("docu\u00admentation of the system", "documentation of the system", "a soft hyphen"),
-        ("ﬁnancial re\u0301sume\u0301", "financial résumé", "ligatures and accents"),
-    ],
-)
-def test_other_scripts(document: str, quote: str, why: str) -> None:
+@each_row(__file__, "lookup", "scripts")
+def test_other_scripts(document: str, quote: str) -> None:
     (found,) = looked_up(Source("", document), [quote])
-    assert (found.found, found.ratio) == (True, 1.0), (why, found)
+    assert (found.found, found.ratio) == (True, 1.0), found
 
 
 ROWS = mini()

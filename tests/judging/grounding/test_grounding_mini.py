@@ -9,17 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.judging.grounding.helpers import SOURCE, caller, judged, row
+from tests.judging.grounding.helpers import caller, row
 from tests.support.facts import mini
-from tests.support.signing import signed, tag_of
-from truebench_hf.engine.ledger import Calls
+from tests.support.signing import signed
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
-from truebench_hf.judging.grounding.types import TEMPLATES, UNGROUNDED, Grounding, RatingLabel, Source
+from truebench_hf.judging.grounding.types import UNGROUNDED, Grounding, RatingLabel, Source
 from truebench_hf.judging.sentences import sentences
 from truebench_hf.metrics.pass_rate import grounding
-from truebench_hf.models.caller import Caller
-from truebench_hf.models.protocol import ChatRequest, SchemaRefused
-from truebench_hf.models.scripted import Answer, ScriptedModel
+from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.prompts import Prompts
 
 ROWS = mini()
@@ -95,78 +92,3 @@ def test_eligibility_by_consensus_leaves_a_lenient_judge_the_last_word(tmp_path:
             found = asyncio.run(judge.rate(source_of(one), one[kind], one["grounded_response"]))
             assert disqualified(found.rating, found.rating, found.rating) is (kind == "evasive_response")
             assert not disqualified(found.rating, found.rating, "minor")
-
-
-def test_an_empty_answer_has_a_major_issue_and_a_failed_request_none(tmp_path: Path) -> None:
-    asked, seen = caller(tmp_path, [{"error": "the prompt has 9 tokens, the window 8"}])
-    judge = EligibilityJudge(asked, "request", Prompts())
-    assert asyncio.run(judge.rate(SOURCE, " \n", "At 9.")).rating == "major"
-    assert seen == []
-    undecided = asyncio.run(judge.rate(SOURCE, "At 9.", "At 9."))
-    assert undecided.rating is None
-    assert "9 tokens, the window 8" in undecided.reason
-    with pytest.raises(Exception, match="unknown eligibility variant 'all'"):
-        EligibilityJudge(asked, "all", Prompts())
-
-
-class Refusing(ScriptedModel):
-    """A server that takes no schema."""
-
-    async def complete(self, request: ChatRequest) -> Any:
-        if request.schema:
-            raise SchemaRefused("no response_format here")
-        return await super().complete(request)
-
-
-STRUCTURED = {
-    "json": {"sentences": [{"sentence": "At 9.", "rationale": "", "excerpts": ["opens at 9"], "label": "supported"}]},
-    "implicit_span": {"sentences": [{"sentence": "At 9.", "label": "accurate"}], "final_answer": "accurate"},
-    "span": {"reason": "", "excerpts": ["opens at 9"], "verdict": "accurate"},
-    "response": {"reason": "", "verdict": "accurate"},
-    "simpleqa": {"reason": "", "verdict": "accurate"},
-}
-
-
-@pytest.mark.parametrize("template", list(TEMPLATES))
-def test_schemas_are_asked_with_and_left_out_where_they_are_refused(tmp_path: Path, template: str) -> None:
-    key = "json" if "json" in template else template
-
-    def reply(request: ChatRequest) -> Answer:
-        if request.schema is None:
-            return request.example
-        prompt, required = request.messages[0].content, request.schema["required"]
-        assert request.schema["properties"]["id"]["const"] == tag_of(prompt)
-        if "entailed" in required:
-            return signed(prompt, entailed="yes")
-        assert set(required) == {"id", *STRUCTURED[key]}
-        return signed(prompt, **STRUCTURED[key])
-
-    for number, kind in enumerate((ScriptedModel, Refusing)):
-        model = kind("x", reply, takes_schema=True)
-        asked = Caller(model, Calls(tmp_path / f"{number}.sqlite"), "judge", 4)
-        found = asyncio.run(GroundingJudge(asked, template, Prompts()).verdict(SOURCE, "At 9."))
-        assert found.accurate is True, found.reason
-    off, seen = judged(tmp_path, template, "At 9.", lambda request: request.example)
-    assert off.accurate is True
-    assert all(request.schema is None for request in seen)
-
-
-@pytest.mark.parametrize(
-    ("name", "words", "note"),
-    [
-        ("grounding_json", ["be very strict", "where no plain excerpt settles", "copied word for word"], "strict"),
-        ("grounding_json_alt", ["comes close without supporting it"], "an excerpt for unsupported ones"),
-        ("grounding_implicit", ["if even one sentence is inaccurate it is inaccurate"], "the whole by its sentences"),
-        ("grounding_span", ["there is nothing in the span to verify", "is number 2"], "nothing to verify is accurate"),
-        ("grounding_response", ["cannot be verified by it", "step by step"], "what cannot be verified is inaccurate"),
-        ("grounding_simpleqa", ["not_attempted", "even where it is hedged"], "the third label"),
-        ("grounding_double_check", ["entails all of the sentence", "nothing else"], "yes or no alone"),
-        ("eligibility", ["it calibrates your judgement", "independently of one another", "as if they were wrong", "order them by their importance", "departs from what is usual"], "the rubric of the paper"),
-    ],
-)  # fmt: skip
-def test_the_prompts_state_the_papers_rules(name: str, words: list[str], note: str) -> None:
-    from truebench_hf.prompts import example
-
-    text = " ".join(example(name, Prompts()).lower().split())
-    assert [word for word in words if word not in text] == [], note
-    assert "be very strict" not in " ".join(example("grounding_json_alt", Prompts()).lower().split())

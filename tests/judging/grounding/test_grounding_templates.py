@@ -1,4 +1,4 @@
-"""The seven templates on small answers: what each alone decides, and what stays open."""
+"""The seven templates on small answers and eligibility: what each decides, what stays open, and what they are shown."""
 
 from __future__ import annotations
 
@@ -6,36 +6,41 @@ import asyncio
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.judging.grounding.helpers import SOURCE, caller, judged, row, rows
-from tests.support.signing import signed
+from tests.support.corpus import each_row
+from tests.support.signing import signed, tag_of
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, prompts_of, template_named
-from truebench_hf.models.protocol import ChatRequest
-from truebench_hf.prompts import Prompts, about_prompts
+from truebench_hf.models.caller import Caller
+from truebench_hf.models.protocol import ChatRequest, SchemaRefused
+from truebench_hf.models.scripted import Answer, ScriptedModel
+from truebench_hf.prompts import Prompts, about_prompts, example
 
-TWO = "It opens at 9 on weekdays. Entry is free."
 OPENS, FREE = "It opens at 9 on weekdays.", "Entry is free."
+TWO = f"{OPENS} {FREE}"
+each_template = pytest.mark.parametrize("template", list(TEMPLATES))
+each_json_template = pytest.mark.parametrize("template", [name for name in TEMPLATES if "json" in name])
 
 
-def test_not_attempted_counts_as_inaccurate(tmp_path: Path) -> None:
-    found, _ = judged(tmp_path, "simpleqa", "Please ask the museum.", ['{"verdict": "not_attempted"}'])
-    assert (found.accurate, found.attempted) == (False, False)
-    right, _ = judged(tmp_path / "b", "simpleqa", TWO, ['{"verdict": "accurate"}'])
-    assert (right.accurate, right.attempted) == (True, True)
-    wrong, _ = judged(tmp_path / "c", "simpleqa", TWO, ['{"verdict": "inaccurate"}'])
-    assert (wrong.accurate, wrong.attempted) == (False, True)
+@pytest.mark.parametrize(
+    ("word", "accurate", "attempted"),
+    [("not_attempted", False, False), ("accurate", True, True), ("inaccurate", False, True)],
+)
+def test_not_attempted_counts_as_inaccurate(tmp_path: Path, word: str, accurate: bool, attempted: bool) -> None:
+    verdict, _ = judged(tmp_path, "simpleqa", TWO, [json.dumps({"verdict": word})])
+    assert (verdict.accurate, verdict.attempted) == (accurate, attempted)
 
 
 def test_a_false_sentence_under_a_final_accurate_is_asked_again_and_then_undecided(tmp_path: Path) -> None:
-    said = [{"sentence": OPENS, "label": "accurate"}, {"sentence": FREE, "label": "Inaccurate"}]
-    wrong, right = (json.dumps({"sentences": said, "final_answer": word}) for word in ("accurate", "inaccurate"))
-    found, seen = judged(tmp_path, "implicit_span", TWO, [wrong])
-    assert found.accurate is None
-    assert "does not agree" in found.reason
-    assert len(seen) == 3
+    labelled = [{"sentence": OPENS, "label": "accurate"}, {"sentence": FREE, "label": "Inaccurate"}]
+    wrong, right = (json.dumps({"sentences": labelled, "final_answer": word}) for word in ("accurate", "inaccurate"))
+    verdict, seen = judged(tmp_path, "implicit_span", TWO, [wrong])
+    assert (verdict.accurate, "does not agree" in verdict.reason, len(seen)) == (None, True, 3)
     mended, seen = judged(tmp_path / "b", "implicit_span", TWO, [wrong, right])
     assert (mended.accurate, len(seen)) == (False, 2)
     assert [(unit.text, unit.label) for unit in mended.units] == [(OPENS, "supported"), (FREE, "unsupported")]
@@ -53,66 +58,57 @@ def test_supported_with_a_no_of_the_double_check_is_unsupported(tmp_path: Path) 
         assert SOURCE.request not in text
         return signed(text, entailed="no" if FREE in text else "Yes.")
 
-    found, seen = judged(tmp_path, "json_double_check", TWO, reply)
-    assert len(seen) == 3
-    assert found.accurate is False
-    assert [(unit.label, unit.checked) for unit in found.units] == [("supported", True), ("unsupported", False)]
-    assert "double check says no" in found.units[1].reason
+    verdict, seen = judged(tmp_path, "json_double_check", TWO, reply)
+    assert (verdict.accurate, len(seen)) == (False, 3)
+    assert [(unit.label, unit.checked) for unit in verdict.units] == [("supported", True), ("unsupported", False)]
+    assert "double check says no" in verdict.units[1].reason
     plain, _ = judged(tmp_path / "b", "json", TWO, [first])
     assert plain.accurate is True, "without the double check"
 
 
 def test_a_span_with_nothing_to_verify_is_accurate(tmp_path: Path) -> None:
     reply = '```json\n{"excerpts": [], "verdict": "accurate"}\n```'
-    found, seen = judged(tmp_path, "span", "Happy to help! Have a nice day.", [reply])
-    assert (found.accurate, len(seen)) == (True, 1), "nobody is asked about what claims nothing"
-    assert [unit.label for unit in found.units] == ["no_rad", "supported"]
-    assert [unit.untraced for unit in found.units] == [False, False], "nothing to show"
+    verdict, seen = judged(tmp_path, "span", "Happy to help! Have a nice day.", [reply])
+    assert (verdict.accurate, len(seen)) == (True, 1), "nobody is asked about what claims nothing"
+    assert [unit.label for unit in verdict.units] == ["no_rad", "supported"]
+    assert [unit.untraced for unit in verdict.units] == [False, False], "nothing to show"
 
 
-def test_a_span_is_asked_about_alone_and_one_decides(tmp_path: Path) -> None:
-    def reply(request: ChatRequest) -> str:
-        span = request.messages[0].content.partition("<span_")[2]
-        return (
-            '{"excerpts": ["Admission is 12 euros"], "verdict": "inaccurate"}'
-            if FREE in span
-            else '{"verdict": "accurate"}'
-        )
-
-    found, seen = judged(tmp_path, "span", TWO, reply)
-    assert (found.accurate, len(seen)) == (False, 2)
-    assert [unit.label for unit in found.units] == ["supported", "unsupported"]
-    assert found.units[1].excerpts[0].place == "document"
-    starts = {request.messages[0].content.partition("Your task")[0] for request in seen}
-    assert len(starts) == 1, "source and answer are read once"
-
-
-def test_one_wrong_span_decides_over_an_undecided_one(tmp_path: Path) -> None:
-    def reply(request: ChatRequest) -> str:
-        return (
-            '{"verdict": "inaccurate"}' if FREE in request.messages[0].content.partition("<span_")[2] else "Who knows."
-        )
-
-    found, _ = judged(tmp_path, "span", TWO, reply)
-    assert found.accurate is False
-    open_, _ = judged(tmp_path / "b", "span", OPENS, ["Who knows."])
-    assert (open_.accurate, open_.units[0].label) == (None, None)
+@pytest.mark.parametrize(
+    ("opens", "accurate", "labels"),
+    [
+        ('{"verdict": "accurate"}', False, ["supported", "unsupported"]),
+        ("Who knows.", False, [None, "unsupported"]),  # one wrong span decides over an undecided one
+    ],
+)
+def test_a_span_is_asked_about_alone_and_one_decides(
+    tmp_path: Path, opens: str, accurate: bool, labels: list[str | None]
+) -> None:
+    wrong = '{"excerpts": ["Admission is 12 euros"], "verdict": "inaccurate"}'
+    verdict, seen = judged(
+        tmp_path, "span", TWO, lambda request: wrong if FREE in request.messages[0].content.partition("<span_")[2] else opens
+    )  # fmt: skip
+    assert (verdict.accurate, [unit.label for unit in verdict.units]) == (accurate, labels)
+    assert verdict.units[1].excerpts[0].place == "document"
+    assert len({request.messages[0].content.partition("Your task")[0] for request in seen}) == 1, "read once"
+    undecided, _ = judged(tmp_path / "b", "span", OPENS, ["Who knows."])
+    assert (undecided.accurate, undecided.units[0].label) == (None, None)
 
 
-@pytest.mark.parametrize("template", ["json", "json_alt", "json_double_check"])
+@each_json_template
 def test_only_no_rad_is_accurate(tmp_path: Path, template: str) -> None:
-    said = rows(row("Happy to help!", "no_rad"), row("Have a nice day.", "NO RAD"))
-    found, seen = judged(tmp_path, template, "Happy to help! Have a nice day.", [said])
-    assert (found.accurate, len(seen)) == (True, 1)
-    assert {unit.label for unit in found.units} == {"no_rad"}
+    reply = rows(row("Happy to help!", "no_rad"), row("Have a nice day.", "NO RAD"))
+    verdict, seen = judged(tmp_path, template, "Happy to help! Have a nice day.", [reply])
+    assert (verdict.accurate, len(seen)) == (True, 1)
+    assert {unit.label for unit in verdict.units} == {"no_rad"}
 
 
-@pytest.mark.parametrize("template", ["json", "json_alt", "json_double_check"])
+@each_json_template
 def test_a_dropped_sentence_is_refused_and_asked_for_again(tmp_path: Path, template: str) -> None:
     opens = row(OPENS, "supported", "The museum opens at 9 on weekdays.")
-    half, whole = rows(opens), rows(opens, row(FREE, "contradictory", "Admission is 12 euros."))
-    found, seen = judged(tmp_path, template, TWO, [half, whole])
-    assert found.accurate is False
+    half, both = rows(opens), rows(opens, row(FREE, "contradictory", "Admission is 12 euros."))
+    verdict, seen = judged(tmp_path, template, TWO, [half, both])
+    assert verdict.accurate is False
     assert FREE in seen[1].messages[-1].content, "it is told what is missing"
     never, seen = judged(tmp_path / "b", template, TWO, [half])
     assert (never.accurate, never.units, len(seen)) == (None, (), 3)
@@ -123,73 +119,108 @@ def test_thousands_of_sentences_are_matched_in_seconds(tmp_path: Path) -> None:
     """As long as the longest answers are, and each sentence unlike all others: the time grows with their number."""
     sentences = [f"Line {number} of the answer says that it is open on day {number}." for number in range(1000)]
     began = time.process_time()
-    found, _ = judged(tmp_path / "x", "json", " ".join(sentences), [rows(*(row(one, "no_rad") for one in sentences))])
-    assert (found.accurate, len(found.units)) == (True, 1000)
+    verdict, _ = judged(tmp_path, "json", " ".join(sentences), [rows(*(row(text, "no_rad") for text in sentences))])
+    assert (verdict.accurate, len(verdict.units)) == (True, 1000)
     assert time.process_time() - began < 2
 
 
 def test_supported_without_a_findable_excerpt_is_shown_and_flips_nothing(tmp_path: Path) -> None:
-    said = [
-        row("It opens at 9 on weekdays.", "supported", "The museum opens at 9 … Admission is 12 euros"),
+    labelled = [
+        row(OPENS, "supported", "The museum opens at 9 … Admission is 12 euros"),
         row("You come with children.", "supported", "I come with two children"),
-        row("Entry is free.", "supported", "Nobody has to pay at the door of the house"),
+        row(FREE, "supported", "Nobody has to pay at the door of the house"),
         row("It has a shop.", "supported"),
     ]
-    answer = "It opens at 9 on weekdays. You come with children. Entry is free. It has a shop."
-    found, _ = judged(tmp_path, "json", answer, [rows(*said)])
-    assert found.accurate is True
-    assert [unit.untraced for unit in found.units] == [False, False, True, True]
-    places = [[(one.found, one.place, one.ratio) for one in unit.excerpts] for unit in found.units]
-    assert places[0] == [(True, "document", 1.0), (True, "document", 1.0)], "two pieces"
-    assert places[1] == [(True, "request", 1.0)], "the whole prompt is evidence"
-    assert not places[2][0][0]
+    answer = " ".join(str(part["sentence"]) for part in labelled)
+    verdict, _ = judged(tmp_path, "json", answer, [rows(*labelled)])
+    assert verdict.accurate is True
+    assert [unit.untraced for unit in verdict.units] == [False, False, True, True]
+    places = [[(excerpt.place, excerpt.ratio) for excerpt in unit.excerpts if excerpt.found] for unit in verdict.units]
+    # Two pieces; the whole prompt is evidence; not there; none.
+    assert places == [[("document", 1.0)] * 2, [("request", 1.0)], [], []]
 
 
-@pytest.mark.parametrize("template", list(TEMPLATES))
+@each_template
 @pytest.mark.parametrize("answer", ["", " \n\t", "---\n**"])
 def test_an_empty_answer_is_accurate_without_a_call(tmp_path: Path, template: str, answer: str) -> None:
-    found, seen = judged(tmp_path, template, answer, ["never asked"])
+    verdict, seen = judged(tmp_path, template, answer, ["never asked"])
     assert seen == []
-    assert found.accurate is (template != "simpleqa"), "which is not attempted there"
-    assert found.reason == "the answer is empty"
+    assert verdict.accurate is (template != "simpleqa"), "which is not attempted there"
+    assert verdict.reason == "the answer is empty"
 
 
-@pytest.mark.parametrize("template", list(TEMPLATES))
+@each_template
 def test_a_window_that_is_too_small_is_undecided_with_the_numbers(tmp_path: Path, template: str) -> None:
-    found, _ = judged(tmp_path, template, TWO, [{"error": "the prompt has 40000 tokens, the window 8192"}])
-    assert found.accurate is None
-    assert "40000 tokens, the window 8192" in found.reason
+    verdict, _ = judged(tmp_path, template, TWO, [{"error": "the prompt has 40000 tokens, the window 8192"}])
+    assert verdict.accurate is None
+    assert "40000 tokens, the window 8192" in verdict.reason
 
 
-@pytest.mark.parametrize("template", list(TEMPLATES))
+@each_template
 def test_what_is_cut_off_is_never_read(tmp_path: Path, template: str) -> None:
-    texts = {
-        "span": 'So {"verdict": "accura',
-        "implicit_span": json.dumps({"sentences": [{"sentence": OPENS, "label": "accurate"}]})[:-1],
-    }
-    text = texts.get(template, rows(row(OPENS, "supported", "x"))[:-1] if "json" in template else texts["span"])
-    found, seen = judged(tmp_path, template, OPENS, [{"text": text, "truncated": True}])
-    assert found.accurate is None
+    implicit = json.dumps({"sentences": [{"sentence": OPENS, "label": "accurate"}]})[:-1]
+    whole = 'So {"verdict": "accura' if template != "implicit_span" else implicit
+    text = rows(row(OPENS, "supported", "x"))[:-1] if "json" in template else whole
+    verdict, seen = judged(tmp_path, template, OPENS, [{"text": text, "truncated": True}])
+    assert (verdict.accurate, "cut off" in verdict.reason) == (None, True)
     assert len(seen) == (3 if template in ("span", "response", "simpleqa") else 1), "a long answer would be cut again"
-    assert "cut off" in found.reason
 
 
-@pytest.mark.parametrize("template", list(TEMPLATES))
-def test_the_example_of_every_request_can_be_read(tmp_path: Path, template: str) -> None:
-    found, seen = judged(tmp_path, template, TWO, lambda request: request.example)
-    assert found.accurate is True, found.reason
+@each_template
+def test_the_example_of_every_request_can_be_read_and_prompts_begin_alike(tmp_path: Path, template: str) -> None:
+    verdict, seen = judged(tmp_path, template, TWO, lambda request: request.example)
+    assert verdict.accurate is True, verdict.reason
     assert all(request.example for request in seen)
-
-
-@pytest.mark.parametrize("template", list(TEMPLATES))
-def test_prompts_begin_with_the_document_and_alike_for_all_answers(tmp_path: Path, template: str) -> None:
-    _, one = judged(tmp_path, template, TWO, lambda request: request.example)
-    _, other = judged(tmp_path / "b", template, "It is closed on Mondays.", lambda request: request.example)
-    first, second = (seen[0].messages[0].content for seen in (one, other))
-    shared = first.partition("<response_")[0]
-    assert second.startswith(shared)
+    _, others = judged(tmp_path / "b", template, "It is closed on Mondays.", lambda request: request.example)
+    shared = seen[0].messages[0].content.partition("<response_")[0]
+    assert others[0].messages[0].content.startswith(shared), "alike for all answers"
     assert shared.index(SOURCE.document) < shared.index(SOURCE.system) < shared.index(SOURCE.request)
     assert shared.index(SOURCE.document) < 200
+
+
+class Refusing(ScriptedModel):
+    """A server that takes no schema."""
+
+    async def complete(self, request: ChatRequest) -> Any:
+        if request.schema:
+            raise SchemaRefused("no response_format here")
+        return await super().complete(request)
+
+
+STRUCTURED: dict[str, dict[str, Any]] = {
+    "json": {"sentences": [row("At 9.", "supported", "opens at 9")]},
+    "implicit_span": {"sentences": [{"sentence": "At 9.", "label": "accurate"}], "final_answer": "accurate"},
+    "span": {"reason": "", "excerpts": ["opens at 9"], "verdict": "accurate"},
+    "response": {"reason": "", "verdict": "accurate"},
+    "simpleqa": {"reason": "", "verdict": "accurate"},
+}
+
+
+@each_template
+def test_schemas_are_asked_with_and_left_out_where_they_are_refused(tmp_path: Path, template: str) -> None:
+    entries = STRUCTURED["json" if "json" in template else template]
+
+    def reply(request: ChatRequest) -> Answer:
+        if request.schema is None:
+            return request.example
+        prompt, required = request.messages[0].content, request.schema["required"]
+        assert request.schema["properties"]["id"]["const"] == tag_of(prompt)
+        if "entailed" in required:
+            return signed(prompt, entailed="yes")
+        assert set(required) == {"id", *entries}
+        return signed(prompt, **entries)
+
+    for number, kind in enumerate((ScriptedModel, Refusing)):
+        asked = Caller(kind("x", reply, takes_schema=True), Calls(tmp_path / f"{number}.sqlite"), "judge", 4)
+        verdict = asyncio.run(GroundingJudge(asked, template, Prompts()).verdict(SOURCE, "At 9."))
+        assert verdict.accurate is True, verdict.reason
+
+
+@each_row(__file__, "prompts", "rules")
+def test_the_prompts_state_the_papers_rules(name: str, words: list[str]) -> None:
+    text = " ".join(example(name, Prompts()).lower().split())
+    assert [word for word in words if word not in text] == []
+    assert ("be very strict" in text) == (name == "grounding_json")
 
 
 def test_templates_are_named_with_their_prompts() -> None:
@@ -199,7 +230,6 @@ def test_templates_are_named_with_their_prompts() -> None:
     assert {name for template in TEMPLATES for name in prompts_of(template)} <= set(about_prompts())
     with pytest.raises(Exception, match="unknown grounding template 'jsn': did you mean json"):
         template_named("jsn")
-    assert GroundingJudge.__doc__
 
 
 def test_what_reading_cost_counts_answers_as_grounded_or_not(tmp_path: Path) -> None:
@@ -208,7 +238,7 @@ def test_what_reading_cost_counts_answers_as_grounded_or_not(tmp_path: Path) -> 
         OPENS: rows(row(OPENS, "supported", "opens at 9")), FREE: rows(row(FREE, "unsupported")), "It is big.": "Hm.",
     }  # fmt: skip
     asked, _ = caller(
-        tmp_path, lambda r: next((said for text, said in replies.items() if text in r.messages[0].content), "")
+        tmp_path, lambda r: next((reply for text, reply in replies.items() if text in r.messages[0].content), "")
     )
     for answer in replies:
         asyncio.run(GroundingJudge(asked, "json", Prompts()).verdict(SOURCE, answer))
@@ -216,11 +246,25 @@ def test_what_reading_cost_counts_answers_as_grounded_or_not(tmp_path: Path) -> 
     assert asked.reading.share_of_yes == (1 / 3, 2 / 3)
 
 
-def test_eligibility_shows_the_request_alone_or_the_full_prompt(tmp_path: Path) -> None:
+# --- eligibility ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("variant", "shown"), [("request", False), ("full", True)])
+def test_eligibility_shows_the_request_alone_or_the_full_prompt(tmp_path: Path, variant: str, shown: bool) -> None:
     asked, seen = caller(tmp_path, ['Vague.\n```json\n{"rating": "major issues"}\n```'])
-    for variant, shown in (("request", False), ("full", True)):
-        found = asyncio.run(EligibilityJudge(asked, variant, Prompts()).rate(SOURCE, "Early.", "At 9 sharp."))
-        assert (found.rating, found.reason) == ("major", "Vague.")
-        text = seen[-1].messages[0].content
-        assert (SOURCE.document in text, SOURCE.system in text) == (shown, shown)
-        assert "At 9 sharp." in text
+    eligibility = asyncio.run(EligibilityJudge(asked, variant, Prompts()).rate(SOURCE, "Early.", "At 9 sharp."))
+    assert (eligibility.rating, eligibility.reason) == ("major", "Vague.")
+    text = seen[-1].messages[0].content
+    assert (SOURCE.document in text, SOURCE.system in text, "At 9 sharp." in text) == (shown, shown, True)
+
+
+def test_an_empty_answer_has_a_major_issue_and_a_failed_request_none(tmp_path: Path) -> None:
+    asked, seen = caller(tmp_path, [{"error": "the prompt has 9 tokens, the window 8"}])
+    judge = EligibilityJudge(asked, "request", Prompts())
+    assert asyncio.run(judge.rate(SOURCE, " \n", "At 9.")).rating == "major"
+    assert seen == []
+    undecided = asyncio.run(judge.rate(SOURCE, "At 9.", "At 9."))
+    assert undecided.rating is None
+    assert "9 tokens, the window 8" in undecided.reason
+    with pytest.raises(Exception, match="unknown eligibility variant 'all'"):
+        EligibilityJudge(asked, "all", Prompts())

@@ -19,8 +19,8 @@ from truebench_hf.errors import refused
 from truebench_hf.judging.grounding.types import RatingLabel
 from truebench_hf.judging.loose_json import JsonObject, TooManyObjects, find_objects, strip_invisible
 from truebench_hf.judging.signed import CUT_OFF, Labels, SignedAnswer, read_signed
-from truebench_hf.judging.signed_asking import ask_by_prompt
-from truebench_hf.models.asking import Problem, SchemaFallback, ask
+from truebench_hf.judging.signed_asking import ask_by_prompt, ask_signed
+from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.prompts import Prompts
 from truebench_hf.text.whole_files import write_whole
@@ -65,6 +65,7 @@ _RATING = re.compile(r"(no|minor|major) issues?(?:\(s\))?", re.IGNORECASE)
 _ORNAMENT = " \t\r\n.*_`\"'“”#()[]"
 _SENTENCE = re.compile(r"[\s*_#>-]*sentence\s*(\d{1,4})(\s+label)?[\s*_]*:[\s*_]*(.*)", re.IGNORECASE)
 
+_AGAIN = "Your answer cannot be used: {}. Answer again, in the form asked for above."
 Reader = Callable[[str], SignedAnswer[Any]]
 
 
@@ -127,25 +128,11 @@ async def ask_signed_or_as_prescribed(
     if prompts.is_signed(name):
         how: dict[str, Any] = {"sampling": sampling, "check": check, "long": long, "met": met}
         return await ask_by_prompt(schemas, prompts, name, values, labels, **how, **form)
-    asks = 0
-
-    def read_answer(text: str, truncated: bool) -> SignedAnswer[Any] | Problem:
-        nonlocal asks
-        asks += 1
-        answer = SignedAnswer({}, (CUT_OFF,)) if truncated else read(strip_invisible(text))
-        problem = answer.problem or check(answer)
-        return Problem(problem, final=truncated and long) if problem else answer
-
     request = ChatRequest((Message("user", prompts.render(name, **values, structured=False)),), sampling)
-    again = "Your answer cannot be used: {}. Answer again, in the form asked for above."
-    answer = await ask(schemas.caller, request, read_answer, again.format, who="the judge")
-    if isinstance(answer, Problem):
-        answer = SignedAnswer({}, (answer.text,), failed=answer.failed)
-    outcomes = None if met is None else [None if answer.problems else met(answer)]
-    schemas.caller.reading.add(
-        replace(answer, asks=asks), {key: words.values() for key, words in labels.items()}, outcomes
-    )
-    return answer
+    return await ask_signed(
+        schemas.caller, request, "", labels, prompts, material=(), check=check, long=long, met=met, again=_AGAIN,
+        unsigned_form=lambda text, cut: SignedAnswer({}, (CUT_OFF,)) if cut else read(strip_invisible(text)),
+    )  # fmt: skip
 
 
 def read_word(key: str, words: Mapping[str, Any]) -> Reader:
