@@ -89,7 +89,7 @@ def test_a_set_by_its_name_and_as_it_is_built(command: str, built: Path, monkeyp
             "tick", "healthbench:x.jsonl",
             "built first: run `truebench data build training --source healthbench:x.jsonl --out DIR`, and give DIR; give",
         ),
-        ("flex build", "facts_mini", "no such file; give .* flexbench, or one of"),
+        ("flex build", "facts_mini", "does not fit this command .*; give flexbench, a text file, travel-desk"),
     ],
 )  # fmt: skip
 def test_a_set_that_does_not_fit(command: str, name: str, told: str) -> None:
