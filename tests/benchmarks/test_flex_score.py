@@ -232,14 +232,12 @@ def test_real_logs_beside_simulated_ones_show_what_the_simulation_lacks(folder: 
 def test_without_branches_models_stand_by_coverage() -> None:
     flat = Procedure("flat", "Ask.", (Dimension("ask", "Does it ask?"),))
     labels: dict[str, Label] = {"skips": "unknown", "asks": "yes"}
-    found = {
-        name: [
-            JudgedConversation(
-                Talk("1", name, tuple(TALK)), {"ask": DimensionFacts(label != "unknown", True, True)}, {"ask": label}
-            )
-        ]
+    found = [
+        JudgedConversation(
+            Talk("1", name, tuple(TALK)), {"ask": DimensionFacts(label != "unknown", True, True)}, {"ask": label}
+        )
         for name, label in labels.items()
-    }
+    ]
     assert [one.model for one in score_models(flat, found)] == ["asks", "skips"]
 
 

@@ -9,9 +9,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, models_of, read_judged
+from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, read_judged
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
-from truebench_hf.benchmarks.flexbench.scores import MEASURES, PAPERS, totals
+from truebench_hf.benchmarks.flexbench.scores import MEASURES, PAPERS, totals, verdict_frame
 from truebench_hf.data import row_files
 from truebench_hf.data.rows import Id, Record, Row, Text
 from truebench_hf.errors import UserError
@@ -245,12 +245,13 @@ def stability(procedure: Procedure, judged: Sequence[JudgedConversation], seeds:
 
     Raises UserError where no model has conversations of both seeds.
     """
-    sides = [models_of(each for each in judged if each.talk.seed == seed) for seed in seeds]
+    frame = verdict_frame(procedure, judged)
+    sides = [dict(list(frame[frame["seed"] == seed].groupby("model", sort=False))) for seed in seeds]
     both = [model for model in sides[0] if model in sides[1]]
     if not both:
         held = ", ".join(sorted({each.talk.seed or "none" for each in judged}))
         raise UserError(f"--seeds {','.join(seeds)}: no model has judged conversations of both; there are seeds {held}")
-    pairs = {model: [totals(procedure, side[model]) for side in sides] for model in both}
+    pairs = {model: [totals(side[model]) for side in sides] for model in both}
     names = (f"seed {seeds[0]}", f"seed {seeds[1]}")
     scores: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -192,11 +192,3 @@ def is_judged(folder: str) -> bool:
 
 def _place(folder: str) -> Path | None:
     return next((place for place in (Path(folder) / "scores", Path(folder)) if (place / VERDICTS).is_file()), None)
-
-
-def models_of(judged: Iterable[JudgedConversation]) -> dict[str, list[JudgedConversation]]:
-    """The judged conversations of each model, in order of appearance."""
-    by_model: dict[str, list[JudgedConversation]] = {}
-    for conversation in judged:
-        by_model.setdefault(conversation.talk.model, []).append(conversation)
-    return by_model
