@@ -83,8 +83,6 @@ class SimulateOptions(FolderOptions, WritingOptions, PromptOptions):
             object.__setattr__(self, "out", str(corpus_folder(Path(self.folder), self.seed, self.model)))
             object.__setattr__(self, "folder_named", False)
         super().__post_init__()
-        if not 0 <= self.temperature <= 2:
-            raise UserError(f"--temperature {self.temperature}: lies between 0 and 2")
         if self.turns > 1 and self.simulator is None:
             raise UserError("name a --simulator, who plays the users; only --turns 1 needs none")
 
