@@ -327,21 +327,26 @@ def gap_tables(simulated: Sequence[Talk], real: Sequence[Talk]) -> list[Table]:
     ]
     note = f"Where the interval of the difference holds 0 the two may be alike. Intervals need {MIN_CLUSTERS} conversations."
     gaps = Table("simulation", columns, rows, "What the simulation lacks of real conversations", note)
-    often = Counter(word for vocabulary in theirs.vocabularies for word in vocabulary)
-    words: list[dict[str, Any]] = []
+    return [gaps, *_topics(ours, theirs)]
+
+
+def _topics(simulated: _UserSide, real: _UserSide) -> list[Table]:
+    """The words that real users bring up more often than simulated ones, those with the greatest difference first."""
+    often = Counter(word for vocabulary in real.vocabularies for word in vocabulary)
+    rows: list[dict[str, Any]] = []
     for word in (word for word, count in often.items() if count >= _LEAST):
-        first, second = theirs.mentions(word), ours.mentions(word)
+        first, second = real.mentions(word), simulated.mentions(word)
         gap = _score(first, second)
         if gap.value and gap.value > 0 and (gap.ci95 is None or gap.ci95[0] > 0):
-            words.append({"word": word, "real": fmean(first[0]), "simulated": fmean(second[0]), "gap": gap})
-    words.sort(key=lambda row: -row["gap"].value)
-    of_word = (
+            rows.append({"word": word, "real": fmean(first[0]), "simulated": fmean(second[0]), "gap": gap})
+    rows.sort(key=lambda row: -row["gap"].value)
+    columns = (
         Column("word", "word"), Column("real", "in real conversations %", "number", digits=0),
         Column("simulated", "in simulated ones %", "number", digits=0),
         Column("gap", "difference", "score", "By how much more often real users bring it up.", "points", digits=1, parts=_PARTS),
     )  # fmt: skip
     title = "Words that real users bring up and simulated ones hardly do"
-    return [gaps, *([Table("topics", of_word, words[:_TOPICS], title)] if words else [])]
+    return [Table("topics", columns, rows[:_TOPICS], title)] if rows else []
 
 
 def _score(ratio: Ratio, less: Ratio | None = None) -> Score:
