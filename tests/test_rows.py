@@ -117,7 +117,7 @@ def test_a_set_by_its_name_and_as_it_is_built(command: str, built: Path, monkeyp
         ("pairwise", "mini", "mini: does not fit this command .*; give checklists_mini, llmbar:FOLDER"),
         ("flex decompose", "facts_mini", "does not fit this command .*; give flexbench"),
         ("tick", "healthbench:x.jsonl", "first: run `truebench data build training --source healthbench:x.jsonl --out DIR`, and give DIR"),
-        ("flex build", "facts_mini", "no such file; give .* flexbench, or one of"),
+        ("flex build", "facts_mini", "does not fit this command .*; give flexbench, a text file, travel-desk"),
         *(("run", name, r"x…: no such file; give mini") for name in ("x" * 5000, "~" + "x" * 5000, "a/" + "x" * 5000)),
     ],
 )  # fmt: skip

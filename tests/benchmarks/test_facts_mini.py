@@ -1,4 +1,4 @@
-"""The 12 constructed grounding rows, and the filter for requests that do not belong in such a set."""
+"""The 12 constructed grounding rows: what they are by construction, held by checks that find a broken row."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import pytest
 from tests.support.facts import FINE, MAJOR, baselines, log, mini, oracle, verdict
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts.run import FactsOptions, FactsRun
+from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_document
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
 
@@ -18,32 +19,35 @@ DOCUMENTS = [
     {"id": "a", "request": "Where?", "document": "In Paris.", "domain": "travel", "baseline": "It is in Paris."},
     {"id": "b", "request": "When?", "document": "In May.", "domain": "time", "baseline": "It is in May."},
 ]
+ANSWERS = [{"id": "a", "answer": "Paris!"}, {"id": "b", "answer": "May!"}]
+LOGGED = {"question": "Where?", "contexts": ["In Paris."], "answer": "Paris."}
+ACCURATE = {"contains": "<response_", "reply": verdict(True)}
+RATES_FINE, RATES_MAJOR = ({"contains": "<test_response_", "reply": reply} for reply in (FINE, MAJOR))
 
 
 def ran(out: Path, **options: Any) -> tuple[Any, dict[str, Any]]:
-    """(the outcome, the tables of scores.json and what run.json says of the judging) of a run by the response template."""
+    """(the outcome, the tables of scores.json and what run.json says of the judging) of a run by the response template.
+
+    Rows for `data` and `answers`, and rules of a `judge` or `model`, are written into files beside the folder.
+    """
+    for name, value in list(options.items()):
+        if name in ("data", "answers") and isinstance(value, list):
+            options[name] = write_jsonl(out.with_suffix(f".{name}.jsonl"), value)
+        elif name in ("judge", "model", "baseline") and isinstance(value, list):
+            options[name] = script(out.with_suffix(f".{name}.json"), value)
+    options["judge"] = (options["judge"],) if isinstance(options["judge"], str) else options["judge"]
     outcome = FactsRun(FactsOptions(out=str(out), **{"template": ("response",), **options})).run()
     judging = json.loads((out / "run.json").read_text())["judging"]
     return outcome, json.loads((out / "scores.json").read_text()) | {"judging": judging}
-
-
-def named(rows: list[dict[str, Any]], key: str = "judge") -> dict[str, dict[str, Any]]:
-    return {row[key]: row for row in rows}
 
 
 def lines(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
 
 
-def asked(spec: str) -> list[str]:
-    """The first messages that a recording judge was sent."""
-    file = Path(spec.removeprefix("scripted:")).with_suffix(".record")
-    return [json.loads(line)[-1] for line in file.read_text().splitlines()] if file.exists() else []
-
-
-def recorded(*specs: str) -> tuple[str, ...]:
-    paths = [Path(spec.removeprefix("scripted:")).with_suffix(".record") for spec in specs]
-    return tuple(f"{number}.record={path}" for number, path in enumerate(paths, 1))
+def recorded(file: Path) -> list[str]:
+    """The last messages that a recording model was sent."""
+    return [json.loads(line)[-1] for line in file.read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -52,18 +56,11 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
     return oracle(folder / "a.json"), oracle(folder / "b.json"), oracle(folder / "c.json")
 
 
-@pytest.fixture(scope="module")
-def all_36(tmp_path_factory: pytest.TempPathFactory, judges: tuple[str, ...]) -> tuple[Any, dict[str, Any], Path]:
-    folder = tmp_path_factory.mktemp("all")
+def test_all_36_answers_by_judges_who_know(tmp_path: Path, judges: tuple[str, ...]) -> None:
     outcome, scores = ran(
-        folder / "run", data="facts_mini", answers=log(folder / "log.jsonl"), judge=judges,
-        baseline=baselines(folder / "baselines.json"), model_name="three kinds",
+        tmp_path / "run", data="facts_mini", answers=log(tmp_path / "log.jsonl"), judge=judges,
+        baseline=baselines(tmp_path / "baselines.json"), model_name="three kinds",
     )  # fmt: skip
-    return outcome, scores, folder / "run"
-
-
-def test_all_36_answers_by_judges_who_know(all_36: tuple[Any, dict[str, Any], Path], judges: tuple[str, ...]) -> None:
-    outcome, scores, out = all_36
     mean = outcome.value.mean
     assert (mean["answers"], mean["ineligible"], outcome.incomplete) == (36, 12, 0)
     assert {row["name"]: row["score"]["value"] for row in scores["scores"]} == pytest.approx(
@@ -73,35 +70,17 @@ def test_all_36_answers_by_judges_who_know(all_36: tuple[Any, dict[str, Any], Pa
     for row in scores["judges"]:
         assert [row[name]["value"] for name in ("unadjusted", "final")] == pytest.approx([2 / 3, 1 / 3])
         assert row["final"]["n"] == 36
-    rows = lines(out)
+    rows = lines(tmp_path / "run")
     assert [row["id"] for row in rows[:3]] == ["facts-mini-01", "facts-mini-01#2", "facts-mini-01#3"]
     assert [row["ineligible"] for row in rows] == [False, False, True] * 12
     assert [set(row["grounded"].values()) for row in rows] == [{"yes"}, {"no"}, {"yes"}] * 12
     assert {row["document"] for row in rows[:3]} == {"facts-mini-01"}
-
-
-def test_scores_are_told_apart_by_the_columns_of_the_data(all_36: tuple[Any, dict[str, Any], Path]) -> None:
-    _, scores, _ = all_36
     groups = scores["groups"]
     assert list(dict.fromkeys(row["by"] for row in groups)) == ["domain", "task", "length", "language"], "no splits"
-    assert [(row["group"], row["answers"]) for row in groups if row["by"] == "domain"] == [
-        ("finance", 9), ("technology", 9), ("retail", 6), ("medical", 6), ("legal", 6)
-    ]  # fmt: skip
+    domains = {row["group"]: row["answers"] for row in groups if row["by"] == "domain"}
+    assert domains == {"finance": 9, "technology": 9, "retail": 6, "medical": 6, "legal": 6}
     assert all(row["final"]["value"] == pytest.approx(1 / 3) for row in groups if row["by"] == "task")
     assert len(scores["groups_by_judge"]) == 3 * len(groups)
-
-
-def test_what_a_model_has_classified_is_marked_wherever_it_is_shown(tmp_path: Path) -> None:
-    rows = [row | {"classified": ["domain"], "task": "summary"} for row in DOCUMENTS]
-    judge = script(tmp_path / "j.json", [{"contains": "<response_", "reply": verdict(True)}])
-    answered = write_jsonl(tmp_path / "l.jsonl", [{"id": "a", "answer": "Paris!"}, {"id": "b", "answer": "May!"}])
-    outcome, scores = ran(
-        tmp_path / "run", data=write_jsonl(tmp_path / "d.jsonl", rows), answers=answered, judge=(judge,), eligibility="none"
-    )  # fmt: skip
-    assert [(row["by"], row["group"]) for row in scores["groups"]] == [
-        ("domain (classified)", "travel"), ("domain (classified)", "time"), ("task", "summary")
-    ]  # fmt: skip
-    assert {column.group for column in outcome.ranking.board().columns} >= {"Domains (classified)", "Tasks"}
 
 
 def test_one_judge_who_never_says_major_saves_all(tmp_path: Path, judges: tuple[str, ...]) -> None:
@@ -117,7 +96,7 @@ def test_one_judge_who_never_says_major_saves_all(tmp_path: Path, judges: tuple[
 
 def test_one_judge_on_distinct_documents_has_wilsons_interval(tmp_path: Path, judges: tuple[str, ...]) -> None:
     outcome, _ = ran(
-        tmp_path / "run", data="facts_mini", answers=log(tmp_path / "l.jsonl", ["ungrounded"]), judge=judges[:1]
+        tmp_path / "run", data="facts_mini", answers=log(tmp_path / "l.jsonl", ["ungrounded"]), judge=judges[0]
     )
     (mean,), (row,) = outcome.value.rows(judge="mean"), outcome.value.rows(judge=judges[0])
     assert mean["final"].ci95 == wilson(0, 12)
@@ -126,11 +105,12 @@ def test_one_judge_on_distinct_documents_has_wilsons_interval(tmp_path: Path, ju
 
 def test_the_answer_is_never_its_own_baseline(tmp_path: Path, judges: tuple[str, ...]) -> None:
     """facts_mini brings its grounded answers as baselines: of themselves nobody is asked, and all others are compared."""
+    record = tmp_path / "asked"
     outcome, scores = ran(
-        tmp_path / "run", data="facts_mini", answers=log(tmp_path / "log.jsonl"), judge=judges[:1],
-        judge_arg=recorded(judges[0]),
+        tmp_path / "run", data="facts_mini", answers=log(tmp_path / "log.jsonl"), judge=judges[0],
+        judge_arg=(f"record={record}",),
     )  # fmt: skip
-    rated = [prompt for prompt in asked(judges[0]) if "<test_response_" in prompt]
+    rated = [prompt for prompt in recorded(record) if "<test_response_" in prompt]
     assert len(rated) == 24
     assert all("<document_" not in prompt for prompt in rated), "the request alone, by default"
     own = [line["id"] for line in lines(tmp_path / "run") if line["is_baseline"]]
@@ -141,14 +121,11 @@ def test_the_answer_is_never_its_own_baseline(tmp_path: Path, judges: tuple[str,
 
 
 def test_logs_with_blanks_around_answers_and_retrievals_that_found_nothing(tmp_path: Path) -> None:
-    judge = script(tmp_path / "j.json", [
-        {"contains": "<test_response_", "reply": MAJOR}, {"contains": "<response_", "reply": verdict(True)},
-    ])  # fmt: skip
     rows = [
         {"question": "Where?", "contexts": [], "answer": "I cannot tell.\n", "baseline": "I cannot tell."},
         {"question": "When?", "contexts": ["In May."], "answer": "In May.", "baseline": "It is May."},
     ]
-    outcome, _ = ran(tmp_path / "run", answers=write_jsonl(tmp_path / "rag.jsonl", rows), judge=(judge,))
+    outcome, _ = ran(tmp_path / "run", answers=rows, judge=[RATES_MAJOR, ACCURATE])
     own = [line["id"] for line in lines(tmp_path / "run") if line["is_baseline"]]
     assert (own, outcome.value.mean["ineligible"]) == (["ca6931dfb770"], 1)
     assert any(note.startswith("1 of 2 answers rest on no passages") for note in outcome.notes)
@@ -158,114 +135,84 @@ def test_a_model_answers_and_another_gives_the_baseline(tmp_path: Path) -> None:
     model = script(
         tmp_path / "model.json", [{"contains": "Where?", "reply": "In Paris."}, {"contains": "When?", "reply": "Hm."}]
     )
-    other = script(tmp_path / "other.json", [{"contains": "?", "reply": "Baseline of another."}])
-    judge = script(tmp_path / "judge.json", [
-        {"contains": ["<test_response_", ">\nHm.\n<"], "reply": MAJOR}, {"contains": "<test_response_", "reply": FINE},
-        {"contains": "<response_", "reply": verdict(True)},
-    ])  # fmt: skip
-    data = write_jsonl(tmp_path / "d.jsonl", DOCUMENTS)
+    hm = {"contains": ["<test_response_", ">\nHm.\n<"], "reply": MAJOR}
     options: dict[str, Any] = {
-        "data": data, "model": model, "baseline": other, "judge": (judge,), "eligibility": "full",
-        "judge_arg": recorded(judge), "model_arg": (f"record={tmp_path / 'model.record'}",),
+        "data": DOCUMENTS, "model": model, "judge": [hm, RATES_FINE, ACCURATE], "eligibility": "full",
+        "baseline": [{"contains": "?", "reply": "Baseline of another."}],
+        "judge_arg": (f"record={tmp_path / 'judge.record'}",), "model_arg": (f"record={tmp_path / 'model.record'}",),
     }  # fmt: skip
     _, scores = ran(tmp_path / "run", **options)
     (row,) = scores["judges"]
-    assert [(row[name]["value"], row[name]["n"], row[name]["unscored"]) for name in ("unadjusted", "final")] == [
-        (1.0, 2, 0), (0.5, 2, 0)
+    assert [tuple(row[name].values()) for name in ("unadjusted", "final")] == [
+        (1.0, list(wilson(2, 2) or ()), 2, 0), (0.5, list(wilson(1, 2) or ()), 2, 0)
     ]  # fmt: skip
     assert {row["group"]: row["final"]["value"] for row in scores["groups"]} == {"travel": 1.0, "time": 0.0}
-    assert sorted(asked(model)) == ["In May.\n\nWhen?", "In Paris.\n\nWhere?"], "the document stands first"
-    prompts = asked(judge)
+    assert sorted(recorded(tmp_path / "model.record")) == ["In May.\n\nWhen?", "In Paris.\n\nWhere?"]
+    prompts = recorded(tmp_path / "judge.record")
     assert len(prompts) == 4
-    opening = [prompt.index("<document_") for prompt in prompts]
-    assert all(place < prompt.index("response_") for place, prompt in zip(opening, prompts, strict=True))
+    assert all(prompt.index("<document_") < prompt.index("response_") for prompt in prompts), "the document first"
     assert sum("Baseline of another." in prompt for prompt in prompts) == 2
-    before = len(prompts)
     ran(tmp_path / "run", **options)
-    assert len(asked(judge)) == before, "what is done is not asked again"
-
-
-def test_the_model_is_no_baseline_of_its_own(tmp_path: Path) -> None:
-    model = script(tmp_path / "m.json", [])
-    data = write_jsonl(tmp_path / "d.jsonl", DOCUMENTS)
+    assert len(recorded(tmp_path / "judge.record")) == 4, "what is done is not asked again"
     with pytest.raises(UserError, match="is the model under test, and no answer is its own measure"):
-        ran(tmp_path / "run", data=data, model=model, baseline=model, judge=("smollm2",))
-    assert not (tmp_path / "run").exists()
+        ran(tmp_path / "own", data=DOCUMENTS, model=model, baseline=model, judge="smollm2")
+    assert not (tmp_path / "own").exists()
 
 
 def test_what_cannot_be_generated_is_undecided_and_never_inaccurate(tmp_path: Path) -> None:
-    told = "the prompt has 31000 tokens, the window 8192"
-    model = script(
-        tmp_path / "m.json", [{"contains": "Where?", "error": told}, {"contains": "When?", "reply": "In May."}]
-    )
-    judge = script(
-        tmp_path / "j.json",
-        [{"contains": "<test_response_", "reply": FINE}, {"contains": "<response_", "reply": verdict(True)}],
-    )
-    outcome, scores = ran(
-        tmp_path / "run", data=write_jsonl(tmp_path / "d.jsonl", DOCUMENTS), model=model, judge=(judge,)
-    )
+    error = "the prompt has 31000 tokens, the window 8192"
+    rules = [{"contains": "Where?", "error": error}, {"contains": "When?", "reply": "In May."}]
+    outcome, scores = ran(tmp_path / "run", data=DOCUMENTS, model=rules, judge=[RATES_FINE, ACCURATE])
     final = outcome.value.mean["final"]
     assert (final.value, final.n, final.unscored) == (1.0, 1, 1)
-    assert scores["unscored"] == [{"answer": "a", "reason": f"turn 1: {told}"}]
+    assert scores["unscored"] == [{"answer": "a", "reason": f"turn 1: {error}"}]
     assert outcome.notes[0].startswith("1 of 2 answers could not be had")
     assert outcome.incomplete == 1
-    assert told in (tmp_path / "run" / "report.html").read_text()
+    assert error in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_judges_that_decide_nothing_are_counted_and_disqualify_nothing(tmp_path: Path) -> None:
     long = "the prompt has 40000 tokens, the window 32768"
-    data = write_jsonl(tmp_path / "d.jsonl", DOCUMENTS)
-    answered = write_jsonl(tmp_path / "l.jsonl", [{"id": "a", "answer": "Paris!"}, {"id": "b", "answer": "May!"}])
-    severe = script(
-        tmp_path / "s.json",
-        [{"contains": "<test_response_", "reply": MAJOR}, {"contains": "<response_", "reply": verdict(True)}],
+    severe = script(tmp_path / "s.json", [RATES_MAJOR, ACCURATE])
+    down, cut = (
+        {"contains": ["<test_response_", "When?"], "error": "down"},
+        {"contains": ["<response_", "Where?"], "error": long},
     )
-    lost = script(tmp_path / "l.json", [
-        {"contains": ["<test_response_", "When?"], "error": "down"}, {"contains": "<test_response_", "reply": MAJOR},
-        {"contains": ["<response_", "Where?"], "error": long}, {"contains": "<response_", "reply": verdict(True)},
-    ])  # fmt: skip
-    outcome, scores = ran(tmp_path / "run", data=data, answers=answered, judge=(severe, lost))
-    rows = {row["id"]: row for row in lines(tmp_path / "run")}
-    assert (rows["a"]["ineligible"], rows["a"]["grounded"][lost]) == (True, None)
-    assert (rows["b"]["ineligible"], rows["b"]["eligible"]) == (False, {severe: "no", lost: None})
-    judges = named(scores["judges"])
-    assert [(judges[name]["undecided"], judges[name]["unrated"]) for name in (severe, lost)] == [(None, None), (1, 1)]
-    assert long in named(scores["unscored"], "answer")["a"]["reason"]
+    lost = script(tmp_path / "l.json", [down, RATES_MAJOR, cut, ACCURATE])
+    outcome, scores = ran(tmp_path / "run", data=DOCUMENTS, answers=ANSWERS, judge=(severe, lost))
+    first, second = lines(tmp_path / "run")
+    assert (first["ineligible"], first["grounded"][lost]) == (True, None)
+    assert (second["ineligible"], second["eligible"]) == (False, {severe: "no", lost: None})
+    rows = {row["judge"]: row for row in scores["judges"]}
+    assert [(rows[name]["undecided"], rows[name]["unrated"]) for name in (severe, lost)] == [(None, None), (1, 1)]
+    assert long in {row["answer"]: row["reason"] for row in scores["unscored"]}["a"]
     assert outcome.incomplete == 2
-    assert (judges[lost]["unadjusted"]["n"], judges[lost]["unadjusted"]["unscored"]) == (1, 1)
-    assert (judges[lost]["final"]["value"], judges[lost]["final"]["n"]) == (0.5, 2), "ineligible is inaccurate"
+    assert (rows[lost]["unadjusted"]["n"], rows[lost]["unadjusted"]["unscored"]) == (1, 1)
+    assert (rows[lost]["final"]["value"], rows[lost]["final"]["n"]) == (0.5, 2), "ineligible is inaccurate"
 
 
 def test_without_eligibility_nobody_needs_a_baseline(tmp_path: Path) -> None:
-    row = {"question": "Where?", "contexts": ["In Paris."], "answer": "Paris."}
-    judge = script(tmp_path / "j.json", [{"contains": "<response_", "reply": verdict(True)}])
-    answered = write_jsonl(tmp_path / "rag.jsonl", [row])
     with pytest.raises(UserError, match=r"--baseline is missing: .*or --eligibility none"):
-        ran(tmp_path / "run", answers=answered, judge=(judge,))
-    outcome, scores = ran(tmp_path / "run", answers=answered, judge=(judge,), eligibility="none")
+        ran(tmp_path / "run", answers=[LOGGED], judge=[ACCURATE])
+    outcome, scores = ran(tmp_path / "run", answers=[LOGGED], judge=[ACCURATE], eligibility="none")
     assert outcome.value.mean["final"].value == 1.0
-    assert scores["judging"]["judges"][judge]["eligibility"] == "none"
+    assert [how["eligibility"] for how in scores["judging"]["judges"].values()] == ["none"]
     assert outcome.notes[0].startswith("Eligibility was not judged")
-    row |= {"ground_truth": "It is Paris."}
-    judge = script(
-        tmp_path / "k.json",
-        [{"contains": "<test_response_", "reply": FINE}, {"contains": "<response_", "reply": verdict(True)}],
-    )
-    _, scores = ran(tmp_path / "two", answers=write_jsonl(tmp_path / "rag2.jsonl", [row]), judge=(judge,))
+    _, scores = ran(tmp_path / "two", answers=[LOGGED | {"ground_truth": "It is."}], judge=[RATES_FINE, ACCURATE])
     assert scores["judging"]["baseline"] == {"name": "the data's references"}
+    rows = [row | {"classified": ["domain"], "task": "summary"} for row in DOCUMENTS]
+    outcome, scores = ran(tmp_path / "three", data=rows, answers=ANSWERS, judge=[ACCURATE], eligibility="none")
+    assert [(row["by"], row["group"]) for row in scores["groups"]] == [
+        ("domain (classified)", "travel"), ("domain (classified)", "time"), ("task", "summary")
+    ]  # fmt: skip
+    assert {column.group for column in outcome.ranking.board().columns} >= {"Domains (classified)", "Tasks"}
 
 
 def test_one_model_judges_by_several_templates(tmp_path: Path) -> None:
     """It needs no options that set its names apart: it is asked in other words. By one template it is refused twice."""
-    judge = script(tmp_path / "j.json", [
-        {"contains": "not_attempted", "reply": '{"verdict": "not_attempted"}'},
-        {"contains": "<response_", "reply": verdict(True)},
-    ])  # fmt: skip
-    row = {"question": "Where?", "contexts": ["In Paris."], "answer": "Paris."}
-    options: dict[str, Any] = {
-        "answers": write_jsonl(tmp_path / "rag.jsonl", [row]), "judge": (judge, judge), "eligibility": "none"
-    }  # fmt: skip
+    unattempted = {"contains": "not_attempted", "reply": '{"verdict": "not_attempted"}'}
+    judge = script(tmp_path / "j.json", [unattempted, ACCURATE])
+    options: dict[str, Any] = {"answers": [LOGGED], "judge": (judge, judge), "eligibility": "none"}
     outcome, scores = ran(tmp_path / "run", **options, template=("response", "2.simpleqa"))
     values = [(row["judge"], row["unadjusted"]["value"]) for row in scores["judges"]]
     assert values == [(f"{judge}#1", 1.0), (f"{judge}#2", 0.0), ("mean", 0.5)]
@@ -275,65 +222,124 @@ def test_one_model_judges_by_several_templates(tmp_path: Path) -> None:
         ran(tmp_path / "two", **options)
 
 
-REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("nobody answers", {"data": "facts_mini"}, "name either a --model that answers, or a file of --answers"),
-    ("two answer", {"data": "facts_mini", "model": "smollm2", "answers": "f"}, "name either"),
-    ("no data", {"model": "smollm2"}, "--data is missing"),
-    ("no judge", {"data": "facts_mini", "model": "smollm2", "judge": ()}, "name a --judge"),
-    ("more than all", {"data": "facts_mini", "model": "smollm2", "fail_under": 101.0}, "is a percentage"),
-    ("a share for percent", {"data": "facts_mini", "model": "smollm2", "fail_under": 0.9}, "not a share; write 90"),
-    ("all as a share", {"data": "facts_mini", "model": "smollm2", "fail_under": 1.0}, "not a share; write 100"),
+def repeated(folder: Path, **more: Any) -> dict[str, Any]:
+    """Of a one answer is grounded for both judges, the other for the second only; of b one is, one the first cannot read."""
+    replies = {"Where?": ["In Paris.", "In Rome."], "When?": ["In May.", "Mumble."]}
+    rome, mumble = {"contains": "In Rome.", "reply": verdict(False)}, {"contains": "Mumble.", "error": "what?"}
+    judges = script(folder / "first.json", [rome, mumble, ACCURATE]), script(folder / "second.json", [ACCURATE])
+    return {
+        "data": DOCUMENTS, "model": [{"contains": text, "reply": reply} for text, reply in replies.items()], "judge": judges,
+        "model_arg": (f"record={folder / 'asked'}",), "eligibility": "none", "samples": 2, "temperature": 1.0,
+    } | more  # fmt: skip
+
+
+def test_documents_are_the_units_of_several_answers(tmp_path: Path) -> None:
+    _, scores = ran(tmp_path / "grown", **repeated(tmp_path, samples=1))
+    assert [row["name"] for row in scores["scores"]] == ["Unadjusted"], "one sample is not repeated"
+    assert "sample" not in lines(tmp_path / "grown")[0]
+    ran(tmp_path / "grown", **repeated(tmp_path))
+    assert len(recorded(tmp_path / "asked")) == 4, "one answer becomes the first of two"
+    outcome, scores = ran(tmp_path / "run", **repeated(tmp_path, no_cache=True))
+    values = [(row["unadjusted"]["value"], row["unadjusted"]["n"]) for row in scores["judges"]]
+    assert values == [(0.75, 2), (1.0, 2), (0.875, 2)], "(1/2 + 1 of what was read) / 2, and all; then the mean"
+    assert (outcome.value.mean["answers"], outcome.incomplete) == (4, 1)
+    repeats = {row["name"].rpartition(": ")[2]: row["score"] for row in scores["scores"] if ": " in row["name"]}
+    assert {name: (score["value"], score["n"], score["unscored"]) for name, score in repeats.items()} == {
+        "mean": (0.75, 2, 0), "any of 2": (1.0, 2, 0), "all of 2": (0.0, 1, 1)
+    }  # fmt: skip
+    assert [row["answer"] for row in scores["unscored"]] == ["b (sample 2)"]
+    assert [(row["id"], row["sample"]) for row in lines(tmp_path / "run")] == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
+    row = outcome.ranking.board().rows[0]
+    assert (row.scores["final"].n, row.facts["Samples"]) == (2, "2")
+    assert scores_by_document(read_frame(tmp_path / "run")) == {"a": 0.75, "b": 1.0}, "what models are compared by"
+
+
+MODEL = {"data": "facts_mini", "model": "smollm2"}
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"data": "facts_mini"}, "name either a --model that answers, or a file of --answers"),
+    (MODEL | {"answers": "f"}, "name either"),
+    ({"model": "smollm2"}, "--data is missing"),
+    (MODEL | {"judge": ()}, "name a --judge"),
+    (MODEL | {"fail_under": 101.0}, "is a percentage"),
+    (MODEL | {"fail_under": 0.9}, "not a share; write 90"),
+    (MODEL | {"fail_under": 1.0}, "not a share; write 100"),
+    ({"data": "facts_mini", "answers": "a", "samples": 2, "temperature": 1.0}, "--samples goes with --model"),
 ]
 
 
-@pytest.mark.parametrize(("options", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
-def test_options_that_make_no_sense_are_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=message):
+@pytest.mark.parametrize(("options", "words"), REFUSED)
+def test_options_that_make_no_sense_are_refused(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words):
         FactsOptions(**{"out": str(tmp_path), "judge": ("scripted:j",), **options})
 
 
-def test_templates_by_judge(tmp_path: Path) -> None:
-    both = ("scripted:a", "scripted:b")
+FILE = {"judges": {"scripted:a": {"template": "span", "eligibility": "full"}, "scripted:b": {}}}
 
-    def chosen(*template: str, **more: Any) -> FactsOptions:
-        return FactsOptions(out="o", answers="f", judge=both, template=template, **more)
 
-    def templates(*template: str) -> dict[str, str]:
-        return {name: choice.template for name, choice in chosen(*template).chosen.items()}
-
-    assert templates() == {"scripted:a": "json", "scripted:b": "json"}
-    assert templates("response") == {"scripted:a": "response", "scripted:b": "response"}
-    assert templates("json-alt", "2.span") == {"scripted:a": "json_alt", "scripted:b": "span"}
-    file = tmp_path / "templates.json"
-    file.write_text(
-        json.dumps({"judges": {"scripted:a": {"template": "span", "eligibility": "full"}, "scripted:b": {}}})
-    )
-    assert templates(str(file)) == {"scripted:a": "span", "scripted:b": "json"}
-    assert chosen(str(file)).variants == {"scripted:a": "full", "scripted:b": "request"}
-    assert chosen(str(file), eligibility="request").variants == {"scripted:a": "request", "scripted:b": "request"}
-    for wrong, message in (
-        ("jsom", "unknown grounding template 'jsom': did you mean json"), ("3.json", "there is no judge number 3"),
-        ("gone.json", "gone.json: cannot be read"),
-    ):  # fmt: skip
-        with pytest.raises(UserError, match=message):
-            templates(wrong)
-    file.write_text('{"judges": {"scripted:a": {}}}')
-    with pytest.raises(UserError, match="says nothing on judge scripted:b; it is about scripted:a"):
-        templates(str(file))
+@pytest.mark.parametrize(
+    ("template", "eligibility", "chosen"),
+    [
+        ((), None, ("json", "json", "request", "request")),
+        (("response",), "full", ("response", "response", "full", "full")),
+        (("json-alt", "2.span"), None, ("json_alt", "span", "request", "request")),
+        (("chosen.json",), None, ("span", "json", "full", "request")),
+        (("chosen.json",), "request", ("span", "json", "request", "request")),
+        (("jsom",), None, "unknown grounding template 'jsom': did you mean json"),
+        (("3.json",), None, "there is no judge number 3; there are 2"),
+        (("gone.json",), None, "gone.json: cannot be read"),
+        (("half.json",), None, "says nothing on judge scripted:b; it is about scripted:a"),
+        ((), "some", "unknown eligibility"),
+    ],
+)
+def test_templates_by_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: tuple[str, ...], eligibility: Any, chosen: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("chosen.json").write_text(json.dumps(FILE))
+    Path("half.json").write_text('{"judges": {"scripted:a": {}}}')
+    judge = ("scripted:a", "scripted:b")
+    options = FactsOptions(out="o", answers="f", judge=judge, template=template, eligibility=eligibility)
+    if isinstance(chosen, tuple):
+        assert (*(choice.template for choice in options.chosen.values()), *options.variants.values()) == chosen
+    else:
+        with pytest.raises(UserError, match=chosen):
+            assert options.chosen | options.variants
 
 
 def test_the_command(tmp_path: Path, judges: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--data", "facts_mini", "--answers", log(tmp_path / "log.jsonl"), "--template", "response"]
-    given += ["--baseline", baselines(tmp_path / "b.json"), "--out", str(tmp_path / "run")]
-    given += [part for judge in judges for part in ("--judge", judge)]
-    done = command_here(capsys, "facts", "run", *given, "--fail-under", "33")
+    arguments = [
+        "facts",
+        "run",
+        "--data",
+        "facts_mini",
+        "--answers",
+        log(tmp_path / "log.jsonl"),
+        "--template",
+        "response",
+    ]
+    arguments += ["--baseline", baselines(tmp_path / "b.json"), "--out", str(tmp_path / "run")]
+    arguments += [part for judge in judges for part in ("--judge", judge)]
+    done = command_here(capsys, *arguments, "--fail-under", "33")
     assert (done.returncode, done.stderr) == (0, "")
-    assert (
-        "Ineligible, since every judge finds major issues: 12 of 36 answers. Disqualification changes the mean by -33.33 points."
-        in done.stdout
-    )
-    done = command_here(capsys, "facts", "run", *given, "--fail-under", "33.4")
+    effect = "12 of 36 answers. Disqualification changes the mean by -33.33 points."
+    assert f"Ineligible, since every judge finds major issues: {effect}" in done.stdout
+    done = command_here(capsys, *arguments, "--fail-under", "33.4")
     assert (done.returncode, done.stderr) == (1, "truebench: the final score is 33.33, under --fail-under 33.4\n")
+    mumbles = [{"contains": "<response_", "reply": "Hm."}, {"contains": "cannot be used", "reply": "Hm."}]
+    arguments = ["facts", "run", "--answers", write_jsonl(tmp_path / "rag.jsonl", [LOGGED]), "--eligibility", "none"]
+    arguments += [
+        "--judge",
+        script(tmp_path / "j.json", mumbles),
+        "--template",
+        "response",
+        "--out",
+        str(tmp_path / "two"),
+    ]
+    assert command_here(capsys, *arguments).returncode == 3, "something is undecided"
+    assert command_here(capsys, *arguments, "--allow-unscored").returncode == 0
+    done = command_here(capsys, *arguments, "--allow-unscored", "--fail-under", "0")
+    error = "truebench: there is no final score to hold against --fail-under 0: too little is decided\n"
+    assert (done.returncode, done.stderr) == (1, error)
 
 
 def test_an_estimate_counts_both_questions_of_every_judge(tmp_path: Path, judges: tuple[str, ...]) -> None:
@@ -343,31 +349,9 @@ def test_an_estimate_counts_both_questions_of_every_judge(tmp_path: Path, judges
         out=str(tmp_path / "run"), estimate=True,
     )  # fmt: skip
     spent: Any = FactsRun(options).run().value
-    assert {part: usage.calls for part, usage in spent.items()} == {
-        "model": 12,
-        "baseline": 12,
-        "judge": 24,
-        "judge 2": 24,
-    }
+    calls = {part: usage.calls for part, usage in spent.items()}
+    assert calls == {"model": 12, "baseline": 12, "judge": 24, "judge 2": 24}
     assert not (tmp_path / "run").exists()
-
-
-def test_the_command_says_what_is_undecided_by_its_exit_code(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    judge = script(
-        tmp_path / "j.json",
-        [{"contains": "<response_", "reply": "Hm."}, {"contains": "cannot be used", "reply": "Hm."}],
-    )
-    row = {"question": "Where?", "contexts": ["In Paris."], "answer": "Paris."}
-    given = ["facts", "run", "--answers", write_jsonl(tmp_path / "rag.jsonl", [row]), "--eligibility", "none"]
-    given += ["--judge", judge, "--template", "response", "--out", str(tmp_path / "run")]
-    assert command_here(capsys, *given).returncode == 3
-    assert command_here(capsys, *given, "--allow-unscored").returncode == 0
-    done = command_here(capsys, *given, "--allow-unscored", "--fail-under", "0")
-    assert (done.returncode, done.stderr) == (
-        1, "truebench: there is no final score to hold against --fail-under 0: too little is decided\n",
-    )  # fmt: skip
 
 
 def test_the_time_of_a_local_judge_is_told_before_it_starts(
@@ -379,12 +363,11 @@ def test_the_time_of_a_local_judge_is_told_before_it_starts(
 
     monkeypatch.setattr(LocalModel, "speed", lambda self: (0.01, 0.01))
     options = {"data": "facts_mini", "model": judges[0], "eligibility": "none", "out": str(tmp_path / "run")}
-    study = FactsRun(FactsOptions(**options, judge=("smollm2",)))
-    study._open()
-    (line,) = local_time(study)
-    assert line.startswith("smollm2 runs on this machine: 12 calls, some ")
-    assert line.endswith(" minutes (100 tokens a second read, 100 written)")
-    study = FactsRun(FactsOptions(**options, judge=judges[:1]))
-    study._open()
-    assert local_time(study) == [], "what runs elsewhere"
+    for judge, local in (("smollm2", True), (judges[0], False)):
+        study = FactsRun(FactsOptions(**options, judge=(judge,)))
+        study._open()
+        told = local_time(study)
+        assert len(told) == local
+        assert not local or told[0].startswith("smollm2 runs on this machine: 12 calls, some ")
+        assert not local or told[0].endswith(" minutes (100 tokens a second read, 100 written)")
     assert not (tmp_path / "run").exists()

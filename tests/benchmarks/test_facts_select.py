@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support import tiny_classifier
+from tests.support.facts import mini
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import answers as rows
 from truebench_hf.benchmarks.facts.select_template import Selection, SelectOptions, SelectTemplate
@@ -22,24 +23,18 @@ ACCURATE, INACCURATE = 'Looked at. {"verdict": "accurate"}', 'Looked at. {"verdi
 
 def labelled(tmp_path: Path, count: int = 24, **more: Any) -> Path:
     """Answers to `count` documents, two each: every second pair is inaccurate (blue) and ineligible (stubby)."""
-    made = []
+    rows = []
     for number in range(count):
-        facts = {"document": f"Document {number} says that bananas are yellow.", "request": "Which colour is it?"}
-        facts |= {"baseline": "Bananas are yellow."}
+        asked = {"document": f"Document {number} says that bananas are yellow.", "request": "Which colour is it?"}
+        asked |= {"baseline": "Bananas are yellow."}
         bad = number % 2 == 1
-        for kind in ("a", "b"):
-            text = (
-                f"Bananas are {'blue' if bad else 'yellow'} <{kind}{number}>."
-                if kind == "a"
-                else f"{kind}{number} stubby"
-                if bad
-                else f"Yellow it is, {kind}{number}."
-            )
-            made.append(facts | {
-                "id": f"{number}{kind}", "response": text, "accurate": "no" if "blue" in text else "yes",
-                "eligible": "no" if "stubby" in text else "yes",
-            } | more)  # fmt: skip
-    return write_jsonl(tmp_path / "labelled.jsonl", made)
+        for kind, text in (
+            ("a", f"Bananas are {'blue' if bad else 'yellow'} <a{number}>."),
+            ("b", f"b{number} stubby" if bad else f"Yellow it is, b{number}."),
+        ):
+            labels = {"accurate": "no" if "blue" in text else "yes", "eligible": "no" if "stubby" in text else "yes"}
+            rows.append(asked | {"id": f"{number}{kind}", "response": text} | labels | more)
+    return write_jsonl(tmp_path / "labelled.jsonl", rows)
 
 
 def judge(path: Path, *rules: dict[str, Any]) -> str:
@@ -61,27 +56,34 @@ def select(tmp_path: Path, data: Path | str, *judges: str, **more: Any) -> Selec
 def test_figures_of_two_judges(tmp_path: Path) -> None:
     right = judge(tmp_path / "right.json")
     lenient = judge(tmp_path / "lenient.json", {"contains": "are blue", "reply": ACCURATE})
-    found = select(tmp_path, labelled(tmp_path), right, lenient)
-    assert found.grounding is not None
-    one, other = (found.grounding.row(spec, "response") for spec in (right, lenient))
-    assert (one["macro_f1"].value, one["undecided"], found.grounding.choices[right].best) == (1.0, 0, "response")
+    selection = select(tmp_path, labelled(tmp_path), right, lenient)
+    grounding, eligibility = selection.grounding, selection.eligibility
+    assert grounding is not None
+    assert eligibility is not None
+    row, other = (grounding.row(spec, "response") for spec in (right, lenient))
+    assert (row["macro_f1"].value, row["undecided"], grounding.choices[right].best) == (1.0, 0, "response")
     # 12 of 48 answers are inaccurate: who calls all accurate is right on 75 %, with an F1 of 6/7 on one side alone.
     assert [other[name].value for name in ("accuracy", "fpr", "fnr")] == [0.75, 1.0, 0.0]
     assert other["macro_f1"].value == pytest.approx(3 / 7)
-    always = found.grounding.row("always accurate", "-")  # which is what this judge does
+    always = grounding.row("always accurate", "-")  # which is what this judge does
     assert always | {"judge": lenient, "template": "response"} == other
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert page.count("no way of asking is better than always saying the same") == 1
-    assert found.eligibility is not None
-    ineligible = found.eligibility.row(right, "request")
+    ineligible = eligibility.row(right, "request")
     assert [ineligible[name] for name in ("tp", "tn", "fp", "fn")] == [12, 36, 0, 0]  # positive: ineligible
+    second, fourth = selection.tables
+    assert [table.name for table in selection.tables] == ["grounding", "eligibility"]
+    assert second.texts[0][:4] == ("always accurate", "-", "42.86", "75.00")
+    assert (sum(second.marks), sum(fourth.marks), fourth.texts[0][0]) == (21, 6, "always ineligible"), (
+        "the paper beside"
+    )
 
 
 def test_what_is_undecided_is_shown_and_does_not_win(tmp_path: Path) -> None:
     silent = judge(tmp_path / "silent.json", {"contains": ["verdict", "<a"], "error": "down"})
-    found = select(tmp_path, labelled(tmp_path), silent)
-    assert found.grounding is not None
-    measured = found.grounding.row(silent, "response")
+    selection = select(tmp_path, labelled(tmp_path), silent)
+    assert selection.grounding is not None
+    measured = selection.grounding.row(silent, "response")
     # It answers on 24 of 48 and is right on all of them, none of which is inaccurate.
     assert (measured["n"], measured["undecided"], measured["accuracy"].value) == (24, 24, 1.0)
     assert measured["macro_f1_strict"].value == pytest.approx((2 * 24 / (2 * 24 + 12 + 12)) / 2)
@@ -110,28 +112,15 @@ def test_a_file_is_written_that_a_run_reads(tmp_path: Path, capsys: pytest.Captu
     assert (told["template"], told["eligibility"]) == ("response", "full")
 
 
-def test_the_tables_show_the_paper_beside(tmp_path: Path) -> None:
-    found = select(tmp_path, labelled(tmp_path), judge(tmp_path / "judge.json"))
-    shown = {table.name: table for table in found.tables}
-    assert list(shown) == ["grounding", "eligibility"]
-    second, fourth = shown["grounding"], shown["eligibility"]
-    assert second.texts[0][:4] == ("always accurate", "-", "42.86", "75.00")
-    assert (sum(second.marks), sum(fourth.marks)) == (21, 6)
-    assert fourth.texts[0][0] == "always ineligible"
-    kept = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
-    assert kept["grounding"] == second.records()
-
-
 def test_facts_mini_has_36_labelled_answers_with_sentences() -> None:
-    made = rows.load_labelled("facts_mini")
-    assert len(made) == 36
-    assert [sum(row.accurate == label for row in made) for label in ("yes", "no")] == [24, 12]
-    assert [sum(row.rated and row.eligible == label for row in made) for label in ("yes", "no")] == [12, 12]
-    for row in made:
+    answers = rows.load_labelled("facts_mini")
+    assert len(answers) == 36
+    assert [sum(row.accurate == label for row in answers) for label in ("yes", "no")] == [24, 12]
+    assert [sum(row.rated and row.eligible == label for row in answers) for label in ("yes", "no")] == [12, 12]
+    for row in answers:
         assert bool(row.spans) == (row.accurate == "no")
         assert row.rest == "yes" or row.id.endswith("evasive")
-        for span in row.spans:
-            assert row.label(span.start + 1, span.start + 2) == "no"
+        assert all(row.label(span.start + 1, span.start + 2) == "no" for span in row.spans)
         assert row.label(None, None) is None
 
 
@@ -140,18 +129,24 @@ def record(**row: Any) -> Record:
     return Record("row 1", {name: value for name, value in (plain | row).items() if value is not None})
 
 
-def test_labels_of_parts_of_an_answer() -> None:
-    row = rows.labelled_row(
-        record(sentences=[{"text": "One.", "grounded": "yes"}, {"text": "Two.", "grounded": False}]), "1"
-    )
-    assert [row.label(0, 4), row.label(5, 9), row.label(10, 16), row.label(0, 9)] == ["yes", "no", None, "no"]
-    row = rows.labelled_row(record(ungrounded_sentences=["Two."]), "1")
-    assert [row.label(0, 4), row.label(5, 9), row.label(10, 16)] == ["yes", "no", "yes"]
-    row = rows.labelled_row(record(ungrounded_sentences='["Two."]'), "1")  # as CSV holds it
-    assert row.label(5, 9) == "no"
-    for none in ([], "[]"):
-        assert rows.labelled_row(record(ungrounded_sentences=none), "1").label(5, 9) == "yes", "all others are grounded"
-    assert rows.labelled_row(record(ungrounded_sentences=""), "1").label(5, 9) is None, "nobody said"
+@pytest.mark.parametrize(
+    ("row", "labels"),  # of the three sentences
+    [
+        (
+            {"sentences": [{"text": "One.", "grounded": "yes"}, {"text": "Two.", "grounded": False}]},
+            ["yes", "no", None],
+        ),
+        ({"ungrounded_sentences": ["Two."]}, ["yes", "no", "yes"]),
+        ({"ungrounded_sentences": '["Two."]'}, ["yes", "no", "yes"]),  # as CSV holds it
+        ({"ungrounded_sentences": []}, ["yes"] * 3),  # all others are grounded
+        ({"ungrounded_sentences": "[]"}, ["yes"] * 3),
+        ({"ungrounded_sentences": ""}, [None] * 3),  # nobody said
+    ],
+)
+def test_labels_of_parts_of_an_answer(row: dict[str, Any], labels: list[Any]) -> None:
+    answer = rows.labelled_row(record(**row), "1")
+    assert [answer.label(0, 4), answer.label(5, 9), answer.label(10, 16)] == labels
+    assert answer.label(0, 9) == ("no" if "no" in labels else labels[0]), "ungrounded as soon as it touches what is"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +158,7 @@ def test_labels_of_parts_of_an_answer() -> None:
         ({"document": None}, "has no"),
         (
             {"sentences": [{"text": "Four.", "grounded": "no"}]},
-            "field 'sentences' has 'Four.', which does not stand in the answer word for word",
+            "field 'sentences' has 'Four.', which does not stand in",
         ),
         ({"ungrounded_sentences": "Two."}, "must be JSON"),
         ({"ungrounded_sentences": {"a": 1}}, "must be a list of sentences"),
@@ -186,21 +181,21 @@ def test_rows_that_are_no_use_say_why(row: dict[str, Any], words: str) -> None:
         ({"accurate": None, "eligible": None}, "no answer has a label"),
         ({"accurate": None, "baseline": None}, "no answer has a label"),
         ({"id": "same"}, "id same stands twice"),
+        ({"eligible": None}, "Eligibility was not judged"),
+        ({"accurate": None}, "Grounding was not judged"),
     ],
 )
-def test_labels_that_choose_nothing_are_refused(tmp_path: Path, changed: dict[str, Any], words: str) -> None:
-    with pytest.raises(UserError, match=words):
-        select(tmp_path, labelled(tmp_path, **changed), judge(tmp_path / "judge.json"))
-
-
-def test_one_question_without_labels_is_left_out_and_said(tmp_path: Path) -> None:
-    found = select(tmp_path, labelled(tmp_path, eligible=None), judge(tmp_path / "judge.json"))
-    assert found.eligibility is None
-    found = select(
-        tmp_path, labelled(tmp_path, accurate=None), judge(tmp_path / "judge.json"), out=str(tmp_path / "two")
-    )
-    assert found.grounding is None
-    assert "Grounding was not judged" in (tmp_path / "two" / "report.html").read_text(encoding="utf-8")
+def test_labels_that_choose_nothing_are_refused_or_left_out(
+    tmp_path: Path, changed: dict[str, Any], words: str
+) -> None:
+    data, spec = labelled(tmp_path, **changed), judge(tmp_path / "judge.json")
+    if "was not judged" in words:
+        selection = select(tmp_path, data, spec)
+        assert (selection.grounding is None, selection.eligibility is None) == ("G" in words, "E" in words)
+        assert words in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    else:
+        with pytest.raises(UserError, match=words):
+            select(tmp_path, data, spec)
 
 
 @pytest.mark.parametrize(
@@ -282,23 +277,17 @@ def test_the_cut_of_a_classifier() -> None:
 
 def test_sentences_are_held_against_their_labels(tmp_path: Path) -> None:
     """An oracle for single sentences of facts_mini is right on every one that it is asked about."""
-    wrong = [row["sentence"] for one in jsonl_rows() for row in one["ungrounded_sentences"]]
+    wrong = [entry["sentence"] for row in mini() for entry in row["ungrounded_sentences"]]
     spec = script(tmp_path / "oracle.json", [
         *({"contains": f">\n{sentence}\n</span", "reply": INACCURATE} for sentence in wrong),
         {"contains": "verdict", "reply": ACCURATE},
     ])  # fmt: skip
-    found = select(tmp_path, "facts_mini", spec, template=("span",))
-    (one,) = found.sentences.rows
-    assert [one[name] for name in ("tp", "fn", "fp", "undecided")] == [len(wrong), 0, 0, 0]
-    assert one["tn"] > 100
-    assert found.grounding is not None
-    assert found.grounding.row(spec, "span")["macro_f1"].value == 1.0  # 24 accurate answers and 12 that are not
-
-
-def jsonl_rows() -> list[dict[str, Any]]:
-    from truebench_hf.benchmarks.facts.data import MINI
-
-    return [json.loads(line) for line in MINI.read_text(encoding="utf-8").splitlines()]
+    selection = select(tmp_path, "facts_mini", spec, template=("span",))
+    (row,) = selection.sentences.rows
+    assert [row[name] for name in ("tp", "fn", "fp", "undecided")] == [len(wrong), 0, 0, 0]
+    assert row["tn"] > 100
+    assert selection.grounding is not None
+    assert selection.grounding.row(spec, "span")["macro_f1"].value == 1.0  # 24 accurate answers and 12 that are not
 
 
 def test_an_estimate_counts_every_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,7 +33,7 @@ from truebench_hf.prompts import Prompts
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Message
 
-Said = Sequence[dict[str, str]]
+Messages = Sequence[dict[str, str]]
 ANALYSIS = {"context": "a call", "topics": ["trips"], "concerns": [], "terms": [], "questions": [], "goals": []}
 ADJUSTED = {
     "communication_style": "Short.", "information_disclosure": "Little.", "problem_solving": "None.", "catchphrases": ["Trains?"],
@@ -47,7 +47,7 @@ HOTEL = Procedure(
 def simulator(say: Any = "All right.", over: Any = "no", **other: Any) -> Any:
     """Somebody who plays users: what they say, whether it is over, and the two fitting stages."""
 
-    def reply(messages: Said) -> str:
+    def reply(messages: Messages) -> str:
         first = messages[0]["content"]
         if first.startswith("Somebody is going to play"):
             return json.dumps(other.get("analysis", ANALYSIS))
@@ -77,14 +77,6 @@ def outcome_of(folder: Path, model: Any, **more: Any) -> Outcome[list[Talk]]:
     return FlexSimulate(SimulateOptions(folder=str(folder), model=spec, **options)).run()
 
 
-def told_to(profile: Any, analysis: Analysis) -> str:
-    """All that a simulator is told."""
-    return Prompts().render("flex_user", profile=profile, analysis=analysis, first=True, language="")
-
-
-# --- the check of the issue: state machines, an oracle, an event log --------------------------------------------------
-
-
 @dataclass
 class Machine:
     """An assistant that goes through the base actions, skips 20 %, errs in 30 %, and leaves out 15 % of branches."""
@@ -96,7 +88,7 @@ class Machine:
     def __post_init__(self) -> None:
         self.bases = [one.id for one in self.procedure.dimensions if one.id in base_actions(self.procedure.structure)]
 
-    def say(self, messages: Said) -> str:
+    def say(self, messages: Messages) -> str:
         """The branch that the user's answer calls for, and the next base action that is not skipped."""
         said, mine = messages[-1]["content"], [m["content"] for m in messages if m["role"] == "assistant"]
         parts = []
@@ -114,14 +106,14 @@ class Machine:
             parts.append("<over>")
         return " ".join(parts)
 
-    def answer(self, messages: Said) -> str:
+    def answer(self, messages: Messages) -> str:
         """The user: of the branches of what was just asked one applies, or none."""
         asked = re.findall(r"<did ([\w-]+) \w+> <at", messages[-1]["content"])
         branches = [one.id for one in self.procedure.dimensions if one.base in asked]
         found = self.draw.choice([*branches, ""])
         return f"Well. <holds {found}>" if found else "Well."
 
-    def judge(self, messages: Said) -> str:
+    def judge(self, messages: Messages) -> str:
         """An oracle: the facts as the marks in the conversation have them."""
         prompt = messages[0]["content"]
         name = next(one.id for one in self.procedure.dimensions if f">\n{one.question}\n<" in prompt)
@@ -151,9 +143,6 @@ def test_state_machines_scores_equal_their_event_log(tmp_path: Path, name: str) 
     assert found.undecided == found.conflicts == 0
 
 
-# --- who ends a conversation, and what happens then -------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("say", "over", "end", "count", "why"),
     [
@@ -170,21 +159,16 @@ def test_ends(folder: Path, say: str, over: str, end: str, count: int, why: str)
     talk = simulate(folder, simulator=simulator(say, over), conversations=1)[0]
     assert (talk.end, len(talk.messages)) == (end, count), why
     assert talk.messages[0] == Message("assistant", "Hello, travel desk.")
-    assert talk.messages[-1].role == "assistant"
-    assert talk.ended, "how it was found is kept"
+    assert (talk.messages[-1].role, bool(talk.ended)) == ("assistant", True), "how it was found is kept"
 
 
 def test_without_an_opening_the_user_begins(tmp_path: Path) -> None:
     (tmp_path / "procedure.yaml").write_text(as_yaml(replace(HOTEL, opening="")), encoding="utf-8")
-    seen: list[Any] = []
-
-    def say(messages: Said) -> str:
-        seen.append(messages)
-        return 'User: "I need a trip."'
-
+    prompts: list[str] = []
+    say = lambda messages: prompts.append(messages[0]["content"]) or 'User: "I need a trip."'  # noqa: E731
     talk = simulate(tmp_path, simulator=simulator(say), conversations=1)[0]
     assert talk.messages[0] == Message("user", "I need a trip."), "a name in front and quotation marks are taken off"
-    assert "You begin the conversation" in seen[0][0]["content"]
+    assert "You begin the conversation" in prompts[0]
 
 
 def test_one_turn_needs_no_simulator(folder: Path) -> None:
@@ -192,36 +176,38 @@ def test_one_turn_needs_no_simulator(folder: Path) -> None:
     assert talks[0].messages == (Message("user", "Ask for a hotel."), Message("assistant", "ASK FOR A HOTEL."))
     with pytest.raises(UserError, match="name a --simulator"):
         SimulateOptions(folder=str(folder), model="smollm2")
+    with pytest.raises(UserError, match=r"travel-desk: no such folder.* name --out"):
+        SimulateOptions(folder="travel-desk", model="smollm2", simulator="smollm2")
+    out, answer = folder / "built-in", {"turn": 2, "applies": "yes", "attempted": "yes", "correct": "yes"}
+    simulate(Path("travel-desk"), conversations=1, turns=1, out=str(out))
+    options = FlexScoreOptions(
+        folder="travel-desk", conversations=str(out / "conversations.jsonl"), out=str(folder / "scores"),
+        judge=as_spec(lambda messages: json.dumps(answer)),
+    )  # fmt: skip
+    (scores,) = FlexScore(options).run().value
+    assert (scores.conversations, scores.total["coverage"].value) == (1, 1.0), "without a builder"
 
 
 def test_a_user_who_speaks_for_the_assistant_is_asked_again(folder: Path) -> None:
-    said = lambda messages: "Yes." if "spoke for the assistant" in messages[-1]["content"] else "Yes.\nAssistant: Fine."  # noqa: E731
-    talk = simulate(folder, simulator=simulator(said), conversations=1)[0]
+    say = lambda messages: "Yes." if "spoke for the assistant" in messages[-1]["content"] else "Yes.\nAssistant: Fine."  # noqa: E731
+    talk = simulate(folder, simulator=simulator(say), conversations=1)[0]
     assert [message.content for message in talk.messages if message.role == "user"] == ["Yes."] * 3
 
 
-def test_a_conversation_that_broke_off_at_once_is_scored_as_open(tmp_path: Path) -> None:
+def test_a_user_who_says_nothing_breaks_a_conversation_off_which_is_scored_as_open(tmp_path: Path) -> None:
     (tmp_path / "procedure.yaml").write_text(as_yaml(replace(HOTEL, opening="")), encoding="utf-8")
-    (talk,) = simulate(tmp_path, simulator=simulator(""), conversations=1)
-    assert (talk.messages, bool(talk.error)) == ((), True)
-    (found,) = FlexScore(FlexScoreOptions(folder=str(tmp_path), judge=as_spec(lambda messages: "?"))).run().value
-    assert (found.broken, found.undecided) == (1, 1)
-
-
-def test_a_user_who_says_nothing_breaks_a_conversation_off(folder: Path) -> None:
-    outcome = FlexSimulate(SimulateOptions(folder=str(folder), model=as_spec(lambda messages: "Hotel?"),
-                                           simulator=simulator(""), conversations=2, turns=3)).run()  # fmt: skip
+    outcome = outcome_of(tmp_path, "Hotel?", simulator=simulator(""), conversations=2)
     assert [talk.error for talk in outcome.value] == ["the simulated user: it said nothing"] * 2
-    assert outcome.incomplete == 2
-
-
-# --- users -----------------------------------------------------------------------------------------------------------
+    assert (outcome.incomplete, outcome.value[0].messages) == (2, ())
+    assert "conversations that broke off: 2" in outcome.notes[0]
+    (scores,) = FlexScore(FlexScoreOptions(folder=str(tmp_path), judge=as_spec(lambda messages: "?"))).run().value
+    assert (scores.broken, scores.undecided) == (2, 2)
 
 
 def test_conversation_j_has_one_user_and_all_models_the_same(folder: Path) -> None:
-    one, other = simulate(folder, "Hotel?"), simulate(folder, lambda messages: "Train?")
+    first, other = simulate(folder, "Hotel?"), simulate(folder, lambda messages: "Train?")
     kinds = ["none", "poor", "general", "good", "full"]
-    assert [talk.cooperativeness for talk in one] == [talk.cooperativeness for talk in other] == kinds
+    assert [talk.cooperativeness for talk in first] == [talk.cooperativeness for talk in other] == kinds
     users = json.loads(next((folder / "corpora" / "0").glob("*/users.json")).read_text())["users"]
     assert users[0]["catchphrases"][-1] == "Trains?"
     assert users[0]["goals"] == list(read_profiles()[0].goals), "goals and traits stay"
@@ -231,53 +217,53 @@ def test_conversation_j_has_one_user_and_all_models_the_same(folder: Path) -> No
         FlexSimulate(SimulateOptions(folder=str(folder), model=spec, turns=1, conversations=count,
                                      out=str(folder / "more"))).run() for count in (7, 2)
     ]  # fmt: skip
-    assert [len(one.value) for one in several] == [7, 2]
+    assert [len(outcome.value) for outcome in several] == [7, 2]
     assert several[1].notes == ["conversations here before: 7; --conversations 7 brings them back without a call"]
 
 
 def test_the_simulator_never_sees_a_dimension(folder: Path) -> None:
     prompts: list[str] = []
-
-    def say(messages: Said) -> str:
-        prompts.extend(message["content"] for message in messages)
-        return "Yes."
-
+    say = lambda messages: prompts.extend(message["content"] for message in messages) or "Yes."  # noqa: E731
     simulate(folder, simulator=simulator(say))
+    assert prompts
     assert not any("Does the assistant ask" in prompt for prompt in prompts)
-    leaking = ADJUSTED | {"problem_solving": "Waits: does the assistant ask whether a hotel is needed for the trip"}
-    with pytest.raises(UserError, match="would be told of dimension ask"):
-        simulate(folder, simulator=simulator(adjusted=leaking), out=str(folder / "leak"))
+
+
+LEAKING = ADJUSTED | {"problem_solving": "Waits: does the assistant ask whether a hotel is needed for the trip"}
 
 
 @pytest.mark.parametrize(
-    ("adjusted", "said"),
+    ("adjusted", "words"),
     [
+        (LEAKING, "would be told of dimension ask"),
         (ADJUSTED | {"catchphrases": []}, "'catchphrases' Value should have at least 1 item"),
         (ADJUSTED | {"catchphrases": ["a", "b", "c"]}, "'catchphrases' Value should have at most 2 items"),
         ({"catchphrases": ["a"]}, "missing field 'communication_style'"),
     ],
 )
-def test_users_that_cannot_be_fitted(folder: Path, adjusted: Any, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_users_that_cannot_be_fitted(folder: Path, adjusted: Any, words: str) -> None:
+    with pytest.raises(UserError, match=words):
         simulate(folder, simulator=simulator(adjusted=adjusted))
 
 
 def test_clean_profiles_of_all_nine_instructions_pass_and_planted_dimensions_are_found() -> None:
+    def told_to(profile: Any) -> str:
+        about = Analysis(context="a talk", topics=("trips",), concerns=("costs",))
+        return Prompts().render("flex_user", profile=profile, analysis=about, first=True, language="")
+
     for procedure in built_in().values():
         for profile in read_profiles():
-            analysis = Analysis(context=procedure.title or "a talk", topics=("trips",), concerns=("costs",))
-            prompt = told_to(profile, analysis)
-            assert leaks(prompt, procedure.dimensions) == []
-            for one in procedure.dimensions:
+            assert leaks(told_to(profile), procedure.dimensions) == []
+            for dimension in procedure.dimensions:
                 planted = profile.model_copy(
-                    update={"problem_solving": f"Stops there. {one.question.upper()} And so on."}
+                    update={"problem_solving": f"Stops there. {dimension.question.upper()} And so on."}
                 )
-                found = leaks(told_to(planted, analysis), procedure.dimensions)
-                assert one.id in [name for name, _ in found], one.question
+                leaked = leaks(told_to(planted), procedure.dimensions)
+                assert dimension.id in [name for name, _ in leaked], dimension.question
 
 
 @pytest.mark.parametrize(
-    ("prompt", "question", "found", "why"),
+    ("prompt", "question", "leaked", "why"),
     [
         ("A user who asks whether a hotel is needed for the next trip of theirs, and waits.", "Is it asked whether a hotel is needed for the next trip of theirs?", True, "nearly all of it"),
         ("A user who asks whether a hotel is needed, and then waits for an answer.", "Is it asked whether a hotel is needed for the next trip of theirs?", False, "half of it"),
@@ -286,22 +272,19 @@ def test_clean_profiles_of_all_nine_instructions_pass_and_planted_dimensions_are
         ("open [Profile Settings And Everything Else There Is Here] now, and tell me what that is", "Does it name [Profile Settings And Everything Else There Is Here]?", False, "a name in brackets"),
     ],
 )  # fmt: skip
-def test_what_is_a_leak(prompt: str, question: str, found: bool, why: str) -> None:
-    assert bool(leaks(prompt, [Dimension("d", question)])) == found, why
+def test_what_is_a_leak(prompt: str, question: str, leaked: bool, why: str) -> None:
+    assert bool(leaks(prompt, [Dimension("d", question)])) == leaked, why
 
 
 def test_users_are_measured() -> None:
-    messages = (
-        Message("assistant", "Which hotel?"),
-        Message("user", "The Grand Hotel, 2 nights?"),
-        Message("user", "Yes."),
-    )
-    values = []
-    for talks in ([Talk("1", "m", messages)], []):
+    messages = tuple(Message("user", text) for text in ("The Grand Hotel, 2 nights?", "Yes."))
+    for talks, expected in (
+        ([Talk("1", "m", (Message("assistant", "Which hotel?"), *messages))], [2.0, 3.0, 1.5, 50.0]),
+        ([Talk("1", "m", (Message("user", "宿泊先は必要ですか？"),))], [1.0, 5.0, 5.0, 100.0]),  # two signs a word
+        ([], [None] * 4),
+    ):
         (row,) = users_table(talks).rows
-        values.append({name: score.value for name, score in row.items() if name != "users"})
-    assert values[0] == {"words": 3.0, "disclosure": 1.5, "questions": 50.0, "turns": 2.0}
-    assert set(values[1].values()) == {None}
+        assert [row[name].value for name in ("turns", "words", "disclosure", "questions")] == expected
 
 
 LANGUAGES = [
@@ -318,13 +301,12 @@ def test_users_speak_the_language_of_the_procedure(tmp_path: Path, case: dict[st
     (tmp_path / "procedure.yaml").write_text(as_yaml(procedure), encoding="utf-8")
     prompts: list[str] = []
 
-    def user(messages: Said) -> str:
+    def user(messages: Messages) -> str:
         prompts.append(messages[0]["content"])
         if "This cannot be used" in messages[-1]["content"]:
             return str(case["said"])
-        return (
-            str(case["farewell"]) if len(messages) > 3 else "Good morning, I would like to know what this is all about."
-        )
+        english = "Good morning, I would like to know what this is all about."
+        return str(case["farewell"]) if len(messages) > 3 else english
 
     english = "I am afraid that I can only answer you in English, as I was never taught anything else."
     done = outcome_of(tmp_path, english, simulator=simulator(user), conversations=5, turns=3)
@@ -336,67 +318,50 @@ def test_users_speak_the_language_of_the_procedure(tmp_path: Path, case: dict[st
     assert f"conversations in which the assistant leaves {name}: 5 (the first: 0)" in done.notes
 
 
-def test_profiles_of_ones_own(folder: Path) -> None:
-    row = {"cooperativeness": "mine", "score": 2, "summary": "s", "communication_style": "c",
-           "information_disclosure": "i", "problem_solving": "p"}  # fmt: skip
-    file = folder / "profiles.json"
-    file.write_text(json.dumps([row]))
-    assert {talk.cooperativeness for talk in simulate(folder, profiles=str(file))} == {"mine"}
-    file.write_text(json.dumps([row | {"mood": "bad"}]))
-    with pytest.raises(UserError, match="mood"):
-        simulate(folder, profiles=str(file), out=str(folder / "other"))
-
-
-# --- kinds of users out of conversations -----------------------------------------------------------------------------
-
 PROFILE = {"summary": "Short of time.", "communication_style": "Brief.", "information_disclosure": "Little.",
            "problem_solving": "Puts it off.", "goals": ["peace"], "catchphrases": ["Later."], "traits": ["calm"]}  # fmt: skip
 
 
-def grader(messages: Said) -> str:
-    prompt = messages[0]["content"]
-    if prompt.startswith("Grade how"):
+def profiles(tmp_path: Path, *users: str) -> Any:
+    """Kinds of users drawn from conversations: No. is graded 2 and all else 4, and who would refuse gets no profile."""
+
+    def grader(messages: Messages) -> str:
+        prompt = messages[0]["content"]
+        if prompt.startswith("From conversations"):
+            return "no" if "(4 of 5)" in prompt and "refuse" in prompt else json.dumps(PROFILE)
+        assert prompt.startswith("Grade how")
         return (
             "?" if "mumble" in prompt else json.dumps({"reason": "r", "cooperativeness": 2 if "No." in prompt else 4})
         )
-    assert prompt.startswith("From conversations")
-    return "no" if "(4 of 5)" in prompt and "refuse" in prompt else json.dumps(PROFILE)
 
-
-def profiles(tmp_path: Path, users: Sequence[str]) -> Any:
     rows = [
-        {"messages": [{"role": "assistant", "content": "Hotel?"}, {"role": "human", "content": said}]} for said in users
+        {"messages": [{"role": "assistant", "content": "Hotel?"}, {"role": "human", "content": user}]} for user in users
     ]
-    options = ProfileOptions(
-        dialogues=write_jsonl(tmp_path / "talks.jsonl", rows), model=as_spec(grader), out=str(tmp_path / "out")
-    )
-    return FlexProfiles(options).run()
+    talks = write_jsonl(tmp_path / "talks.jsonl", rows)
+    return FlexProfiles(ProfileOptions(dialogues=talks, model=as_spec(grader), out=str(tmp_path / "out"))).run()
 
 
 def test_kinds_of_users_are_drawn_from_conversations(tmp_path: Path, folder: Path) -> None:
-    outcome = profiles(tmp_path, ["No.", "Yes, gladly.", "No. Why?", "mumble"])
-    assert [(one.cooperativeness, one.score) for one in outcome.value] == [("poor", 2), ("good", 4)]
-    assert "conversations not graded: 1" in outcome.notes
-    assert outcome.incomplete == 1
+    outcome = profiles(tmp_path, "No.", "Yes, gladly.", "No. Why?", "mumble")
+    assert [(profile.cooperativeness, profile.score) for profile in outcome.value] == [("poor", 2), ("good", 4)]
+    assert (outcome.notes[0], outcome.incomplete) == ("conversations not graded: 1", 1)
+    assert [row["conversations"] for row in outcome.tables[0].rows] == [2, 1]
     rows = [json.loads(line) for line in (tmp_path / "out" / "grades.jsonl").read_text().splitlines()]
     assert [row["cooperativeness"] for row in rows] == [2, 4, 2, None]
-    talks = simulate(folder, profiles=str(tmp_path / "out" / "profiles.json"))
+    file = tmp_path / "out" / "profiles.json"
+    talks = simulate(folder, profiles=str(file))
     assert [talk.cooperativeness for talk in talks] == ["poor", "good", "poor", "good", "poor"]
+    for text, words in (
+        (json.dumps([json.loads(file.read_text())[0] | {"mood": "bad"}]), "mood"),
+        ("[]", "holds none"),
+    ):
+        (own := folder / "own.json").write_text(text)
+        with pytest.raises(UserError, match=words):
+            simulate(folder, profiles=str(own), out=str(folder / "other"))
 
 
 def test_without_a_profile_there_is_nothing_to_write(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no profile came of 1 conversations, 1 of them not graded"):
-        profiles(tmp_path, ["mumble"])
+        profiles(tmp_path, "mumble")
     (other := tmp_path / "other").mkdir()
-    assert "no profile of the users graded 4" in profiles(other, ["No.", "Yes, I refuse."]).notes[0]
-
-
-def test_a_built_in_instruction_is_talked_about_and_judged_without_a_builder(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"travel-desk: no such folder.* name --out"):
-        SimulateOptions(folder="travel-desk", model="smollm2", simulator="smollm2")
-    simulate(Path("travel-desk"), conversations=1, turns=1, out=str(tmp_path / "talks"))
-    judge = as_spec(lambda messages: json.dumps({"turn": 2, "applies": "yes", "attempted": "yes", "correct": "yes"}))
-    logs = str(tmp_path / "talks" / "conversations.jsonl")
-    options = FlexScoreOptions(folder="travel-desk", conversations=logs, judge=judge, out=str(tmp_path / "scores"))
-    (found,) = FlexScore(options).run().value
-    assert (found.conversations, found.total["coverage"].value) == (1, 1.0)
+    assert "no profile of the users graded 4" in profiles(other, "No.", "Yes, I refuse.").notes[0]

@@ -18,10 +18,10 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     built_in,
     load,
     read_procedure,
-)  # fmt: skip
+)
 from truebench_hf.errors import UserError
 
-WHOLE = Procedure(
+HOTEL = Procedure(
     "hotel", "Ask about a hotel: 'Needed?'\nIf needed, name the limit.\n",
     (Dimension("d1", "Asks it?", ("s1",)), Dimension("d2", "Names it? 호텔", ("s2",), "needed", "d1", "need", "140 euros"),
      Dimension("d3", "Alone?", base="")),
@@ -29,15 +29,8 @@ WHOLE = Procedure(
 )  # fmt: skip
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    file = tmp_path / "procedure.yaml"
-    file.write_text(as_yaml(WHOLE), encoding="utf-8")
-    assert read_procedure(file) == WHOLE
-    assert "호텔" in file.read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "words"),
     [
         ("id: hotel\n", "", "missing field 'id'; the file has title"),
         ("question: Asks it?", "query: Asks it?", r"field 'dimensions\[0\].question' is needed"),
@@ -49,61 +42,44 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
         ("id: hotel", "id: [", "cannot be read"),
         ("id: hotel", "id: 7", "field 'id' must be a text"),
         ("id: hotel", "id: ' '", "field 'id' must be a text that is not blank"),
-        ("id: hotel\n", "- hotel\n- ", "cannot be read"),
+        ("", "", "must be an object"),
+        ("", "- a", "must be an object"),
+        ("", "[" * 3000, "cannot be read"),
+        ("", "id: a\ninstruction: b", "there are none"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, old: str, new: str, said: str) -> None:
-    file, text = tmp_path / "procedure.yaml", as_yaml(WHOLE)
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, old: str, new: str, words: str) -> None:
+    file, text = tmp_path / "procedure.yaml", as_yaml(HOTEL)
     assert old in text
-    file.write_text(text.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(UserError, match=said):
+    file.write_text(text.replace(old, new, 1) if old else new, encoding="utf-8")
+    with pytest.raises(UserError, match=words):
         read_procedure(file)
 
 
-def test_the_built_in_procedures_keep_their_groups() -> None:
-    made = built_in()
-    assert len(made) == 9
-    assert sum(len(one.dimensions) for one in made.values()) == 72
-    assert made["travel-desk"].structure["td-02"] == "td-01"
-
-
 def test_a_procedure_is_found_in_its_folder_by_its_file_and_by_its_name(tmp_path: Path) -> None:
-    (tmp_path / "procedure.yaml").write_text(as_yaml(WHOLE), encoding="utf-8")
-    assert load(str(tmp_path)) == load(str(tmp_path / "procedure.yaml")) == WHOLE
-    assert load("travel-desk").id == "travel-desk"
+    (tmp_path / "procedure.yaml").write_text(as_yaml(HOTEL), encoding="utf-8")
+    assert load(str(tmp_path)) == load(str(tmp_path / "procedure.yaml")) == HOTEL
+    assert load("travel-desk").structure["td-02"] == "td-01"
+    assert (len(built_in()), sum(len(procedure.dimensions) for procedure in built_in().values())) == (9, 72)
     with pytest.raises(UserError, match=r"flex build .*travel-desk"):
         load(str(tmp_path / "no"))
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [("", "must be an object"), ("- a", "must be an object"), ("[" * 3000, "cannot be read")],
-)
-def test_files_that_hold_something_else(tmp_path: Path, text: str, said: str) -> None:
-    file = tmp_path / "procedure.yaml"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(UserError, match=said):
-        read_procedure(file)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["one\ntwo: three\n\n- four", "a\r\nb", "  lead\n trail  \n", "\x85\u2028\t\n", "\n\n", "emoji \U0001f600\n\x1b", "# no comment\n"],
-)  # fmt: skip
-def test_texts_of_several_lines_are_read_back_and_plain_ones_stand_as_they_are(tmp_path: Path, text: str) -> None:
-    whole = replace(WHOLE, instruction=f"x{text}", segments=(), dimensions=(Dimension("d1", f"Is {text}?"),))
-    file = tmp_path / "procedure.yaml"
-    file.write_text(as_yaml(whole), encoding="utf-8")
-    assert read_procedure(file) == whole
-    if text.startswith("one"):
-        assert "instruction: |-\n  xone\n  two: three\n\n  - four\n" in as_yaml(whole)
-
-
+@example("호텔")
 @example("0\x85")
+@example("x\r\ny")
+@example("x  lead\n trail  \n")
+@example("x\x85\u2028\t\n")
+@example("# no comment\n")
 @given(st.text(min_size=1).filter(str.strip))
 def test_any_text_is_read_back(text: str) -> None:
-    whole = replace(WHOLE, instruction=text, segments=(), dimensions=(Dimension("d1", f"Is {text}?"),))
+    procedure = replace(HOTEL, instruction=text, segments=(), dimensions=(Dimension("d1", f"Is {text}?"),))
     with TemporaryDirectory() as place:
         file = Path(place) / "procedure.yaml"
-        file.write_bytes(as_yaml(whole).encode("utf-8"))
-        assert read_procedure(file) == whole
+        file.write_bytes(as_yaml(procedure).encode("utf-8"))
+        assert read_procedure(file) == procedure
+
+
+def test_texts_of_several_lines_stand_as_they_are() -> None:
+    text = as_yaml(replace(HOTEL, instruction="one 호텔\ntwo: three\n\n- four"))
+    assert "instruction: |-\n  one 호텔\n  two: three\n\n  - four\n" in text

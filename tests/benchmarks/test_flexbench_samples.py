@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from tests.support.faults import broken, faults, listed
 
@@ -23,20 +27,8 @@ INSTRUCTION_BY_ID = {row["id"]: row for row in INSTRUCTIONS}
 DIMENSION_BY_ID = {row["id"]: row for row in DIMENSIONS}
 CONVERSATION_BY_ID = {row["id"]: row for row in CONVERSATIONS}
 
-# What the user must say for the precondition of a dimension to be met; written apart from the data on purpose.
-EVIDENCE = {
-    "td-02": "didn't file", "td-04": "dates have changed", "td-06": "my reason to fly is", "td-07": r"no reason\b",
-    "td-09": "I need a hotel", "td-10": r"\bno hotel", "td-11": "more expensive", "td-13": "leaves the EU",
-    "td-14": "not six months", "td-15": "within the EU", "td-17": "can see it in the app",
-    "td-18": "can't see it in the app", "td-20": "no more questions",
-    "cr-03": "flashes of light", "cr-04": "diabetes check|new glasses", "cr-05": "neither works",
-    "cr-06": "diabetes check", "cr-08": "first visit, yes", "cr-09": "been there before",
-    "cr-11": "should I stop my eye drops|is it something serious",
-    "dv-02": "besitze ich nicht", "dv-05": "finde ich nicht", "dv-07": "war er heiß", "dv-08": "war nie etwas",
-    "dv-10": "umgezogen", "dv-12": "will ich eine Entschädigung",
-    "rr-02": "that is a fault", "rr-03": "perfect|no complaints", "tl-02": "no date yet", "pt-03": "spülmaschinenfest",
-    "ar-02": "certificat de travail manque", "dm-03": "냉장", "wn-02": "seis horas",
-}  # fmt: skip
+KNOWN = yaml.safe_load(Path(__file__).with_name("flexbench_samples.yaml").read_text(encoding="utf-8"))
+EVIDENCE: dict[str, str] = KNOWN["evidence"]
 
 
 def said(conversation: dict[str, Any], role: str) -> list[str]:
@@ -161,11 +153,9 @@ def labels_and_targets_follow_the_preconditions(row: dict[str, Any]) -> None:
 
 
 def test_mutually_exclusive_branches_are_never_entered_together() -> None:
-    pairs = [("td-06", "td-07"), ("td-09", "td-10"), ("td-13", "td-15"), ("td-17", "td-18"), ("cr-03", "cr-04")]
-    pairs += [("cr-08", "cr-09"), ("dv-07", "dv-08"), ("rr-02", "rr-03")]
     for row in CONVERSATIONS:
         entered = {name for name, label in labels(row).items() if label != "unknown"}
-        assert not any({first, second} <= entered for first, second in pairs), row["id"]
+        assert not any({first, second} <= entered for first, second in KNOWN["exclusive"]), row["id"]
 
 
 def procedures_show_every_label_and_a_skipped_base_action(row: dict[str, Any]) -> None:
@@ -184,71 +174,42 @@ def procedures_show_every_label_and_a_skipped_base_action(row: dict[str, Any]) -
     assert branches["unknown"]
 
 
-def sentences(text: str) -> int:
-    return len(re.findall(r"[.!?](?:\s|$)", text))
-
-
-PROOFS: list[tuple[str, str, Callable[[list[str]], bool]]] = [
-    ("travel-desk-1", "td-21", lambda said: all(text.count("?") <= 1 for text in said)),
-    ("travel-desk-2", "td-21", lambda said: all(text.count("?") <= 1 for text in said)),
-    ("travel-desk-3", "td-21", lambda said: all(text.count("?") <= 1 for text in said)),
-    ("travel-desk-1", "td-22", lambda said: not any("card number" in text for text in said)),
-    ("travel-desk-2", "td-22", lambda said: not any("card number" in text for text in said)),
-    ("travel-desk-1", "td-18", lambda said: all(text.count("[") <= 1 for text in said)),
-    ("travel-desk-2", "td-10", lambda said: any("zero" in text for text in said)),
-    ("travel-desk-2", "td-14", lambda said: any("passport desk" in text for text in said)),
-    ("travel-desk-3", "td-02", lambda said: any("reached" in text for text in said)),
-    ("clinic-reception-2", "cr-05", lambda said: any("waiting list" in t and "time" in t for t in said)),
-    ("clinic-reception-1", "cr-12", lambda said: "Thursday at 15:40" in said[-1]),
-    ("device-support-1", "dv-10", lambda said: any("Birkenstraße 18" in text for text in said)),
-    ("device-support-2", "dv-12", lambda said: any("kulanz@luma.example" in text for text in said)),
-    ("review-reply-1", "rr-04", lambda said: len(said[0].split()) <= 60),
-    ("review-reply-1", "rr-05", lambda said: "per cent off" not in said[0]),
-    ("task-list-1", "tl-02", lambda said: "date open" in said[0]),
-    ("product-text-1", "pt-01", lambda said: sentences(said[0]) == 3),
-    ("product-text-1", "pt-04", lambda said: "!" not in said[0]),
-    ("application-receipt-1", "ar-01", lambda said: sentences(said[0]) == 2),
-    ("delivery-message-1", "dm-03", lambda said: "냉장고" in said[0]),
-    ("delivery-message-1", "dm-04", lambda said: not re.search(r"[\U0001f300-\U0001faff]", said[0])),
-    ("water-notice-1", "wn-03", lambda said: len(said[0].split()) <= 40),
-    ("water-notice-1", "wn-04", lambda said: said[0].rstrip(".").endswith("555 014 220")),
-]
+def proves(proof: dict[str, Any], said: list[str]) -> bool:
+    """Whether what the assistant said is as a proof has it."""
+    text, most = proof.get("each", ("", 0))
+    return (
+        all(message.count(text) <= most for message in said if text)
+        and any(re.search(proof.get("some", ""), message, re.S) for message in said)
+        and not any(re.search(proof.get("none", r"(?!)"), message) for message in said)
+        and bool(re.search(proof.get("last", ""), said[-1]))
+        and len(said[0].split()) <= proof.get("words", 10_000)
+        and proof.get("sentences") in (None, len(re.findall(r"[.!?](?:\s|$)", said[0])))
+    )
 
 
 def verdicts_that_a_program_can_prove(row: dict[str, Any]) -> None:
-    own = [(dimension, holds) for conversation, dimension, holds in PROOFS if conversation == row["id"]]
-    wrong = [
-        dimension
-        for dimension, holds in own
-        if labels(row)[dimension] != ("yes" if holds(said(row, "assistant")) else "no")
-    ]
-    assert not wrong
+    own = [proof for proof in KNOWN["proofs"] if row["id"] in proof["conversations"]]
+    held = {proof["dimension"]: proves(proof, said(row, "assistant")) for proof in own}
+    assert not [name for name, holds in held.items() if labels(row)[name] != ("yes" if holds else "no")]
 
 
 # Each check, and a change of the first row that it must find.
-Change = Callable[[dict[str, Any]], object]
-Checks = list[tuple[Callable[[dict[str, Any]], None], Change]]
-INSTRUCTION_CHECKS: Checks = [
-    (instruction_columns_and_lengths, lambda row: row.update(words=row["words"] + 1)),
-    (every_instruction_has_dimensions_and_enough_conversations, lambda row: row.update(id="another")),
-    (procedures_show_every_label_and_a_skipped_base_action, lambda row: row.update(id="another")),
-]
-DIMENSION_CHECKS: Checks = [(dimension_columns, lambda row: row.update(precondition="the user is late"))]
-CONVERSATION_CHECKS: Checks = [
-    (conversation_columns_and_references, lambda row: row["verdicts"].pop()),
-    (messages_alternate_and_start_as_the_kind_prescribes, lambda row: row["messages"].pop(1)),
-    (
-        the_simulated_user_does_not_know_the_dimensions,
-        lambda row: row["messages"][1].update(content=DIMENSIONS[0]["question"]),
-    ),
-    (labels_and_targets_follow_the_preconditions, lambda row: row["target_dimensions"].pop()),
-    (verdicts_that_a_program_can_prove, lambda row: row["messages"][0].update(content="One? Two? [a] [b] card number")),
-]
+Checks = list[tuple[Callable[[dict[str, Any]], None], Callable[[dict[str, Any]], object]]]
 ALL: list[tuple[dict[str, dict[str, Any]], Checks]] = [
-    (INSTRUCTION_BY_ID, INSTRUCTION_CHECKS),
-    (DIMENSION_BY_ID, DIMENSION_CHECKS),
-    (CONVERSATION_BY_ID, CONVERSATION_CHECKS),
-]
+    (INSTRUCTION_BY_ID, [
+        (instruction_columns_and_lengths, lambda row: row.update(words=row["words"] + 1)),
+        (every_instruction_has_dimensions_and_enough_conversations, lambda row: row.update(id="another")),
+        (procedures_show_every_label_and_a_skipped_base_action, lambda row: row.update(id="another")),
+    ]),
+    (DIMENSION_BY_ID, [(dimension_columns, lambda row: row.update(precondition="the user is late"))]),
+    (CONVERSATION_BY_ID, [
+        (conversation_columns_and_references, lambda row: row["verdicts"].pop()),
+        (messages_alternate_and_start_as_the_kind_prescribes, lambda row: row["messages"].pop(1)),
+        (the_simulated_user_does_not_know_the_dimensions, lambda row: row["messages"][1].update(content=DIMENSIONS[0]["question"])),
+        (labels_and_targets_follow_the_preconditions, lambda row: row["target_dimensions"].pop()),
+        (verdicts_that_a_program_can_prove, lambda row: row["messages"][0].update(content="One? Two? [a] [b] card number")),
+    ]),
+]  # fmt: skip
 
 
 def test_every_row_is_sound() -> None:
@@ -263,13 +224,9 @@ def test_every_check_finds_a_broken_row() -> None:
 
 
 def test_every_proof_finds_a_verdict_turned_over() -> None:
-    for conversation, dimension, _ in PROOFS:
-        at = [verdict["dimension_id"] for verdict in CONVERSATION_BY_ID[conversation]["verdicts"]].index(dimension)
-        label = {"yes": "no", "no": "yes"}[labels(CONVERSATION_BY_ID[conversation])[dimension]]
-
-        def turned(row: dict[str, Any], at: int = at, label: str = label) -> None:
-            row["verdicts"][at]["label"] = label
-
-        spoilt = broken(CONVERSATION_BY_ID[conversation], turned)
-        (fault,) = faults({conversation: spoilt}, verdicts_that_a_program_can_prove)
+    for name, dimension in ((name, proof["dimension"]) for proof in KNOWN["proofs"] for name in proof["conversations"]):
+        spoilt = copy.deepcopy(CONVERSATION_BY_ID[name])
+        (verdict,) = [verdict for verdict in spoilt["verdicts"] if verdict["dimension_id"] == dimension]
+        verdict["label"] = {"yes": "no", "no": "yes"}[verdict["label"]]
+        (fault,) = faults({name: spoilt}, verdicts_that_a_program_can_prove)
         assert repr(dimension) in fault

@@ -24,11 +24,10 @@ from truebench_hf.data.answer_files import Answers, matched, of_model, read_answ
 from truebench_hf.data.judged import as_answered
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.data.row_formats import what_is
-from truebench_hf.data.rows import Decoded, MaybeLabel, Record, Row, Text, named
+from truebench_hf.data.rows import Decoded, MaybeLabel, Record, Row, Text, named, words
 from truebench_hf.errors import UserError
 from truebench_hf.types import Label, Response
 
-_ANSWERS = ("response", "answer", "model_response", "output")
 # What the three answers of a document of facts_mini are, by construction; the first is the baseline of the others.
 _MINI = {"grounded": ("yes", None), "ungrounded": ("no", "yes"), "evasive": ("yes", "no")}
 
@@ -120,7 +119,7 @@ def _sentences(value: Any) -> list[Any]:
 class LabelledRow(FactsRow):
     """A row of FACTS with an answer and its labels."""
 
-    answer: Annotated[str, Strict()] = named(*_ANSWERS)
+    answer: Annotated[str, Strict()] = named(*words("retrieval")["answer"])
     accurate: MaybeLabel = None
     eligible: MaybeLabel = None
     sentences: Annotated[tuple[_SentenceRow, ...], *Decoded.__metadata__] = ()

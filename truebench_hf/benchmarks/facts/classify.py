@@ -12,7 +12,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.data import FactsItem
@@ -28,30 +31,10 @@ from truebench_hf.study.options import StudyOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 
-OTHER = "other"
-DOMAINS = {
-    "finance": "banking, insurance, taxes, investment, the accounts of companies",
-    "technology": "software, devices, engineering, science put to use",
-    "retail": "shops, products, prices, deliveries, what customers say of them",
-    "medical": "health, illness, treatment, medicines, studies of these",
-    "legal": "laws, contracts, court decisions, rules that bind",
-    OTHER: "none of these",
-}
-TASKS = {
-    "question answering": "the request wants something in particular out of the material: facts, reasons, a comparison",
-    "summary": "the request wants the material, or a part of it, in short",
-    "rewriting": "the request wants the material in another form: for other readers, as a letter, a list, a table",
-    OTHER: "none of these",
-}
-NOTHING = "nothing"
-DEMANDS = {
-    "creativity": "the answer is to be invented, or worded as a work: a poem, a story, a slogan, a role to be played",
-    "mathematics": "the answer is to be calculated, derived or proved; figures that the material states are none of this",
-    "expertise": "the answer is a judgement or advice on a case that the material does not decide",
-    NOTHING: "the material alone can answer it",
-}
-_COLUMNS = {"domain": DOMAINS, "task": TASKS}  # that scores are told apart by
-_KINDS = _COLUMNS | {"demand": DEMANDS}
+NOTHING = "nothing"  # that a request demands beyond its material
+_COLUMNS = ("domain", "task")  # that scores are told apart by
+# What each column may say, with what that means, as `classify.jinja` shows it.
+_KINDS: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_name("classes.yaml").read_text(encoding="utf-8"))
 _DEFINED: dict[str, Any] = {
     f"{column}s": [{"name": name, "definition": definition} for name, definition in kinds.items()]
     for column, kinds in _KINDS.items()
@@ -133,9 +116,9 @@ class Classify(Study[ClassifyOptions, FactsItem, SortedPrompt, Sequence[SortedPr
         for name in _KINDS:
             often = Counter(prompt.labels[name] or "unsorted" for prompt in done).most_common()
             counts += [{"by": name, "kind": kind, "prompts": n, "share": n / len(done)} for kind, n in often]
-        for name, kinds in _COLUMNS.items():  # against the data's own word, where that is among the kinds
+        for name in _COLUMNS:  # against the data's own word, where that is among the kinds
             words = [(getattr(prompt.item, name).casefold(), prompt.labels[name]) for prompt in done]
-            gold = [truth if truth in kinds else None for truth, _ in words]
+            gold = [truth if truth in _KINDS[name] else None for truth, _ in words]
             agreed = class_agreement(gold, [label for _, label in words])["accuracy"]
             scores += [{"by": name, "agreement": agreed}] if any(gold) else []
         by, kind, share = Column("by", ""), Column("kind", "kind"), Column("share", "%", "number", digits=1)

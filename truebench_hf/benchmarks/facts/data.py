@@ -1,14 +1,11 @@
 """What FACTS asks: documents with requests, from the built-in sample, the open set, or rows in every form that people have.
 
-A row has a request (`request`, `user_request`, `question`, `query`, `user_input`, `input`, `prompt`) and a document
-(`document`, `context_document`, `context`) or passages (`passages`, `contexts`, `retrieved_contexts`,
-`retrieval_context`, `documents`, `source_documents`, `source_nodes`, `reference_contexts`): a list of texts, or of
-objects with `id` and `text` as LangChain, LlamaIndex and Phoenix write them, as it is, as JSON, or as Python prints it in
-the cell of a table. An empty list, or an empty cell in a column of passages, says that retrieval found none. A document
-may stand in a file of its own (`document_path`, `file`), beside the data. There may be `id`, `system` (or
-`system_instruction`), `language`, `domain`, `task`, `context_tokens`, `split`, `baseline` (an answer to measure
-eligibility by) and `reference` (also `ground_truth`, `expected_output`). Columns may be named in any case, and stand
-within `inputs` and `outputs` (LangSmith) or `attributes` (Phoenix).
+A row has a request and a document or passages, under any of the names that `data/log_forms.yaml` has for `retrieval`.
+Passages are a list of texts, or of objects with id and text as LangChain, LlamaIndex and Phoenix write them, as it is, as
+JSON, or as Python prints it in the cell of a table. An empty list, or an empty cell in a column of passages, says that
+retrieval found none. A document may stand in a file of its own, beside the data. There may be `id`, `language`, `domain`,
+`task`, `split`, a baseline (an answer to measure eligibility by) and a reference. Columns may be named in any case, and
+stand within `inputs` and `outputs` (LangSmith) or `attributes` (Phoenix).
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ from truebench_hf.data import catalogue, jsonl, row_files
 from truebench_hf.data.answer_files import IDS
 from truebench_hf.data.instances import free_id
 from truebench_hf.data.row_formats import read_text
-from truebench_hf.data.rows import Id, Name, Record, Row, Text, Words, fold, holds, named, unwrapped
+from truebench_hf.data.rows import Id, Name, Record, Row, Text, Words, fold, holds, named, unwrapped, words
 from truebench_hf.errors import UserError, refused
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.types import Passage, Source
@@ -38,22 +35,7 @@ MINI = Path(__file__).with_name("mini.jsonl")
 OPEN = "google/FACTS-grounding-public"
 _LENGTHS = ((1_000, "under 1k"), (2_000, "1k to 2k"), (4_000, "2k to 4k"), (8_000, "4k to 8k"),
             (16_000, "8k to 16k"), (32_000, "16k to 32k"))  # fmt: skip
-REQUEST = ("request", "user_request", "question", "query", "user_input", "input", "prompt")
-DOCUMENT = ("document", "context_document", "context")
-PASSAGES = (
-    "passages", "contexts", "retrieved_contexts", "retrieval_context", "documents", "source_documents", "source_nodes",
-    "reference_contexts",
-)  # fmt: skip
-_SYSTEM = ("system", "system_instruction", "system_prompt")
-_BASELINE = ("baseline", "baseline_response", "baseline_answer", "grounded_response")
-_REFERENCE = ("reference", "ground_truth", "expected_output", "reference_answer")
-_TOKENS = ("context_tokens", "document_tokens")
-_FILES = (
-    "document_path", "document_file", "document_url", "context_path", "context_url", "file_path", "file", "path", "url",
-)  # fmt: skip
-_TEXTS = ("text", "content", "page_content", "passage", "document_content")
-_IDS = ("id", "doc_id", "passage_id", "chunk_id", "document_id", "id_", "node_id", "title", "source")
-_INNER = ("node", "document", "kwargs")  # where LlamaIndex, Phoenix and a dumped LangChain object hold a passage
+_NAMES: Mapping[str, Sequence[str]] = words("retrieval")  # of columns, by what they hold
 _READABLE = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".json", ".csv", "")
 _WHOLE = "\0"
 R = TypeVar("R", bound="FactsRow")
@@ -163,7 +145,7 @@ def item_of(row: FactsRow, record: Record, own_id: str = "", otherwise: str = ""
             row.id or own_id or _content_id(source), source, row.language, row.domain, row.task, row.context_tokens,
             row.split, row.baseline, row.reference, row.classified,
         )  # fmt: skip
-    what, names = ("request", REQUEST) if source else ("document", (*DOCUMENT, *PASSAGES))
+    what, names = ("request", _NAMES["request"]) if source else ("document", [*_NAMES["document"], *_NAMES["passages"]])
     none = "" if source else "; [] says that retrieval found none"
     raise UserError(
         f"{record.where}: has no {what}; call its column {', '.join(names[:-1])} or {names[-1]}{none}{otherwise}; {record.there}"
@@ -175,12 +157,16 @@ def _content_id(source: Source) -> str:
     return digest(canonical([source.request, source.document, source.system, passages]))[:12]
 
 
+def _named(what: str, **more: Any) -> Any:
+    return named(*_NAMES[what], **more)
+
+
 class _PassageRow(Row):
     any_case = True
     keeps_blanks = ("text",)
 
-    id: Id | None = named(*_IDS, default=None)
-    text: Annotated[str, Strict()] = named(*_TEXTS)
+    id: Id | None = _named("passage_id", default=None)
+    text: Annotated[str, Strict()] = _named("passage_text")
 
 
 def _passages(value: Any) -> list[Any]:
@@ -198,12 +184,12 @@ def _passage(part: Any, number: int) -> Any:
     """A passage as LangChain, LlamaIndex and Phoenix write it; one without an id has the title in its metadata, or its number."""
     if not isinstance(part, Mapping):
         return {"id": number, "text": part} if isinstance(part, str) else part
-    inner = next((part[name] for name in _INNER if isinstance(part.get(name), Mapping)), part)
+    inner = next((part[name] for name in _NAMES["passage_within"] if isinstance(part.get(name), Mapping)), part)
     plain = {fold(str(name).replace(".", "_")): value for name, value in inner.items()}
     about = plain.get("metadata")
     known = about if isinstance(about, Mapping) else {}
     plain = {name: known[name] for name in ("title", "source") if known.get(name)} | plain
-    return plain if any(holds(plain.get(name)) for name in _IDS) else plain | {"id": number}
+    return plain if any(holds(plain.get(name)) for name in _NAMES["passage_id"]) else plain | {"id": number}
 
 
 def _document(value: Any) -> list[Any]:
@@ -255,17 +241,17 @@ class FactsRow(Row):
     any_case = True
 
     id: Id | None = named(*IDS, "question_id", default=None)
-    request: Text = named(*REQUEST, default="")
-    system: Text = named(*_SYSTEM, default="")
-    document: Annotated[tuple[_PassageRow, ...], BeforeValidator(_document)] = named(*DOCUMENT, default=())
-    passages: Annotated[tuple[_PassageRow, ...], BeforeValidator(_passages)] = named(*PASSAGES, default=())
+    request: Text = _named("request", default="")
+    system: Text = _named("system", default="")
+    document: Annotated[tuple[_PassageRow, ...], BeforeValidator(_document)] = _named("document", default=())
+    passages: Annotated[tuple[_PassageRow, ...], BeforeValidator(_passages)] = _named("passages", default=())
     language: Name = ""
     domain: Name = ""
     task: Name = ""
     split: Name = ""
-    context_tokens: Annotated[int | None, BeforeValidator(_token_count)] = named(*_TOKENS, default=None)
-    baseline: Text | None = named(*_BASELINE, default=None)
-    reference: Text | None = named(*_REFERENCE, default=None)
+    context_tokens: Annotated[int | None, BeforeValidator(_token_count)] = _named("context_tokens", default=None)
+    baseline: Text | None = _named("baseline", default=None)
+    reference: Text | None = _named("reference", default=None)
     classified: Words = ()
     retrieved_none: bool = False  # retrieval found no passage, and the evidence is the request
 
@@ -291,11 +277,13 @@ def read(record: Record, form: type[R], folder: Path | None = None, *, files: bo
     """
     row = unwrapped(record.row)
     columns = {fold(name): name for name in row}
-    evidence = [name for name in (*PASSAGES, *DOCUMENT) if name in columns]
+    evidence = [name for name in (*_NAMES["passages"], *_NAMES["document"]) if name in columns]
     empty = [name for name in evidence if _is_empty(name, row[columns[name]])]
     kept = {name: value for name, value in row.items() if fold(name) not in empty} | {"retrieved_none": bool(empty)}
     if files and not empty and not any(holds(row[columns[name]]) for name in evidence):
-        named_file = next((columns[name] for name in _FILES if name in columns and holds(row[columns[name]])), None)
+        named_file = next(
+            (columns[name] for name in _NAMES["file"] if name in columns and holds(row[columns[name]])), None
+        )
         kept |= {"document": _text_of_file(replace(record, row=row), named_file, folder)} if named_file else {}
     return replace(record, row=kept).read(form)
 
@@ -312,4 +300,4 @@ def _text_of_file(record: Record, column: str, folder: Path | None) -> str:
 
 def _is_empty(name: str, value: Any) -> bool:
     """Whether a column says that nothing was retrieved; one document that is blank has been forgotten."""
-    return value in ([], "[]") or (name in PASSAGES and not holds(value))
+    return value in ([], "[]") or (name in _NAMES["passages"] and not holds(value))

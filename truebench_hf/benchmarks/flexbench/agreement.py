@@ -9,14 +9,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, models_of, read_judged
+from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, read_judged
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
-from truebench_hf.benchmarks.flexbench.scores import MEASURES, PAPERS, totals
+from truebench_hf.benchmarks.flexbench.scores import MEASURES, PAPERS, totals, verdict_frame
 from truebench_hf.data import row_files
 from truebench_hf.data.rows import Id, Record, Row, Text
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.metrics.agreement import agreement
+from truebench_hf.metrics.agreement import agreement, by_group
 from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.pass_rate import flexeval
 from truebench_hf.metrics.ranks import correlation
@@ -35,6 +35,11 @@ Labels = Mapping[Key, Label | None]
 OPTIONS = ("yes", "no", "unknown")
 _STABLE = {"coverage": (0.0056, 0.0041), "achievement": (0.0204, 0.0139)}  # the paper's seven models, section 5.3
 _PARTS: tuple[Part, ...] = ("value", "interval")
+_ERRORS = (
+    Column("measure", "score"),
+    Column("error", "mean error", "number", "How far the two scores of a model lie apart, on average over models.", digits=2),
+    Column("deviation", "deviation", "number", digits=2), Column("crossed", "pairs that change places", "prose"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -245,22 +250,21 @@ def stability(procedure: Procedure, judged: Sequence[JudgedConversation], seeds:
 
     Raises UserError where no model has conversations of both seeds.
     """
-    sides = [models_of(each for each in judged if each.talk.seed == seed) for seed in seeds]
-    both = [model for model in sides[0] if model in sides[1]]
+    frame = verdict_frame(procedure, judged)
+    of_seeds = frame[frame["seed"].isin(seeds)]
+    scores = by_group(of_seeds, ["model", "seed"], totals).pivot(index="model", columns="seed", values=list(PAPERS))
+    both = [model for model, count in of_seeds.groupby("model")["seed"].nunique().items() if count == 2]
     if not both:
         held = ", ".join(sorted({each.talk.seed or "none" for each in judged}))
         raise UserError(f"--seeds {','.join(seeds)}: no model has judged conversations of both; there are seeds {held}")
-    pairs = {model: [totals(procedure, side[model]) for side in sides] for model in both}
     names = (f"seed {seeds[0]}", f"seed {seeds[1]}")
-    scores: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     plots: list[Plot] = []
     for name in PAPERS:
-        title, of_models = MEASURES[name], {model: (a[name], b[name]) for model, (a, b) in pairs.items()}
-        scores += [{"model": m, "measure": title, "first": a, "second": b} for m, (a, b) in of_models.items()]
-        known = {
-            m: (a.value, b.value) for m, (a, b) in of_models.items() if a.value is not None and b.value is not None
-        }
+        title, pairs = MEASURES[name], {model: [scores.at[model, (name, seed)] for seed in seeds] for model in both}
+        rows += [{"model": m, "measure": title, "first": a, "second": b} for m, (a, b) in pairs.items()]
+        known = {m: (a.value, b.value) for m, (a, b) in pairs.items() if None not in (a.value, b.value)}
         gaps = spread([abs(a - b) for a, b in known.values()])
         pairs_of = combinations(known.items(), 2)
         crossed = "; ".join(f"{m} and {n}" for (m, (a, b)), (n, (c, d)) in pairs_of if (a - c) * (b - d) < 0) or "none"
@@ -270,19 +274,16 @@ def stability(procedure: Procedure, judged: Sequence[JudgedConversation], seeds:
         {"measure": f"{MEASURES[name]}, seven models", "error": error, "deviation": deviation, "crossed": "none", PUBLISHED: True}
         for name, (error, deviation) in _STABLE.items()
     ]  # fmt: skip
-    alone = [model for model in sides[0] | sides[1] if model not in both]
-    about = "How far the two scores of a model lie apart, on average over models."
+    alone = [str(model) for model in scores.index if model not in both]
+    note = f"Not compared, since judged with one seed alone: {', '.join(alone)}." if alone else ""
+    sides = (
+        Column(side, name, "score", digits=1, parts=_PARTS)
+        for side, name in zip(("first", "second"), names, strict=True)
+    )
+    columns = (Column("model", "model"), Column("measure", "score"), *sides)
     return [
-        Table("scores", (
-            Column("model", "model"), Column("measure", "score"), Column("first", names[0], "score", digits=1, parts=_PARTS),
-            Column("second", names[1], "score", digits=1, parts=_PARTS),
-        ), scores, "Scores on both corpora", keys=2),
-        Table("errors", (
-            Column("measure", "score"), Column("error", "mean error", "number", about, digits=2),
-            Column("deviation", "deviation", "number", digits=2), Column("crossed", "pairs that change places", "prose"),
-        ), errors, "Mean absolute error, in points",
-            f"Not compared, since judged with one seed alone: {', '.join(alone)}." if alone else ""),
-        *plots[::2], *plots[1::2],
+        Table("scores", columns, rows, "Scores on both corpora", keys=2),
+        Table("errors", _ERRORS, errors, "Mean absolute error, in points", note), *plots[::2], *plots[1::2],
     ]  # fmt: skip
 
 

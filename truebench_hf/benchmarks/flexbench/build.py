@@ -91,9 +91,6 @@ class FlexBuildOptions(FolderOptions, WritingOptions, PromptOptions):
     rounds: int = option(
         5, least=1, binds=True, help="How often dimensions are mended before an instruction counts as incomplete."
     )
-    temperature: float = option(
-        0.0, least=0, binds=True, help="Sampling temperature; it rises a little from try to try."
-    )
     max_tokens: int = option(8192, least=1, binds=True, help="Token limit of one answer.")
 
 

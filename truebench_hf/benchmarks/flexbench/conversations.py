@@ -10,26 +10,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Strict
+from pydantic import BeforeValidator, ValidationError
 
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, read_procedure
-from truebench_hf.data import jsonl, row_files
-from truebench_hf.data.rows import Id, Record, Row, named
+from truebench_hf.data import jsonl, logs, row_files
+from truebench_hf.data.rows import Id, Record, Row, adapter, named, user_error
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.judging.tri_valued import DimensionFacts
-from truebench_hf.types import Label, Message, Role
+from truebench_hf.text.terminal import warn
+from truebench_hf.types import Label, Message
 
 CONVERSATIONS = "conversations.jsonl"
 VERDICTS, JUDGED = "verdicts.jsonl", "judged.yaml"  # the verdicts, and the procedure that they are on
-_Role = Literal["system", "user", "human", "customer", "assistant", "ai", "gpt", "bot", "agent", "tool", "function"]
-_ROLES: dict[str, Role] = dict.fromkeys(get_args(_Role)[4:], "assistant") | dict.fromkeys(get_args(_Role)[1:4], "user")
-_TOOLS = ("tool", "function")
+_LISTS = ("messages", "conversations", "conversation", "dialogue")
 _Shown = Annotated[str, BeforeValidator(str)]  # a seed may be the number 0
 
 
@@ -40,78 +39,89 @@ class Talk:
     `end` is who or what ended it (user, assistant, limit), and `ended` how that was found; `error`: it broke off.
     """
 
-    id: str
-    model: str
-    messages: tuple[Message, ...]
-    cooperativeness: str = ""
-    end: str = ""
-    seed: str = ""
-    error: str = ""
-    ended: str = ""
-    real: bool = False  # with people, of a log
-
-
-class _TurnRow(Row):
-    keeps_blanks = ("content",)
-
-    role: Annotated[_Role, BeforeValidator(lambda role: str(role).strip().lower())] = named("role", "from")
-    content: Annotated[str, Strict()] | None = named("content", "value", default=None)
-    tool_calls: tuple[dict[str, Any], ...] | None = None
-
-    @property
-    def text(self) -> str:
-        """What was said; calls of tools and what came back stand in words, since dimensions may be about them."""
-        content = f"[result] {self.content}" if self.role in _TOOLS else self.content or ""
-        calls = [call.get("function", call) for call in self.tool_calls or ()]
-        return "\n".join(filter(None, [content, *(f"[call] {c.get('name')}({c.get('arguments', '')})" for c in calls)]))
-
-
-class TalkRow(Row):
-    """A row that holds a conversation."""
-
     id: Id = ""
     model: _Shown = ""
+    messages: tuple[Message, ...] = ()
     cooperativeness: _Shown = ""
     end: _Shown = ""
     seed: _Shown = ""
     error: _Shown = ""
     ended: _Shown = ""
-    real: bool = False
-    messages: tuple[_TurnRow, ...] = named("messages", "conversations", "conversation", "dialogue", default=())
-
-    @property
-    def talk(self) -> Talk:
-        """The conversation, without its system messages."""
-        messages = tuple(Message(_ROLES[row.role], row.text) for row in self.messages if row.role != "system")
-        facts = (self.cooperativeness, self.end, self.seed, self.error, self.ended, self.real)
-        return Talk(self.id, self.model, messages, *facts)
+    real: bool = False  # with people, of a log
 
 
 def as_row(talk: Talk) -> dict[str, Any]:
-    """A talk as a line of `conversations.jsonl`."""
-    messages = [{"role": message.role, "content": message.content} for message in talk.messages]
-    names = ("id", "model", "cooperativeness", "end", "ended", "seed", "error")
-    real = {"real": True} if talk.real else {}
-    return {name: getattr(talk, name) for name in names} | real | {"messages": messages}
+    """Return a talk as a line of `conversations.jsonl`."""
+    return {name: value for name, value in asdict(talk).items() if name != "real" or value}
+
+
+def of_row(record: Record) -> Talk:
+    """Return the talk of such a line, without its system messages. Raises UserError naming the field that is wrong."""
+    try:
+        talk: Talk = adapter(Talk).validate_python({k: value for k, value in record.row.items() if value is not None})
+    except ValidationError as error:
+        raise user_error(error, record) from error
+    return replace(talk, messages=tuple(message for message in talk.messages if message.role != "system"))
 
 
 def read_talks(path: Path, model: str = "") -> list[Talk]:
-    """The conversations of a file of rows: `messages` (or `conversations`, with roles of other names), and what there is
-    of id, model, cooperativeness, end and seed. System messages are left out. Raises UserError naming row and field.
+    """The conversations of a file of rows: lines of `conversations.jsonl`, or logs in any form that `data.logs` reads.
 
-    `model` is whose they are where the rows do not say.
+    Rows have what there is of id, model, cooperativeness, end and seed; `model` is whose they are where they do not say.
+    Raises UserError naming row and field.
     """
-    talks = []
+    talks, skipped = list[Talk](), Counter[str]()
     for number, record in enumerate(row_files.records(path), 1):
-        row = record.read(TalkRow)
-        if not row.messages and not row.error:  # one that broke off before its first message has none
-            raise record.wrong("messages", "must be a list that is not empty")
-        talks.append(replace(row.talk, id=row.id or str(number), model=row.model or model))
+        talk = _of_log(record, skipped)
+        talks.append(replace(talk, id=talk.id or str(number), model=talk.model or model))
+    if skipped:
+        warn(
+            f"Note: {path}: left out, as no text: {', '.join(f'{count:,} {kind}' for kind, count in skipped.items())}."
+        )
     often = Counter((talk.model, talk.seed, talk.id) for talk in talks)
     for (name, _, talk_id), count in often.items():
         if count > 1:
             raise UserError(f"{path}: conversation {talk_id} of {name or 'one model'} stands twice")
     return talks
+
+
+def _of_log(record: Record, skipped: Counter[str]) -> Talk:
+    """The talk of a row in our form, else in that of any log, of which what is no text is counted."""
+    listed = next((name for name in _LISTS if name in record.row), "messages")
+    row = {name: value for name, value in record.row.items() if name != listed}
+    row["messages"] = _with_tools(record.row.get(listed, []))
+    try:
+        talk = of_row(replace(record, row=row))
+        if talk.messages or talk.error:  # one that broke off before its first message has none
+            return talk
+        fault = record.wrong("messages", "must be a list that is not empty, of role and content")
+    except UserError as error:
+        fault = error
+    chat = logs.chat_of(row)
+    if not chat.messages:
+        raise fault
+    skipped += chat.left_out
+    row |= {"messages": chat.messages, "model": row.get("model") or chat.model}
+    return of_row(replace(record, row=row))
+
+
+def _with_tools(messages: Any) -> Any:
+    """Messages in which calls of tools and what came back stand in words, since dimensions may be about them."""
+    messages = jsonl.maybe(messages) if isinstance(messages, str) else messages
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        return messages
+    worded = []
+    for message in messages:
+        content, calls = message.get("content"), message.get("tool_calls")
+        if message.get("role") in ("tool", "function"):
+            message = {"role": "assistant", "content": f"[result] {content}"}
+        elif isinstance(calls, list):
+            functions = [call.get("function", call) for call in calls if isinstance(call, dict)]
+            texts = [f"[call] {call.get('name')}({call.get('arguments', '')})" for call in functions]
+            before = content if isinstance(content, list) else [content] if content else []
+            message = {"role": message.get("role"), "content": [*before, *texts]}
+        worded.append(message)
+    return worded
 
 
 def corpus_folder(folder: Path, seed: int, model: str) -> Path:
@@ -149,7 +159,7 @@ def _labels(dimensions: Any) -> Any:
     return {name: part.get("label", "") for name, part in dimensions.items()}  # "" is no label
 
 
-class _JudgedRow(TalkRow):
+class _JudgedRow(Row):
     facts: dict[str, DimensionFacts] = named("dimensions")
     labels: Annotated[dict[str, Label | None], BeforeValidator(_labels)] = named("dimensions")
     conflicts: tuple[tuple[str, str], ...] = ()
@@ -165,13 +175,12 @@ def read_judged(folder: str) -> tuple[Procedure, list[JudgedConversation]]:
     if place is None:
         raise UserError(f"{folder}: holds no judged conversations; `truebench flex score {folder}` judges them")
     file, procedure = place / VERDICTS, read_procedure(place / JUDGED)
-    rows = [Record(where, row).read(_JudgedRow) for where, row in jsonl.read(file)]
-    conversations = [JudgedConversation(row.talk, row.facts, row.labels, row.conflicts) for row in rows]
-    for number, conversation in enumerate(conversations, 1):
-        if other := sorted(procedure.structure.keys() ^ conversation.labels.keys()):
-            raise UserError(
-                f"{file}, line {number}: {other[0]} stands there or in {JUDGED}, not in both; score it again"
-            )
+    conversations = []
+    for record in (Record(where, row) for where, row in jsonl.read(file)):
+        row = record.read(_JudgedRow)
+        if other := sorted(procedure.structure.keys() ^ row.labels.keys()):
+            raise UserError(f"{record.where}: {other[0]} stands there or in {JUDGED}, not in both; score it again")
+        conversations.append(JudgedConversation(of_row(record), row.facts, row.labels, row.conflicts))
     return procedure, conversations
 
 
@@ -183,11 +192,3 @@ def is_judged(folder: str) -> bool:
 
 def _place(folder: str) -> Path | None:
     return next((place for place in (Path(folder) / "scores", Path(folder)) if (place / VERDICTS).is_file()), None)
-
-
-def models_of(judged: Iterable[JudgedConversation]) -> dict[str, list[JudgedConversation]]:
-    """The judged conversations of each model, in order of appearance."""
-    by_model: dict[str, list[JudgedConversation]] = {}
-    for conversation in judged:
-        by_model.setdefault(conversation.talk.model, []).append(conversation)
-    return by_model

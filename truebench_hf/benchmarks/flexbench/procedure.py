@@ -40,7 +40,11 @@ from truebench_hf.types import Message
 
 FILE, SEVERAL = "procedure.yaml", "procedures"
 ROWS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
-BUILT_IN = "flexbench"
+BUILT_IN, _YAML = "flexbench", (".yaml", ".yml")
+_QUESTIONS = ("questions", "decomposed_questions", "criteria")
+_HARD = "Hard_set"  # of InFoBench: what the paper compares with
+# StructFlowBench's questions on how a turn follows from others name turns that no instruction names.
+_RELATIONS = ("follow-up", "refinement", "expansion", "summary", "recall")
 _FORM = ConfigDict(extra="forbid", strict=True)  # how a file is read: no other fields, no number for a text
 
 
@@ -150,20 +154,11 @@ def _faults(procedure: Procedure) -> Iterator[str]:
 
 
 def as_yaml(procedure: Procedure) -> str:
-    """The YAML that `read_procedure` reads back."""
+    """Return the YAML that `read_procedure` reads back; what says nothing is left out."""
     import yaml
 
-    def entry(part: Any, *names: str) -> dict[str, Any]:
-        """Fields that say nothing are left out; None and "" differ only for `base`."""
-        fields = {name: getattr(part, name) for name in names or part.__dataclass_fields__}
-        telling = {name: value for name, value in fields.items() if value or (name == "base" and value is not None)}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in telling.items()}
-
-    content = entry(procedure, "id", "title", "language", "opening") | {
-        "instruction": procedure.instruction,
-        "segments": list(map(entry, procedure.segments)),
-        "dimensions": list(map(entry, procedure.dimensions)),
-    }
+    fields = TypeAdapter(Procedure).dump_python(procedure, mode="json", exclude_defaults=True)
+    order = ("id", "title", "language", "opening", "instruction", "segments", "dimensions")
 
     class Readable(yaml.SafeDumper):  # type: ignore[misc]
         """Texts of several lines stand as they are, behind a bar; quoted they would have every line break doubled."""
@@ -174,6 +169,7 @@ def as_yaml(procedure: Procedure) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Readable.add_representer(str, text)
+    content = {name: fields[name] for name in order if name in fields}
     return str(yaml.dump(content, Dumper=Readable, allow_unicode=True, sort_keys=False, width=120))
 
 
@@ -220,27 +216,19 @@ def load_all(place: str) -> list[Procedure]:
     folder = Path(place).expanduser()
     if catalogue.built(place, BUILT_IN):
         return list(built_in().values())
-    if holds_set(folder):
+    if (folder / "data" / "instructions").is_dir():  # as `truebench data build` writes the set
         instructions, dimensions = (
             [record.row for record in row_files.one_split(str(folder / "data" / name))]
             for name in ("instructions", "dimensions")
         )
         return of_rows(instructions, dimensions)
-    if (folder / FILE).is_file() or not (batch := sorted(folder.glob(f"{SEVERAL}/*/{FILE}"))):
-        return [load(place)]
-    return [read_procedure(file) for file in batch]
+    batch = [] if (folder / FILE).is_file() else sorted(folder.glob(f"{SEVERAL}/*/{FILE}"))
+    return [read_procedure(file) for file in batch] or [load(place)]
 
 
-def holds_set(folder: Path) -> bool:
-    """Whether a folder is the data set flexbench, as `truebench data build` writes it."""
-    return (folder / "data" / "instructions").is_dir()
-
-
-def holds_procedures(place: str) -> bool:
-    """Whether `load_all` reads procedures there."""
-    path = Path(place)
-    named = catalogue.built(place, BUILT_IN) or place in built_in() or path.suffix in (".yaml", ".yml")
-    return named or (path / FILE).is_file() or holds_set(path) or any(path.glob(f"{SEVERAL}/*/{FILE}"))
+def procedures_of(places: Sequence[str]) -> list[Procedure]:
+    """The procedures of folders that `flex build` wrote, of YAML files, or built-in ones. Raises UserError."""
+    return _distinct([procedure for place in places for procedure in load_all(place)], ", ".join(places))
 
 
 def folder_name(name: str) -> str:
@@ -249,55 +237,47 @@ def folder_name(name: str) -> str:
 
 
 def instructions(source: str) -> tuple[list[Procedure], list[str]]:
-    """The instructions of a text file, of rows, of a source, or built-in ones; what was left out, in words.
+    """The instructions of a text file, or of anything that `decompositions` reads; what was left out, in words.
 
     Raises UserError.
     """
-    path, left_out = Path(source), list[str]()
-    if path.is_file() and path.suffix.lower() in ROWS:
-        found = []
-        for number, record in enumerate(row_files.records(path), 1):
-            name = record.id("id") if record.row.get("id") is not None else str(number)
-            facts = [record.maybe(key) or "" for key in ("title", "language", "opening")]
-            found.append(Procedure(folder_name(name), _instruction(record), (), (), *facts))
-    elif path.is_file():
+    path = Path(source)
+    if path.is_file() and path.suffix.lower() not in (*ROWS, *_YAML):
         text = read_text(path).strip()
         if not text:
             raise UserError(f"{path}: is empty; write the instruction into it")
-        found = [Procedure(folder_name(path.stem), text)]
-    elif holds_procedures(source):
-        found = [replace(procedure, dimensions=(), segments=()) for procedure in load_all(source)]
-    elif sources.is_source(source):
-        decompositions, left_out = of_source(source)
-        found = [Procedure(folder_name(row.id), row.instruction) for row in decompositions]
-    else:
-        raise UserError(
-            f"{source}: no such file; give a text file, rows with instruction, SOURCE:PATH, {BUILT_IN}, or one of "
-            f"{', '.join(built_in())}"
-        )
-    return _distinct(found, source), left_out
+        return [Procedure(folder_name(path.stem), text)], []
+    procedures, left_out = decompositions(source, "INSTRUCTION", asked=False)
+    return [replace(p, id=folder_name(p.id), dimensions=(), segments=()) for p in procedures], left_out
 
 
-def decompositions(source: str) -> tuple[list[Procedure], list[str]]:
-    """What people took apart: a source, procedures, or rows with questions; what was left out, in words.
+def decompositions(source: str, flag: str = "--human", *, asked: bool = True) -> tuple[list[Procedure], list[str]]:
+    """What people took apart: a benchmark as SOURCE:PATH, procedures, or rows with an instruction and, where they are
+    `asked` for, questions; what was left out, in words. Of InFoBench's rows, which say their subset, the hard set.
 
     Raises UserError.
     """
-    left_out: list[str] = []
     if sources.is_source(source):
-        found, left_out = of_source(source)
-    elif holds_procedures(source):
-        found = load_all(source)
+        rows, left_out = _of_source(source)
+    elif _holds_procedures(source):
+        return _distinct(load_all(source), source), []
     else:
-        records = row_files.one_split(source, (BUILT_IN, "SOURCE:PATH"), "--human")
-        rows = [(_of_row(record, str(number)), record.row.get("subset")) for number, record in enumerate(records, 1)]
-        found, left_out = _hard_set(rows)
-    return _distinct(found, source), left_out
+        others = ("SOURCE:PATH",) if asked else ("a text file", *built_in(), "SOURCE:PATH")
+        records = list(row_files.one_split(source, (BUILT_IN, *others), flag))
+        rows, left_out = _of_records(records, asked), []
+    if hard := [procedure for procedure, subset in rows if subset == _HARD]:
+        if len(hard) < len(rows):
+            left_out.insert(0, f"left out: {len(rows) - len(hard)} instructions that are not of {_HARD}")
+        return _distinct(hard, source), left_out
+    return _distinct([procedure for procedure, _ in rows], source), left_out
 
 
-def procedures_of(places: Sequence[str]) -> list[Procedure]:
-    """The procedures of folders that `flex build` wrote, of YAML files, or built-in ones. Raises UserError."""
-    return _distinct([procedure for place in places for procedure in load_all(place)], ", ".join(places))
+def _holds_procedures(place: str) -> bool:
+    path = Path(place)
+    inside = (
+        (path / FILE).is_file() or (path / "data" / "instructions").is_dir() or any(path.glob(f"{SEVERAL}/*/{FILE}"))
+    )
+    return inside or path.suffix in _YAML or place in built_in() or catalogue.built(place, BUILT_IN)
 
 
 def _distinct(procedures: list[Procedure], where: str) -> list[Procedure]:
@@ -309,14 +289,8 @@ def _distinct(procedures: list[Procedure], where: str) -> list[Procedure]:
     return procedures
 
 
-_HARD = "Hard_set"  # of InFoBench: what the paper compares with
-# StructFlowBench's questions on how a turn follows from others name turns that no instruction names.
-_RELATIONS = ("follow-up", "refinement", "expansion", "summary", "recall")
-
-
-def of_source(source: str) -> tuple[list[Procedure], list[str]]:
-    """The instructions of `SOURCE:PATH`, a benchmark with questions by people (see `truebench_hf.data.sources`); what was
-    left out, in words."""
+def _of_source(source: str) -> tuple[list[tuple[Procedure, object]], list[str]]:
+    """The instructions of a benchmark with questions by people (see `truebench_hf.data.sources`), each with its subset."""
     kind, _, path = source.partition(":")
     items = sources.read(kind, path)
     rows: dict[str, tuple[Procedure, object]] = {}
@@ -328,28 +302,36 @@ def of_source(source: str) -> tuple[list[Procedure], list[str]]:
         if questions:  # of several responses to one instruction the first tells all
             procedure = asking(item.instruction_id, _joined(item.messages), questions)
             rows.setdefault(procedure.id, (procedure, item.facts.get("subset")))
-    chosen, left_out = _hard_set(list(rows.values()))
-    if relations:
-        left_out.append(
-            f"left out: {relations} questions on how a turn follows from others, which no instruction tells"
-        )
-    if bare:
-        left_out.append(f"left out: {bare} instructions without any (other) question")
-    return chosen, [*items.left_out.reasons, *left_out]
+    counts = {
+        "questions on how a turn follows from others, which no instruction tells": relations,
+        "instructions without any (other) question": bare,
+    }
+    lines = [f"left out: {count} {what}" for what, count in counts.items() if count]
+    return list(rows.values()), [*items.left_out.reasons, *lines]
 
 
-def _instruction(record: Record) -> str:
-    """The instruction of a row; InFoBench's rows have what it is about beside it, as `input`. Raises UserError."""
-    context = record.row.get("input")
-    return record.text("instruction") + (f"\n\n{context}" if isinstance(context, str) and context.strip() else "")
-
-
-def _hard_set(rows: Sequence[tuple[Procedure, object]]) -> tuple[list[Procedure], list[str]]:
-    """Of InFoBench's rows, each with its subset, the hard set; all where no row says that it is of it."""
-    hard = [procedure for procedure, subset in rows if subset == _HARD]
-    if not hard or len(hard) == len(rows):
-        return [procedure for procedure, _ in rows], []
-    return hard, [f"left out: {len(rows) - len(hard)} instructions that are not of {_HARD}"]
+def _of_records(records: Sequence[Record], asked: bool) -> list[tuple[Procedure, object]]:
+    """The instructions of rows in any of the forms of `data.instances`, each with its subset."""
+    head = instances.headers(records, {})
+    rows: list[tuple[Procedure, object]] = []
+    for number, record in enumerate(records, 1):
+        row = head.renamed(record.row)
+        named = [name for name in _QUESTIONS if row.get(name)]
+        if len(named) > 1:
+            raise record.wrong(named[0], f"stands beside {named[1]!r}, which means the same; leave out one")
+        row |= {"criteria": row.pop(named[0])} if named else {}
+        instance = instances.of_row(replace(record, row=row), str(number))
+        if len(instance.turns) != 1:
+            raise UserError(f"{record.where}: has {len(instance.turns)} turns; give a row for each instruction")
+        if asked and not instance.turns[0].criteria:
+            raise UserError(f"{record.where}: has no questions; give them as 'questions' or 'criteria'")
+        *before, last = with_history(instance, as_answered(instance, ("",)))[:-1]
+        prompt = f"{instance.context}\n\n{last.content}" if instance.context else last.content
+        questions = [criterion.text for criterion in instance.turns[0].criteria]
+        procedure = asking(instance.id, _joined((*before, Message("user", prompt))), questions)
+        facts: dict[str, Any] = {key: record.maybe(key) or "" for key in ("title", "language", "opening")}
+        rows.append((replace(procedure, **facts), record.row.get("subset")))
+    return rows
 
 
 def _joined(messages: Sequence[Message]) -> str:
@@ -357,24 +339,3 @@ def _joined(messages: Sequence[Message]) -> str:
     if len(messages) == 1:
         return messages[0].content
     return "\n\n".join(f"[{message.role}]\n{message.content}" for message in messages)
-
-
-def _of_row(record: Record, number: str) -> Procedure:
-    """A row in any of the common forms."""
-    row = dict(record.row)
-    for theirs, ours in (("instruction", "prompt"), ("questions", "criteria"), ("decomposed_questions", "criteria")):
-        if row.get(theirs) is not None:
-            if row.get(ours):
-                raise record.wrong(theirs, f"stands beside {ours!r}, which means the same; leave out one")
-            row[ours] = _instruction(record) if theirs == "instruction" else row.pop(theirs)
-    if "instruction" in row:
-        row.pop("input", None)  # which is part of the prompt now
-    instance = instances.of_row(Record(record.where, row, record.number), number)
-    if len(instance.turns) != 1:
-        raise UserError(f"{record.where}: has {len(instance.turns)} turns; give a row for each instruction")
-    if not instance.turns[0].criteria:
-        raise UserError(f"{record.where}: has no questions; give them as 'questions' or 'criteria'")
-    *before, last = with_history(instance, as_answered(instance, ("",)))[:-1]
-    prompt = f"{instance.context}\n\n{last.content}" if instance.context else last.content
-    questions = [criterion.text for criterion in instance.turns[0].criteria]
-    return asking(instance.id, _joined((*before, Message("user", prompt))), questions)

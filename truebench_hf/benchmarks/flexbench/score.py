@@ -16,7 +16,6 @@ from truebench_hf.benchmarks.flexbench.conversations import (
     JudgedConversation,
     Talk,
     corpora,
-    models_of,
     read_talks,
 )
 from truebench_hf.benchmarks.flexbench.procedure import as_yaml, load, to_check
@@ -186,8 +185,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         return [(a.id, b.id) for a, b in combinations(exercised, 2) if a.exclusive == b.exclusive]
 
     def score(self, done: Sequence[JudgedConversation]) -> Outcome[list[FlexModelScores]]:
-        judged = models_of(done)
-        scores = score_models(self.procedure, judged)
+        scores = score_models(self.procedure, done)
         undecided = sum(result.undecided for result in scores)
         options, procedure = self.options, self.procedure
         sides = [[result.talk for result in done if result.talk.real == real] for real in (False, True)]
@@ -208,7 +206,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         ranked = {"Instruction": facts["Instruction"], "Judge": options.judge, **rules_fact(self.provenance)}
         return Outcome(
             scores, title="FlexEval", tables=[*tables.score_tables(procedure, scores), *gap], charts=[tables.tree(procedure, scores)],
-            conversations=tables.conversations(procedure, judged),
+            conversations=tables.conversations(procedure, done),
             items={
                 VERDICTS: [result.row() for result in done], JUDGED: as_yaml(procedure), tables.DIAGRAM: tables.mermaid(procedure, scores),
             },

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, models_of, read_judged
+from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, read_judged
 from truebench_hf.benchmarks.flexbench.procedure import Procedure
 from truebench_hf.hashing import digest
 from truebench_hf.metrics.intervals import resampled_difference, resampled_ratio
@@ -33,6 +33,9 @@ from truebench_hf.report.table import PUBLISHED, Column, Part, Table, paper_rows
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.types import Criterion, Score, Verdict
 
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 MEASURES = {
     "coverage": "Coverage",
     "achievement": "Achievement",
@@ -47,22 +50,23 @@ _ABOUT = {
 }
 PAPERS = ("coverage", "achievement")  # the measures of the paper
 LEAD = "Coverage: are the steps taken? Achievement: are the branches right that came up?"
-Counts = tuple[list[float], list[float], int]  # a top and a bottom per conversation, and how many were not judged
+_OVER = {"coverage": "base_action", "achievement": "branch", "coverage_applicable": "base_action"}  # all: the rest
+_KINDS = {"cooperativeness": "cooperativeness", "ended by": "end"}  # of conversations, by the column that says so
 
 
 @dataclass(frozen=True)
 class FlexModelScores:
     """One model's scores over its conversations; `dimensions` has Coverage and Achievement of each.
 
-    `groups` count and score the conversations of one cooperativeness or end. `unexercised` dimensions were attempted in none, and
-    `differences` are of the first model's scores, less this one's.
+    `groups` count and score the conversations of one cooperativeness or end. `unexercised` dimensions were attempted in
+    none, and `differences` are of the first model's scores, less this one's.
     """
 
     model: str
     conversations: int
     total: Mapping[str, Score]
     groups: Mapping[str, Mapping[str, Any]]
-    dimensions: Mapping[str, tuple[Score, Score]]
+    dimensions: Mapping[str, tuple[Score, ...]]
     unexercised: tuple[str, ...]
     undecided: int
     conflicts: int
@@ -70,7 +74,38 @@ class FlexModelScores:
     differences: Mapping[str, Score] = field(default_factory=dict)
 
 
-def score_models(procedure: Procedure, judged: Mapping[str, Sequence[JudgedConversation]]) -> list[FlexModelScores]:
+def verdict_frame(procedure: Procedure, judged: Iterable[JudgedConversation]) -> DataFrame:
+    """Return a row per dimension of every conversation: `model`, `seed`, `talk` (seed and id), `cooperativeness`, `end`,
+    `dimension`, whether it is a `base_action` or a `branch`, `label`, and a column for each measure.
+
+    A measure is 1.0 or 0.0 where the verdict counts for it, else NaN (equations 4 to 7). Facts in a conflict make no
+    verdict, and count for nothing. Ours are coverage over base actions that applied, since equation 6 also counts those
+    that a user who hung up never came to; and of all that was attempted the share that is right, which shows base actions
+    done wrongly.
+    """
+    import pandas as pd
+
+    structure, rows = procedure.structure, []
+    bases = base_actions(structure)
+    for conversation in judged:
+        talk, labels = conversation.talk, conversation.labels
+        tried = {name: label in ("yes", "no") for name, label in labels.items()}
+        about = (talk.model, talk.seed, f"{talk.seed}/{talk.id}", talk.cooperativeness, talk.end)
+        for name, base in structure.items():
+            facts, settled = conversation.facts[name], labels[name] is not None
+            measures = (
+                tried[name] if settled else None,
+                labels[name] == "yes" if tried[name] and (not base or tried[base]) else None,
+                bool(facts.attempted) if settled and facts.applies else None,
+                bool(facts.correct) if settled and facts.attempted else None,
+            )
+            rows.append((*about, name, name in bases, base is not None, labels[name], *measures))
+    columns = ["model", "seed", "talk", *_KINDS.values(), "dimension", "base_action", "branch", "label", *MEASURES]
+    frame = pd.DataFrame(rows, columns=columns, dtype=object)
+    return frame.astype(dict.fromkeys(MEASURES, float) | {"base_action": bool, "branch": bool})
+
+
+def score_models(procedure: Procedure, judged: Sequence[JudgedConversation]) -> list[FlexModelScores]:
     """The scores of every model, the highest Achievement first; where that is alike, or n/a, the highest Coverage.
 
     Differences are from that first one, over the conversations (by id and seed) that both have.
@@ -80,103 +115,56 @@ def score_models(procedure: Procedure, judged: Mapping[str, Sequence[JudgedConve
         values = (scores.total[name].value for name in ("achievement", "coverage"))
         return [-1.0 if value is None else value for value in values]
 
-    scored = sorted((_scored(procedure, *each) for each in judged.items()), key=height, reverse=True)
-    return [
-        replace(scores, differences=_differences(procedure, judged[scored[0].model], judged[scores.model]))
-        if place
-        else scores
-        for place, scores in enumerate(scored)
-    ]
+    frame = verdict_frame(procedure, judged)
+    parts = {str(model): rows for model, rows in frame.groupby("model", sort=False)}
+    talks = {model: [each for each in judged if each.talk.model == model] for model in parts}
+    first, *others = sorted((_scored(model, parts[model], talks[model]) for model in parts), key=height, reverse=True)
+    return [first, *(replace(s, differences=_differences(parts[first.model], parts[s.model])) for s in others)]
 
 
-def _scored(procedure: Procedure, model: str, talks: Sequence[JudgedConversation]) -> FlexModelScores:
-    labels = {name: [conversation.labels[name] for conversation in talks] for name in procedure.structure}
-    coverage, achievement = (
-        {name: _score(*_counts(procedure, talks, measure, [name])) for name in labels} for measure in PAPERS
-    )
+def _scored(model: str, rows: DataFrame, talks: Sequence[JudgedConversation]) -> FlexModelScores:
+    dimensions = {str(name): part for name, part in rows.groupby("dimension", sort=False)}
+    groups = {
+        f"{kind}: {value}": {"conversations": part["talk"].nunique(), **totals(part)}
+        for kind, column in _KINDS.items() for value, part in rows.groupby(column, sort=False) if value
+    }  # fmt: skip
     return FlexModelScores(
-        model, len(talks), totals(procedure, talks),
-        {
-            name: {"conversations": len(some), **totals(procedure, some)} for name, some in by_user_and_end(talks).items()
-        },
-        {name: (coverage[name], achievement[name]) for name in labels},
-        tuple(name for name, column in labels.items() if not {"yes", "no"}.intersection(column)),
-        sum(column.count(None) for column in labels.values()),
-        sum(len(conversation.conflicts) for conversation in talks),
+        model, len(talks), totals(rows), groups,
+        {name: tuple(_score(part, part[measure]) for measure in PAPERS) for name, part in dimensions.items()},
+        tuple(name for name, part in dimensions.items() if not part["label"].isin(["yes", "no"]).any()),
+        int(rows["label"].isna().sum()), sum(len(conversation.conflicts) for conversation in talks),
         sum(bool(conversation.talk.error) for conversation in talks),
     )  # fmt: skip
 
 
-def by_user_and_end(talks: Sequence[JudgedConversation]) -> dict[str, list[JudgedConversation]]:
-    """The conversations by cooperativeness of the user, and by who ended them, as far as they say so."""
-    named: dict[str, list[JudgedConversation]] = {}
-    for kind, attribute in (("cooperativeness", "cooperativeness"), ("ended by", "end")):
-        for conversation in talks:
-            if value := getattr(conversation.talk, attribute):
-                named.setdefault(f"{kind}: {value}", []).append(conversation)
-    return named
+def totals(rows: DataFrame) -> dict[str, Score]:
+    """The measures over some rows of `verdict_frame`, with intervals by a bootstrap over conversations."""
+    return {name: _score(part := _over(rows, name), part[name]) for name in MEASURES}
 
 
-def totals(procedure: Procedure, talks: Sequence[JudgedConversation]) -> dict[str, Score]:
-    """The measures over some conversations, with intervals by a bootstrap over them."""
-    return {name: _score(*_counts(procedure, talks, name)) for name in MEASURES}
+def _over(rows: DataFrame, measure: str) -> DataFrame:
+    """The rows that the total of a measure is over."""
+    return rows[rows[_OVER[measure]]] if measure in _OVER else rows
 
 
-def _score(top: Sequence[float], bottom: Sequence[float], undecided: int) -> Score:
-    total = int(sum(bottom))
-    return Score(sum(top) / total if total else None, total, undecided, resampled_ratio(top, bottom))
+def _score(rows: DataFrame, counted: Series) -> Score:
+    sums = counted.groupby(rows["talk"], sort=False).agg(["sum", "count"])
+    right, n = float(sums["sum"].sum()), int(sums["count"].sum())
+    interval = resampled_ratio(sums["sum"].tolist(), sums["count"].tolist())
+    return Score(right / n if n else None, n, int(rows["label"].isna().sum()), interval)
 
 
-def _counts(
-    procedure: Procedure, talks: Sequence[JudgedConversation], measure: str, names: Iterable[str] | None = None
-) -> Counts:
-    """What a measure is made of, over some dimensions or else those that the total is over (equations 4 to 7).
-
-    Facts in a conflict stand, and make no verdict: they count for nothing. Ours are coverage over base actions that
-    applied, since equation 6 also counts those that a user who hung up never came to; and of all that was attempted the
-    share that is right, which shows base actions done wrongly.
-    """
-    structure = procedure.structure
-    if names is None:
-        branches = [name for name, base in structure.items() if base is not None]
-        bases = list(base_actions(structure))
-        names = {"achievement": branches, "correct": list(structure)}.get(measure, bases)
-    names, tops, bottoms = list(names), list[float](), list[float]()
-    for conversation in talks:
-        marks = [_mark(structure, conversation, measure, name) for name in names]
-        tops.append(float(sum(right and counts for right, counts in marks)))
-        bottoms.append(float(sum(counts for _, counts in marks)))
-    return tops, bottoms, sum(conversation.labels[name] is None for conversation in talks for name in names)
-
-
-def _mark(
-    structure: Mapping[str, str | None], conversation: JudgedConversation, measure: str, name: str
-) -> tuple[bool, bool]:
-    """Whether a dimension of a conversation adds to the top of a measure, and whether it counts at all."""
-    facts, label, base = conversation.facts[name], conversation.labels[name], structure[name]
-    tried, settled = label in ("yes", "no"), label is not None
-    match measure:
-        case "coverage":
-            return tried, settled
-        case "achievement":
-            return label == "yes", tried and (not base or conversation.labels[base] in ("yes", "no"))
-        case "coverage_applicable":
-            return bool(facts.attempted), settled and bool(facts.applies)
-        case _:
-            return bool(facts.correct), settled and bool(facts.attempted)
-
-
-def _differences(
-    procedure: Procedure, best: Sequence[JudgedConversation], own: Sequence[JudgedConversation]
-) -> dict[str, Score]:
+def _differences(best: DataFrame, own: DataFrame) -> dict[str, Score]:
     """What the best model's scores are above a model's own, over the conversations that both have."""
-    theirs, mine = ({(result.talk.seed, result.talk.id): result for result in side} for side in (best, own))
-    shared = [key for key in theirs if key in mine]
     differences = {}
     for name in MEASURES:
-        first, second = (_counts(procedure, [side[key] for key in shared], name)[:2] for side in (theirs, mine))
-        if shared and (interval := resampled_difference(first, second)):
-            gap = sum(first[0]) / sum(first[1]) - sum(second[0]) / sum(second[1])
+        first, second = (
+            _over(rows, name).groupby("talk", sort=False)[name].agg(["sum", "count"]) for rows in (best, own)
+        )
+        shared = first.join(second.add_suffix("_own"), how="inner")
+        columns = [shared[column].astype(float).tolist() for column in shared]
+        if len(shared) and (interval := resampled_difference((columns[0], columns[1]), (columns[2], columns[3]))):
+            gap = sum(columns[0]) / sum(columns[1]) - sum(columns[2]) / sum(columns[3])
             differences[name] = Score(gap, 0, 0, interval)
     return differences
 
@@ -263,10 +251,10 @@ def _groups(models: Sequence[FlexModelScores]) -> Table:
     return Table("groups", columns, rows, "By cooperativeness and end", note, keys=2)
 
 
-def conversations(procedure: Procedure, judged: Mapping[str, Sequence[JudgedConversation]]) -> Conversations:
+def conversations(procedure: Procedure, judged: Iterable[JudgedConversation]) -> Conversations:
     """Return the conversations, each with the verdicts on its dimensions; it fails where one of them is no."""
     rows = []
-    for conversation in (conversation for talks in judged.values() for conversation in talks):
+    for conversation in judged:
         talk, verdicts = conversation.talk, []
         for item in procedure.dimensions:
             facts = conversation.facts[item.id]
@@ -329,7 +317,7 @@ def table_sections(folders: Sequence[str]) -> list[Section]:
     matrices = []
     for folder, (procedure, judged) in held.items():
         name = procedure.id if ids[procedure.id] == 1 else f"{procedure.id} ({folder})"  # files of one name, say
-        models = score_models(procedure, models_of(judged))
+        models = score_models(procedure, judged)
         rows += [{"model": scores.model, "instruction": name, **scores.total} for scores in models]
         names = tuple(dimension.id for dimension in procedure.dimensions)
         for place, measure in enumerate(PAPERS):

@@ -83,8 +83,6 @@ class SimulateOptions(FolderOptions, WritingOptions, PromptOptions):
             object.__setattr__(self, "out", str(corpus_folder(Path(self.folder), self.seed, self.model)))
             object.__setattr__(self, "folder_named", False)
         super().__post_init__()
-        if not 0 <= self.temperature <= 2:
-            raise UserError(f"--temperature {self.temperature}: lies between 0 and 2")
         if self.turns > 1 and self.simulator is None:
             raise UserError("name a --simulator, who plays the users; only --turns 1 needs none")
 
@@ -138,7 +136,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
             talk = await self._answered(talk, message, procedure.instruction, seed)
             if talk.error:
                 return talk
-            if _farewell().search(message):
+            if _patterns()[0].search(message):
                 return replace(talk, end="user", ended="the user said goodbye")
             end = await ended_by(self.caller("simulator"), options.prompts, talk.messages, options.max_tokens)
             if isinstance(end, Problem):
@@ -169,10 +167,11 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         if not turned or turned[0].role == "assistant":
             turned.insert(0, Message("user", "(the conversation begins; you speak first)"))
         messages = (Message("system", prompt), *turned)
+        _, user_name, spoken_by_assistant = _patterns()
 
         def read(answer: str, truncated: bool) -> str | Problem:
-            text = _PREFIX.sub("", answer.strip()).strip().strip('"\u201c\u201d').strip()
-            if _BOTH.search(text):
+            text = user_name.sub("", answer.strip()).strip().strip('"\u201c\u201d').strip()
+            if spoken_by_assistant.search(text):
                 return Problem("it spoke for the assistant, too")
             if (code := language_code(text)) and self.language and code != self.language:
                 return Problem(
@@ -263,25 +262,21 @@ def _ends(done: Sequence[Talk]) -> Table:
     return Table("ends", columns, rows, "Conversations by user and end")
 
 
-_PREFIX = re.compile(
-    r"^\s*(?:\*\*)?(?:user|customer|me|caller|patient|nutzer|kunde|cliente|usuario|\u5ba2|\u304a\u5ba2\u69d8)(?:\*\*)?\s*[:\uff1a]\s*",
-    re.IGNORECASE,
-)
-_BOTH = re.compile(
-    r"^\s*(?:\*\*)?(?:assistant|agent|ai|bot|assistent|asistente|\u30a2\u30b7\u30b9\u30bf\u30f3\u30c8)(?:\*\*)?\s*[:\uff1a]",
-    re.IGNORECASE | re.MULTILINE,
-)
 _ENDS = {"user": "user", "assistant": "assistant", "no": "", "none": ""}
 _USER_EXAMPLE = "Yes, that is right, but I would like to know first what changes for me. " * 2
 
 
 @cache
-def _farewell() -> re.Pattern[str]:
-    """Words by which a user takes leave."""
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """What a user takes leave by, the name that a message begins with, and a line that the assistant is to have said."""
     import yaml
 
-    words = yaml.safe_load((files("truebench_hf.benchmarks.flexbench") / "farewells.yaml").read_text(encoding="utf-8"))
-    return re.compile(rf"\b(?:{'|'.join(words['spaced'])})\b|{'|'.join(words['unspaced'])}", re.IGNORECASE)
+    words = yaml.safe_load((files("truebench_hf.benchmarks.flexbench") / "spoken.yaml").read_text(encoding="utf-8"))
+    farewell = rf"\b(?:{'|'.join(words['spaced'])})\b|{'|'.join(words['unspaced'])}"
+    user, assistant = (
+        rf"^\s*(?:\*\*)?(?:{'|'.join(words[who])})(?:\*\*)?\s*[:\uff1a]\s*" for who in ("user", "assistant")
+    )
+    return re.compile(farewell, re.IGNORECASE), re.compile(user, re.IGNORECASE), re.compile(assistant, re.I | re.M)
 
 
 async def ended_by(simulator: Caller, prompts: Prompts, messages: Sequence[Message], max_tokens: int) -> str | Problem:

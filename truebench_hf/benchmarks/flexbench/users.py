@@ -8,10 +8,11 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
@@ -31,7 +32,7 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import option, role
 from truebench_hf.prompts import Prompts, fence
-from truebench_hf.report.table import Column, Table
+from truebench_hf.report.table import Column, Part, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import Outcome
@@ -41,6 +42,7 @@ from truebench_hf.types import Score
 PROMPTS = ("flex_analysis", "flex_adjust", "flex_user", "flex_end")
 NAMES = {1: "none", 2: "poor", 3: "general", 4: "good", 5: "full"}  # how cooperative
 FILE, GRADES = "profiles.json", "grades.jsonl"
+_MOST = 12  # conversations of one grade that a profile is drawn up from
 Listed = Annotated[tuple[str, ...], BeforeValidator(lambda value: tuple(filter(str.strip, listed(value))))]
 Grade = tuple[int | None, str]
 
@@ -151,9 +153,6 @@ class ProfileOptions(FolderOptions, PromptOptions):
 
     dialogues: str = option(help="Conversations with people: rows with messages (user and assistant).", panel="Data")
     model: str = role(help="Model that grades the users and draws up the profiles.")
-    most: int = option(
-        12, least=1, binds=True, help="Conversations of one grade that a profile is drawn up from, at most."
-    )
     max_tokens: int = option(2048, least=1, binds=True, help="Token limit of one answer.")
 
 
@@ -171,16 +170,20 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
     def bars(self) -> dict[str, int]:
         return {"conversations": len(self.talks)}
 
+    def setup(self) -> None:
+        self.sampling = Sampling(max_tokens=self.options.max_tokens)
+
     async def work(self, talks: list[Talk]) -> list[Grade]:
+        """The grade of every user; what profiles come of them, and why some do not, is kept."""
         grades = await asyncio.gather(*map(self._graded, talks))
-        held = {grade: [t for t, (g, _) in zip(talks, grades, strict=True) if g == grade] for grade in NAMES}
-        known = {grade: some for grade, some in held.items() if some}
-        answers = await asyncio.gather(*(self._profile(grade, some) for grade, some in known.items()))
-        self.profiles = [profile for profile in answers if isinstance(profile, Profile)]
+        by_grade = {grade: [t for t, (g, _) in zip(talks, grades, strict=True) if g == grade] for grade in NAMES}
+        known = {grade: some for grade, some in by_grade.items() if some}
+        answers = dict(zip(known, await asyncio.gather(*map(self._profile, known, known.values())), strict=True))
+        self.profiles = [answer for answer in answers.values() if isinstance(answer, Profile)]
         self.failed = [
-            f"no profile of the users graded {grade}: {profile.text}"
-            for grade, profile in zip(known, answers, strict=True)
-            if isinstance(profile, Problem)
+            f"no profile of the users graded {grade}: {answer.text}"
+            for grade, answer in answers.items()
+            if isinstance(answer, Problem)
         ]
         return list(grades)
 
@@ -190,20 +193,19 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
         answer = await ask_by_prompt(
             SchemaFallback(self.caller("model"), "off"), self.options.prompts, "flex_grade",
             {"conversation": texts[0], "tag": tag}, {"cooperativeness": {str(grade): grade for grade in NAMES}},
-            sampling=Sampling(max_tokens=self.options.max_tokens), reason="The user answers what is asked, and no more.",
+            sampling=self.sampling, reason="The user answers what is asked, and no more.",
         )  # fmt: skip
         self.step("conversations")
         return answer.labels.get("cooperativeness"), answer.problem or answer.reason
 
     async def _profile(self, grade: int, talks: Sequence[Talk]) -> Profile | Problem:
-        conversations, tag = shown_talks(talks[: self.options.most])
-        values = {"conversations": conversations, "level": grade, "tag": tag}
+        conversations, tag = shown_talks(talks[:_MOST])
         example = dict.fromkeys(list(Profile.model_fields)[2:], "How such a user is, in a sentence or two.")
         kind = {"cooperativeness": NAMES[grade], "score": grade}
         return await ask_json(
-            self.caller("model"), self.options.prompts, "flex_profile", values,
-            lambda value: read_form(value | kind, Profile),
-            sampling=Sampling(max_tokens=self.options.max_tokens), example=json.dumps(example),
+            self.caller("model"), self.options.prompts, "flex_profile",
+            {"conversations": conversations, "level": grade, "tag": tag}, lambda value: read_form(value | kind, Profile),
+            sampling=self.sampling, example=json.dumps(example),
         )  # fmt: skip
 
     def score(self, done: Sequence[list[Grade]]) -> Outcome[list[Profile]]:
@@ -213,24 +215,24 @@ class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]
             raise UserError(
                 f"no profile came of {len(grades)} conversations, {ungraded} of them not graded; take another --model"
             )
-        rows = [
-            {"id": talk.id, "cooperativeness": grade, "reason": reason}
-            for talk, (grade, reason) in zip(self.talks, grades, strict=True)
-        ]
         columns = (
             Column("user", "user"), Column("grade", "grade", "count"),
             Column("conversations", "conversations", "count"), Column("summary", "summary", "prose"),
         )  # fmt: skip
-        table = [
+        rows = [
             {"user": profile.cooperativeness, "grade": profile.score, "summary": profile.summary,
              "conversations": sum(grade == profile.score for grade, _ in grades)}
             for profile in self.profiles
         ]  # fmt: skip
+        lines = [
+            {"id": talk.id, "cooperativeness": grade, "reason": reason}
+            for talk, (grade, reason) in zip(self.talks, grades, strict=True)
+        ]
         notes = [f"conversations not graded: {ungraded}"] if ungraded else []
         return Outcome(
-            self.profiles, title="FlexBench: kinds of users", tables=[Table("users", columns, table, "Kinds of users")],
-            items={FILE: [profile.model_dump() for profile in self.profiles], GRADES: rows}, notes=[*notes, *self.failed],
-            incomplete=ungraded + len(self.failed),
+            self.profiles, title="FlexBench: kinds of users", tables=[Table("users", columns, rows, "Kinds of users")],
+            items={FILE: [profile.model_dump() for profile in self.profiles], GRADES: lines},
+            notes=[*notes, *self.failed], incomplete=ungraded + len(self.failed),
         )  # fmt: skip
 
 
@@ -240,6 +242,7 @@ def shown_talks(talks: Sequence[Talk]) -> tuple[list[str], str]:
     return ["\n\n".join(f"[{m.role}_{tag}]\n{m.content}" for m in talk.messages) for talk in talks], tag
 
 
+# What is measured of users: sums over their messages, shown per turn, and turns per conversation.
 MEASURES = {
     "turns": ("turns a conversation", "How often users write in a conversation."),
     "words": ("words a turn", "Words of a user's message; in Chinese and Japanese every two characters are a word."),
@@ -252,97 +255,98 @@ _QUESTION = re.compile(r"[?\uff1f\u061f]")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _TOPICS = 20  # words that are listed at most
 _LEAST = 3  # real conversations that a word stands in before it counts as a topic
+_PARTS: tuple[Part, ...] = ("value", "interval")
 Ratio = tuple[list[float], list[float]]  # a top and a bottom per conversation
 
 
 @dataclass(frozen=True)
-class _User:
-    """The user's side of one conversation: how many turns, words, new words and turns with a question there are, and the
-    content words that the user brings up."""
+class _UserSide:
+    """What the users of some conversations did: the ratio of each measure, and the content words of each user."""
 
-    sums: dict[str, float]
-    vocabulary: set[str]
+    ratios: dict[str, Ratio]
+    vocabularies: list[set[str]]
 
     @classmethod
-    def of(cls, talk: Talk) -> _User:
-        user, used = cls(dict.fromkeys(MEASURES, 0.0), set()), set[str]()
-        for message in talk.messages:
-            words = []
-            for word in re.findall(r"\w+", message.content.casefold()):
-                words += [word[i : i + 2] for i in range(0, len(word), 2)] if _CJK.search(word) else [word]
-            if message.role == "user":
-                content = {word for word in words if len(word) > 3 or _CJK.search(word) or word.isdigit()}
-                user.sums["turns"] += 1
-                user.sums["words"] += len(words)
-                user.sums["disclosure"] += len(content - used)
-                user.sums["questions"] += 100.0 * bool(_QUESTION.search(message.content))
-                user.vocabulary.update(content)
-            used |= set(words)
-        return user
+    def of(cls, talks: Sequence[Talk]) -> _UserSide:
+        sums, vocabularies = {name: [0.0] * len(talks) for name in MEASURES}, [set[str]() for _ in talks]
+        for place, talk in enumerate(talks):
+            used = set[str]()
+            for message in talk.messages:
+                words = list(_words(message.content))
+                if message.role == "user":
+                    content = {word for word in words if len(word) > 3 or _CJK.search(word) or word.isdigit()}
+                    asks = 100.0 * bool(_QUESTION.search(message.content))
+                    for name, value in zip(MEASURES, (1, len(words), len(content - used), asks), strict=True):
+                        sums[name][place] += value
+                    vocabularies[place] |= content
+                used.update(words)
+        bottoms = {"turns": [1.0] * len(talks)}
+        return cls({name: (top, bottoms.get(name, sums["turns"])) for name, top in sums.items()}, vocabularies)
+
+    def mentions(self, word: str) -> Ratio:
+        """Which of the users bring up a word."""
+        return [float(word in vocabulary) for vocabulary in self.vocabularies], [1.0] * len(self.vocabularies)
+
+
+def _words(text: str) -> Iterator[str]:
+    for word in re.findall(r"\w+", text.casefold()):
+        yield from (word[i : i + 2] for i in range(0, len(word), 2)) if _CJK.search(word) else (word,)
 
 
 def users_table(talks: Sequence[Talk]) -> Table:
     """What the users of some conversations are like: means over turns (of `turns` over conversations), with intervals."""
     columns = [Column("users", "")]
     columns += [Column(name, title, "score", about, unit="", digits=1) for name, (title, about) in MEASURES.items()]
-    means = {name: _score(ratio) for name, ratio in _ratios(list(map(_User.of, talks))).items()}
+    means = {name: _score(ratio) for name, ratio in _UserSide.of(talks).ratios.items()}
     return Table("users", columns, [{"users": "all users", **means}], "What the users are like")
 
 
 def gap_tables(simulated: Sequence[Talk], real: Sequence[Talk]) -> list[Table]:
     """Return what simulated users lack of real ones: a measure a row, and the words that real users alone bring up."""
-    first, second = (list(map(_User.of, talks)) for talks in (simulated, real))
-    mine, theirs = _ratios(first), _ratios(second)
-    known = set().union(*(user.vocabulary for user in first))
-    covered: Ratio = (
-        [100.0 * len(user.vocabulary & known) for user in second], [float(len(user.vocabulary)) for user in second],
-    )  # fmt: skip
+    ours, theirs = _UserSide.of(simulated), _UserSide.of(real)
     rows: list[dict[str, Any]] = [
-        {"measure": title, "about": about, "simulated": _score(mine[name]), "real": _score(theirs[name]),
-         "lacking": _score(theirs[name], mine[name])}
+        {"measure": title, "about": about, "simulated": _score(ours.ratios[name]), "real": _score(theirs.ratios[name]),
+         "lacking": _score(theirs.ratios[name], ours.ratios[name])}
         for name, (title, about) in MEASURES.items()
     ]  # fmt: skip
+    known = set().union(*ours.vocabularies)
+    covered = (
+        [100.0 * len(words & known) for words in theirs.vocabularies],
+        [float(len(w)) for w in theirs.vocabularies],
+    )
     topics = "Of the content words of a real user, those that any simulated user brings up, too."
     rows.append({"measure": "topics covered %", "about": topics, "simulated": _score(covered)})
-    columns = (
-        Column("measure", ""), _column("simulated", f"simulated ({len(first)})"), _column("real", f"real ({len(second)})"),
-        _column("lacking", "real less simulated", "Where the interval holds 0 the two may be alike."),
-    )  # fmt: skip
-    note = f"Intervals by a bootstrap over conversations, from {MIN_CLUSTERS} on."
-    return [
-        Table("simulation", columns, rows, "What the simulation lacks of real conversations", note),
-        *_topics(first, second),
+    sides = {
+        "simulated": f"simulated ({len(simulated)})",
+        "real": f"real ({len(real)})",
+        "lacking": "real less simulated",
+    }
+    columns = [
+        Column("measure", ""),
+        *(Column(name, title, "score", unit="", digits=1, parts=_PARTS) for name, title in sides.items()),
     ]
+    note = f"Where the interval of the difference holds 0 the two may be alike. Intervals need {MIN_CLUSTERS} conversations."
+    gaps = Table("simulation", columns, rows, "What the simulation lacks of real conversations", note)
+    return [gaps, *_topics(ours, theirs)]
 
 
-def _topics(simulated: Sequence[_User], real: Sequence[_User]) -> list[Table]:
+def _topics(simulated: _UserSide, real: _UserSide) -> list[Table]:
     """The words that real users bring up more often than simulated ones, those with the greatest difference first."""
-    often = Counter(word for user in real for word in user.vocabulary)
+    often = Counter(word for vocabulary in real.vocabularies for word in vocabulary)
     rows: list[dict[str, Any]] = []
-    for word, count in often.items():
-        mine, theirs = ([float(word in user.vocabulary) for user in users] for users in (simulated, real))
-        gap = _score((theirs, [1.0] * len(theirs)), (mine, [1.0] * len(mine))) if count >= _LEAST else None
-        if gap and gap.value and gap.value > 0 and (gap.ci95 is None or gap.ci95[0] > 0):
-            rows.append({"word": word, "real": count / len(real), "simulated": sum(mine) / len(mine), "gap": gap})
-    rows.sort(key=lambda row: -(row["gap"].value or 0.0))
+    for word in (word for word, count in often.items() if count >= _LEAST):
+        first, second = real.mentions(word), simulated.mentions(word)
+        gap = _score(first, second)
+        if gap.value and gap.value > 0 and (gap.ci95 is None or gap.ci95[0] > 0):
+            rows.append({"word": word, "real": fmean(first[0]), "simulated": fmean(second[0]), "gap": gap})
+    rows.sort(key=lambda row: -row["gap"].value)
     columns = (
         Column("word", "word"), Column("real", "in real conversations %", "number", digits=0),
         Column("simulated", "in simulated ones %", "number", digits=0),
-        Column("gap", "difference", "score", "By how much more often real users bring it up.", "points", digits=1,
-               parts=("value", "interval")),
+        Column("gap", "difference", "score", "By how much more often real users bring it up.", "points", digits=1, parts=_PARTS),
     )  # fmt: skip
     title = "Words that real users bring up and simulated ones hardly do"
     return [Table("topics", columns, rows[:_TOPICS], title)] if rows else []
-
-
-def _column(name: str, title: str, about: str = "") -> Column:
-    return Column(name, title, "score", about, unit="", digits=1, parts=("value", "interval"))
-
-
-def _ratios(users: Sequence[_User]) -> dict[str, Ratio]:
-    turns = [user.sums["turns"] for user in users]
-    tops = {name: [user.sums[name] for user in users] for name in MEASURES}
-    return {name: (top, [1.0] * len(users) if name == "turns" else turns) for name, top in tops.items()}
 
 
 def _score(ratio: Ratio, less: Ratio | None = None) -> Score:
@@ -351,8 +355,8 @@ def _score(ratio: Ratio, less: Ratio | None = None) -> Score:
     if not all(sum(bottom) for _, bottom in ratios):
         return Score(None, 0)
     first, *second = (sum(top) / sum(bottom) for top, bottom in ratios)
-    n = len(ratio[0])
-    if any(sum(map(bool, bottom)) < MIN_CLUSTERS for _, bottom in ratios):
-        return Score(first - sum(second), n)
-    drawn, *others = (drawn_ratios([each], seed)[0] for seed, each in enumerate(ratios))
-    return Score(first - sum(second), n, 0, percentiles(drawn - others[0] if others else drawn))
+    ends = None
+    if all(sum(map(bool, bottom)) >= MIN_CLUSTERS for _, bottom in ratios):
+        drawn, *others = (drawn_ratios([each], seed)[0] for seed, each in enumerate(ratios))
+        ends = percentiles(drawn - others[0] if others else drawn)
+    return Score(first - sum(second), len(ratio[0]), 0, ends)
