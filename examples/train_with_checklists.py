@@ -21,17 +21,17 @@ rows = [
     {"prompt": [{"role": "user", "content": "Thank Kim for the flowers."}], "criteria": []},  # to be written
 ]  # fmt: skip
 
-# A judge that the model is not trained on shows reward hacking: checklist_fraction/gap grows. The cache makes training
-# that goes on pay for nothing twice.
-reward = truebench_hf.checklist_reward(
-    "openai:gpt-4.1-mini", generator="openai:gpt-4.1-mini", shape="fraction", held_out="openai:gpt-4.1",
-    held_out_share=0.5, cache="runs/rewards", log="runs/rewards/log.jsonl",
-)  # fmt: skip
+# The cache makes training that goes on pay for nothing twice.
+shared = {"generator": "openai:gpt-4.1-mini", "cache": "runs/rewards", "log": "runs/rewards/log.jsonl"}
+reward = truebench_hf.checklist_reward("openai:gpt-4.1-mini", shape="fraction", **shared)
+# A judge that the model is not trained on (its weight is 0) shows reward hacking: its mean falls behind the other's.
+held_out = truebench_hf.checklist_reward("openai:gpt-4.1", name="held_out", **shared)
 arguments = GRPOConfig(
     "checkpoints", max_steps=3, num_generations=4, per_device_train_batch_size=8, max_completion_length=64,
     logging_steps=1, save_strategy="no", report_to="none", use_cpu=not torch.cuda.is_available(),
+    reward_weights=[1.0, 0.0],
 )  # fmt: skip
-trainer = GRPOTrainer(MODEL, reward.awaited, arguments, train_dataset=Dataset.from_list(rows))
+trainer = GRPOTrainer(MODEL, [reward, held_out], arguments, train_dataset=Dataset.from_list(rows))
 trainer.train()
 for line in trainer.state.log_history:
-    print({name: value for name, value in line.items() if name == "step" or "checklist" in name})
+    print({name: value for name, value in line.items() if name == "step" or "checklist" in name or "held_out" in name})

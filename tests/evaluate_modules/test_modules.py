@@ -135,20 +135,6 @@ def test_the_app_says_in_words_what_is_wrong(load: Any, typed: str, shown: str) 
         demo.fn(typed, '["yes", "no"]')
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "checklist_drfr"])
-def test_a_column_that_is_not_there_is_named(load: Any, name: str) -> None:
-    with pytest.raises(UserError, match="references must be given"):
-        load(name).compute(predictions=[["yes"]])
-
-
-@pytest.mark.parametrize(
-    ("options", "shown"), [({"out": "run"}, "out: "), ({"judge_level": "rubric"}, "judge_level: ")]
-)
-def test_truebench_score_ignores_no_option(load: Any, options: dict[str, str], shown: str) -> None:
-    with pytest.raises(UserError, match=f"^{shown}goes with judge=SPEC"):
-        load("truebench_score").compute(predictions=[["yes"]], references=[["one"]], **options)
-
-
 def test_truebench_score_never_replaces_what_is_said_of_other_responses(load: Any, tmp_path: Path) -> None:
     script = tmp_path / "judge.json"
     script.write_text(json.dumps({"rules": [{"contains": "<criteria", "verdicts": {}}]}))
@@ -221,31 +207,6 @@ def test_truebench_score_leaves_what_has_no_response_unscored(load: Any, tmp_pat
     )
     assert (found["pass_rate"], found["n"], found["unscored"]) == (1.0, 1, 1)
     assert "no response was given" in found["details"][1]["reason"]
-
-
-@pytest.mark.parametrize(
-    ("predictions", "references", "shown"),
-    [
-        ([["yes"]], [["one", "two"]], "one label per criterion"),  # too few labels
-        ([["maybe"]], [["one"]], "'maybe' is not yes"),  # not a label
-        ([["yes"]], [{"index": 1}], "has no prompt"),  # a row without its columns
-        ([["yes"]], [[""]], "field 'criteria"),  # a blank criterion
-    ],
-)
-def test_truebench_score_names_what_does_not_fit(load: Any, predictions: Any, references: Any, shown: str) -> None:
-    with pytest.raises(UserError, match=shown):
-        load("truebench_score").compute(predictions=predictions, references=references)
-
-
-def test_a_first_row_without_a_label_is_taken(load: Any) -> None:
-    # evaluate's own string columns refuse None in the first row.
-    found = load("preference_agreement").compute(predictions=[None, "tie"], references=["win", "tie"])
-    assert (found["n"], found["undecided"], found["wpld"]) == (1, 1, 0.0)
-
-
-def test_empty_columns_give_no_shares(load: Any) -> None:
-    assert load("checklist_drfr").compute(predictions=[])["drfr"] is None
-    assert load("rubric_agreement").compute(predictions=[], references=[])["accuracy"] is None
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def other_columns(repo: Path) -> None:
         (lambda repo: shutil.copytree(ann(repo), repo / "runs" / "again"), "runs/again: is the run scripted-ann-json--"),
         (lambda repo: change(ann(repo) / "run.json", lambda i: i.update(settings=[])), "cannot be laid out again"),
         (lambda repo: (ann(repo) / "run.json").unlink(), "cannot be laid out again: is no run folder"),
-        (lambda repo: change(ann(repo) / "scores.json", lambda s: s["scores"][0]["score"].update(value=1)), "given as 1"),
+        (lambda repo: change(ann(repo) / "scores.json", lambda s: s["scores"][0]["score"].update(value=1)), "overall is given as"),
         (lambda repo: (ann(repo) / "judgments.jsonl").unlink(), "judgments.jsonl: cannot be read"),
     ],
 )  # fmt: skip

@@ -18,16 +18,13 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     (PUSH, {"HF_TOKEN": ""}, "run `hf auth login` or set HF_TOKEN"),
     (PUSH, {"HF_HUB_OFFLINE": "1"}, "unset it to reach the Hub"),
     (PUSH, {"HF_ENDPOINT": "http://127.0.0.1:9"}, "the Hub cannot be reached"),
-    (f"{PUSH} --tag a/b?", {}, r"--tag a/b\?: write it of letters"),
-    (f"{PUSH} --revision ../x", {}, r"--revision \.\./x: write it of letters"),
-    (f"{PUSH} --tag v1 --create-pr", {}, "a pull request goes to main, and is tagged when it is merged"),
     (RESULTS, {}, "say where to"),
     (f"{RESULTS} --model-repo org/m", {}, "--dataset"),
     (f"{RESULTS} --repo-id results", {}, "ORGANISATION/NAME"),
     (f"{RESULTS} --repo-id org/a--b", {}, "--repo-id org/a--b: Cannot have --"),  # the Hub's own rules hold as well
     (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo m", {}, "--model-repo m: write it as"),
     (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo org/m --variant a/b", {}, "--variant a/b"),
-    (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo org/m", {}, "over mini"),
+    (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo org/m --force", {}, "over mini"),
     ("publish results {runs}/absent --repo-id org/r", {}, "absent: no such folder; give the --out of a finished run"),
     ("publish results {runs}/judge.json --repo-id org/r", {}, r"judge\.json: is no run folder"),
     ("publish results {runs} --repo-id org/r", {}, "is no run folder"),  # what holds the runs

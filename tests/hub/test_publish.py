@@ -23,7 +23,8 @@ from truebench_hf.data.records import to_row
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import PARTS
 from truebench_hf.hub.options import ResultsOptions
-from truebench_hf.hub.publish import entries, page
+from truebench_hf.hub.publish import _entries, page
+from truebench_hf.hub.push import name_and_revision
 from truebench_hf.results.report import score_tables
 from truebench_hf.study.outcome import scores_json
 from truebench_hf.types import Instance, Message, Response, Verdict
@@ -152,6 +153,12 @@ def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_do
         entries(write_run(tmp_path / "less", items[:-1]), "org/truebench")
 
 
+def entries(run: Path, dataset: str) -> list[Any]:
+    return _entries(
+        ResultsOptions(run=str(run), model_repo="a/b", dataset=dataset), *name_and_revision(dataset, "--dataset"), ""
+    )
+
+
 @pytest.fixture(scope="module")
 def german(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run over the German instances of the release."""
@@ -175,13 +182,6 @@ def test_a_run_over_a_language_is_published_as_its_task(german: Path, tmp_path: 
 
 def options(run: Path, model_repo: str, force: bool = False) -> ResultsOptions:
     return ResultsOptions(run=str(run), model_repo=model_repo, dataset="org/truebench", dry_run=True, force=force)
-
-
-@needs_real
-def test_an_entry_points_to_the_branch_that_has_the_run(german: Path) -> None:
-    (on_main,), (on_branch,) = (entries(german, "org/truebench", "org/results", r) for r in (None, "next/one"))
-    assert "/datasets/org/results/tree/main/runs/" in str(on_main.source_url)
-    assert "/datasets/org/results/tree/next%2Fone/runs/" in str(on_branch.source_url)
 
 
 @needs_real

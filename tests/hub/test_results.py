@@ -114,7 +114,7 @@ def test_scores_that_do_not_follow_from_the_judgments_are_not_published(runs: Pa
     scores = json.loads(path.read_text())
     scores["scores"][0]["score"]["value"] = 99.0
     path.write_text(json.dumps(scores))
-    with pytest.raises(UserError, match=r"overall\.value is given as 99\.0"):
+    with pytest.raises(UserError, match=r"overall is given as \(99\.0"):
         stage_run(tmp_path / "run", tmp_path / "out")
     path.unlink()
     with pytest.raises(UserError, match=r"scores\.json: is not as its study wrote it"):
@@ -175,10 +175,6 @@ def test_notes_on_the_judge_follow_from_the_run(runs: Path, tmp_path: Path) -> N
     info["settings"]["cascade_judge"] = info["settings"]["model"]
     path.write_text(json.dumps(info))
     assert any(note.startswith("Self-judged") for note in _scores(tmp_path / "run", tmp_path / "out")["notes"])
-    del info["settings"]["model"]
-    path.write_text(json.dumps(info))
-    with pytest.raises(UserError, match=r"run\.json does not tell model and judge"):
-        stage_run(tmp_path / "run", tmp_path / "none")
 
 
 def test_judgments_over_other_data_are_not_published(runs: Path, tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import inspect
 import json
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ import truebench_hf
 from tests.support.runs import script
 from tests.support.tiny_chat import tiny_chat
 from truebench_hf import Criterion, Judge, UserError, checklist_reward
-from truebench_hf.integrations.rewards import AwaitedReward, ChecklistReward
 from truebench_hf.models.scripted import verdicts
 
 TWO = ["names a colour", "is in French"]
@@ -120,7 +119,7 @@ def test_a_failing_request_is_none(tmp_path: Path) -> None:
     script(tmp_path / "judge.json", rules)
     reward = checklist_reward(spec, shape="pass_all")
     assert reward(["Blue.", "Red."], prompts=["Name one."] * 2, criteria=[TWO] * 2) == [1.0, None]
-    assert "burned down" in reward.last.scored[1].reason
+    assert "burned down" in reward.last[1].reason
 
 
 def test_equal_completions_are_judged_once_and_a_cache_outlives_the_training(tmp_path: Path) -> None:
@@ -158,88 +157,48 @@ def test_a_checklist_is_written_once_for_a_prompt_that_has_none(tmp_path: Path) 
     assert not any("Blue." in prompt for prompt in asked), "it sees no completion"
 
 
-def test_a_share_of_completions_is_the_same_share_each_time() -> None:
-    said = [f"Blue {number}." for number in range(200)]
-    columns: dict[str, Any] = {"prompts": ["Name one."] * 200, "criteria": [["names a colour"]] * 200}
-    held_out = [Saying(), Saying()]
-    for judge in held_out:
-        checklist_reward(Saying(), held_out=judge, held_out_share=0.25)(said, **columns)
-    assert sorted(held_out[0].prompts) == sorted(held_out[1].prompts)
-    assert 30 <= len(held_out[0].prompts) <= 70
-
-
 def test_a_judge_that_is_made_already_is_used_and_stays_open() -> None:
-    with Judge(Saying("French"), level="rubric") as judge, Judge(Saying()) as held_out:
-        reward = checklist_reward(judge, held_out=held_out)
+    with Judge(Saying("French"), level="rubric") as judge:
+        reward = checklist_reward(judge)
         assert reward(["Blue."], prompts=["Name one."], criteria=[TWO]) == [0.5]
-        assert reward.last.metrics()["gap"] == -0.5
         reward.close()
         assert judge("Name one.", "Blue.", TWO).passed is False
 
 
-def test_the_async_form_is_what_trl_takes_for_one() -> None:
-    """As trl.trainer.utils.is_async_callable tells them apart."""
-    sync = checklist_reward(Saying())
-    awaited = sync.awaited
-    assert isinstance(sync, ChecklistReward)
-    assert isinstance(awaited, AwaitedReward)
-    assert awaited.__name__ == sync.__name__ == "checklist_fraction"
-    assert [inspect.iscoroutinefunction(one.__call__) for one in (sync, awaited)] == [False, True]  # type: ignore[operator]
-
-
-def test_it_works_inside_loops_on_several_loops_and_in_threads() -> None:
+def test_it_works_inside_loops_and_in_threads() -> None:
     columns: dict[str, Any] = {"prompts": ["Name one."] * 2, "criteria": [TWO] * 2}
-    sync = checklist_reward(Saying("French"), generator=generator)
-    awaited = checklist_reward(Saying("French"), generator=generator).awaited
+    reward = checklist_reward(Saying("French"), generator=generator)
 
     async def inside() -> list[float | None]:
-        return sync(["Blue.", "Red."], **columns)
+        return reward(["Blue.", "Red."], **columns)
 
-    async def several() -> list[list[float | None]]:
-        return list(
-            await asyncio.gather(*(awaited([f"Blue {n}.", "Red."], prompts=["Name one."] * 2) for n in range(4)))
-        )
-
-    assert asyncio.run(inside()) == [0.5, 0.5]
-    for _ in range(3):
-        assert asyncio.run(several()) == [[0.5, 0.5]] * 4
-    found: list[Any] = []
-    threads = [threading.Thread(target=lambda: found.append(asyncio.run(several()))) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [[[0.5, 0.5]] * 4] * 3
+    assert [asyncio.run(inside()) for _ in range(3)] == [[0.5, 0.5]] * 3
+    with ThreadPoolExecutor() as pool:
+        calls = [pool.submit(reward, [f"Blue {n}.", "Red."], ["Name one."] * 2) for n in range(4)]
+        assert [call.result() for call in calls] == [[0.5, 0.5]] * 4
 
 
 @pytest.mark.slow
 def test_rewards_may_share_a_loaded_model() -> None:
     """Its batches serve the loops of several judges at the same time."""
     model = truebench_hf.model(tiny_chat(), name="tiny")
-    rewards = [checklist_reward(model, level="decision", shape=shape).awaited for shape in ("fraction", "penalty")]
-
-    async def both() -> list[list[float | None]]:
-        columns: dict[str, Any] = {"prompts": ["Name one."] * 4, "criteria": [["a", "b"]] * 4}
-        return list(await asyncio.gather(*(reward([f"Blue {n}" for n in range(4)], **columns) for reward in rewards)))
-
-    assert [len(made) for made in asyncio.run(asyncio.wait_for(both(), 60))] == [4, 4]
+    rewards = [checklist_reward(model, level="decision", shape=shape) for shape in ("fraction", "penalty")]
+    columns: dict[str, Any] = {"prompts": ["Name one."] * 4, "criteria": [["a", "b"]] * 4}
+    with ThreadPoolExecutor() as pool:
+        calls = [pool.submit(reward, [f"Blue {n}" for n in range(4)], **columns) for reward in rewards]
+        assert [len(call.result(60)) for call in calls] == [4, 4]
 
 
 def test_it_can_be_sent_to_another_process(tmp_path: Path) -> None:
     judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {"French": "FAIL"}}])
-    for asynchronous in (False, True):
-        reward = checklist_reward(judge, shape="penalty", cache=tmp_path)
-        made: Any = reward.awaited if asynchronous else reward
-        sent = pickle.loads(pickle.dumps(made))
-        assert type(sent) is type(made)
-        assert sent.__name__ == "checklist_penalty"
-        found = sent(["Blue."], prompts=["Name one."], criteria=[TWO])
-        assert (asyncio.run(found) if asynchronous else found) == [pytest.approx(0.4)]
+    sent = pickle.loads(pickle.dumps(checklist_reward(judge, shape="penalty", cache=tmp_path)))
+    assert sent.__name__ == "checklist_penalty"
+    assert sent(["Blue."], prompts=["Name one."], criteria=[TWO]) == [pytest.approx(0.4)]
 
 
 def test_a_reward_that_nobody_holds_any_more_ends_its_threads() -> None:
     before = threading.active_count()
-    reward = checklist_reward(Saying(), held_out=Saying(), generator=generator)
+    reward = checklist_reward(Saying(), generator=generator)
     reward(["Blue."], prompts=["Name one."])
     threads = [one._background._thread for one in (reward._judge, reward)]
     del reward

@@ -59,13 +59,6 @@ def test_rules_are_a_setting_of_judges(rules: str | bool, value: float) -> None:
     assert (found.to_dict()["verdicts"][0]["judge"] == "rules") == (value == 0)
 
 
-def test_a_held_out_judge_sees_the_same_rules() -> None:
-    reward = checklist_reward(Judge(), held_out=Judge(), rules=True)
-    assert reward(["One two three four."], prompts=[PROMPT], criteria=[[SHORT]]) == [0.0]
-    assert reward.last.metrics()["gap"] == 0
-    reward.close()
-
-
 def test_it_goes_to_another_process() -> None:
     reward = pickle.loads(pickle.dumps(checklist_reward(rules=True)))
     assert reward(["One."], prompts=[PROMPT], criteria=[[SHORT]]) == [1.0]

@@ -104,8 +104,6 @@ def _show(*every_push: Pushed) -> None:
             say(f"nothing new for {pushed.repo_type} {pushed.repo_id}: the same is there already: {pushed.url}")
         else:
             say(f"{total} to {pushed.repo_type} {pushed.repo_id}: {pushed.url}")
-        if pushed.tag and not pushed.dry_run:
-            say(f"tag {pushed.tag}: {pushed.repo_id}@{pushed.tag}")
 
 
 def _describe(name: str) -> None:

@@ -115,14 +115,16 @@ def label_rows(column: Iterable[Any]) -> list[list[str | None]]:
 def _columns(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Columns of plain values. Where only one is of a `ClassLabel`, its numbers mean the same in the other one."""
     parallel(**{name: () if column is not None else None for name, column in columns.items()})
-    for_all = isinstance(columns.get("references"), str | bool | int | float | Mapping)  # one reference, and no column
-    read = {name: _rows(name, column) for name, column in columns.items() if name != "references" or not for_all}
-    if for_all:
-        read["references"] = [plain(columns["references"])] * len(read["predictions"])
-    classes = {name: _class_names(getattr(column, "features", None)) for name, column in columns.items()}
-    known = [names for names in classes.values() if names]
-    if len(known) == 1:
-        read = {name: column if classes[name] else _classed(column, known[0]) for name, column in read.items()}
+    read, features = {}, {name: getattr(column, "features", None) for name, column in columns.items()}
+    for name, column in columns.items():
+        if name == "references" and isinstance(column, str | bool | int | float | Mapping):  # one for all, no column
+            read[name] = [plain(column)] * len(read["predictions"])
+        else:
+            read[name] = _rows(name, column)
+    classes = [found for feature in features.values() if (found := _class_label(feature))]
+    for name, feature in features.items():
+        known = classes[0] if len(classes) == 1 and not _class_label(feature) else feature
+        read[name] = [_named(row, known) for row in read[name]]
     parallel(**read)
     return read
 
@@ -158,32 +160,28 @@ def plain(value: Any) -> Any:
 
 
 def _rows(name: str, column: Any) -> list[Any]:
-    """The rows of a column (or of a table, each a dict) as plain values, with the names of its `ClassLabel`s for ints."""
+    """The rows of a column, or of a table, each a dict, as plain values."""
     if hasattr(column, "columns"):  # a table: of polars, Arrow, else pandas
         by_row = getattr(column, "to_dicts", None) or getattr(column, "to_pylist", None)
-        listed = plain(by_row() if by_row else column.to_dict("records"))
-    else:
-        listed = plain(column)
+        column = by_row() if by_row else column.to_dict("records")
+    listed = plain(column)
     if not isinstance(listed, list):
         raise UserError(f"{name}: give a list, one entry a row, not {column!r:.80}")
-    feature = getattr(column, "features", None)
-    return [_named(row, feature) for row in listed]
+    return listed
 
 
 def _named(value: Any, feature: Any) -> Any:
-    """A plain value with the names of the classes in place of their numbers, wherever `feature` holds a `ClassLabel`."""
-    if names := _class_names(feature):
-        return _classed(value, names)
+    """A plain value with the names of the classes in place of their numbers, wherever `feature` holds a `ClassLabel`.
+
+    -1 is None: so `datasets` spells a label that is missing.
+    """
+    if isinstance(value, list):
+        inner = feature if hasattr(feature, "names") else _inner(feature)
+        return value if inner is None else [_named(item, inner) for item in value]
     if isinstance(feature, Mapping) and isinstance(value, Mapping):
         return {key: _named(of, feature.get(key)) for key, of in value.items()}
-    return [_named(item, _inner(feature)) for item in value] if isinstance(value, list) and feature else value
-
-
-def _classed(value: Any, names: list[str]) -> Any:
-    """The name of a class for its number, deep in lists; None for -1, as `datasets` spells a label that is missing."""
-    if isinstance(value, list):
-        return [_classed(item, names) for item in value]
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    names = getattr(feature, "names", None)
+    if not names or isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if value == -1:
         return None
@@ -194,13 +192,11 @@ def _classed(value: Any, names: list[str]) -> Any:
     return names[int(value)]
 
 
-def _class_names(feature: Any) -> list[str] | None:
-    """The names of the classes where a feature is a `ClassLabel`, or lists of them; else None."""
-    while feature is not None and not isinstance(feature, Mapping):
-        if hasattr(feature, "names"):
-            return list(feature.names)
-        feature = _inner(feature)
-    return None
+def _class_label(feature: Any) -> Any:
+    """The `ClassLabel` that a feature is, or that its lists hold; else None."""
+    while feature is not None and not hasattr(feature, "names"):
+        feature = None if isinstance(feature, Mapping) else _inner(feature)
+    return feature
 
 
 def _inner(feature: Any) -> Any:

@@ -1,7 +1,7 @@
 """The one layout of a results data set: a folder for each run, in it a table that every tool reads.
 
     runs/RUN_ID/scores.parquet    a row per model and score, in `COLUMNS`: what the Hub's viewer and load_dataset show
-    runs/RUN_ID/report.html       the same table to be read
+    runs/RUN_ID/report.html       the tables of the study to be read
     runs/RUN_ID/run.json          what was run: settings, versions, models, and the board
     runs/RUN_ID/scores.json       the study's own figures (some studies call them otherwise)
     runs/RUN_ID/judgments.jsonl   of runs over instances with criteria every conversation with its verdicts
@@ -23,8 +23,7 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.providers import OPEN, unpinned
 from truebench_hf.models.spec import without_kind
 from truebench_hf.report.page import page
-from truebench_hf.report.sections import interval, value
-from truebench_hf.report.table import Column, Table, pairs, what_was_run
+from truebench_hf.report.table import Table, pairs, what_was_run
 from truebench_hf.results.report import Report
 from truebench_hf.study.notes import identities, served_values
 from truebench_hf.study.ranking import Board, BoardRow
@@ -137,16 +136,11 @@ def read_table(file: Path) -> Rows:
     return rows
 
 
-def report_page(rows: Rows, board: Board | None, notes: Sequence[str] = ()) -> Iterator[str]:
-    """The page of a run: its table, a line per score, and the facts that its board tells of each model."""
-    scored = [row for row in rows if row["score"] is not None]
+def report_page(rows: Rows, tables: Sequence[Table], board: Board | None, notes: Sequence[str] = ()) -> Iterator[str]:
+    """The page of a run: the tables of its study, and the facts that its board tells of each model."""
     facts = [pairs(row.name, list(row.facts.items())) for row in (board.rows if board else ()) if row.facts]
     run_facts = {title: str(rows[0][name] or "") for title, name in _FACTS.items()}
-    table = Table("scores", _COLUMNS, list(map(_row, scored)), "Scores")
-    yield from page(
-        f"Results: {rows[0]['run']}", [*([table] if scored else []), *facts, *what_was_run(run_facts)],
-        notes=[*notes, *([] if scored else [str(rows[0]["reason"])])],
-    )  # fmt: skip
+    yield from page(f"Results: {rows[0]['run']}", [*tables, *facts, *what_was_run(run_facts)], notes=notes)
 
 
 def task_of(data_sha256: str) -> tuple[str, str] | None:
@@ -178,24 +172,6 @@ def reason(score: Score) -> str | None:
     if score.n:
         return f"a part of it has nothing decided: {score.n} are decided, {score.unscored} are not"
     return f"none of {score.unscored} is decided" if score.unscored else "nothing of it was measured"
-
-
-_COLUMNS = (
-    Column("model", "Model"), Column("title", "Score"), Column("text", "Value"), Column("interval", "95 % interval"),
-    Column("n", "n", "count"), Column("unscored", "Unscored", "count"),
-)  # fmt: skip
-
-
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the table as the page shows it."""
-    if row["share"]:
-        ci95 = None if row["low"] is None else (row["low"], row["high"])
-        score = Score(row["value"], row["n"], row["unscored"], ci95)
-        value_text, ends = value(score), interval(score)
-    else:
-        value_text = row["reason"] or f"{row['value']:.4g}"
-        ends = "" if row["low"] is None else f"{row['low']:.4g} to {row['high']:.4g}"
-    return {**row, "text": value_text, "interval": ends}
 
 
 def _measurement(row: BoardRow, board: Board, info: Mapping[str, Any]) -> str:

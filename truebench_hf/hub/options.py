@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from truebench_hf.options import Options, option
 
@@ -14,26 +14,12 @@ class HubOptions(Options):
 
     PANEL: ClassVar[str] = "Hub"
     private: bool = option(False, help="Create it as, and insist on, a private repository.")
-    revision: str | None = option(None, help="Branch to push to; made if need be. By default main.")
-    tag: str | None = option(None, help="Tag the result, e.g. v1; a tag that is there is never moved.")
     create_pr: bool = option(False, help="As a pull request.")
     dry_run: bool = option(False, help="List files and sizes; push nothing.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatasetOptions(HubOptions):
-    """The same for a data set, whose files may be given to who asks alone."""
-
-    PANEL: ClassVar[str] = "Hub"
-    gated: Literal["auto", "manual"] | None = option(
-        None,
-        choices=("auto", "manual"),
-        help="Files only for who asks: auto gives access at once, manual waits for you.",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class PushOptions(DatasetOptions):
+class PushOptions(HubOptions):
     """Which data set is pushed, and where."""
 
     PANEL: ClassVar[str] = "Options"
@@ -45,7 +31,7 @@ class PushOptions(DatasetOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResultsOptions(DatasetOptions):
+class ResultsOptions(HubOptions):
     """Which run is published, and where."""
 
     PANEL: ClassVar[str] = "Options"

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from truebench_hf.benchmarks.truebench.results import models_of, one_model
 from truebench_hf.errors import UserError
@@ -34,14 +31,14 @@ def publish_results(options: ResultsOptions) -> list[Pushed]:
 
     The page of the model gets the pass rates by pull request, or directly, as results on the benchmark's data set. What
     is pushed, in this order. Raises UserError where the run does not hold together or is not that model's, without
-    `force` also for a scripted one, and where the data set has other scores of what was measured, which it may `replace`. Prompts and answers of no known benchmark want `private` or `public`. All this is checked before anything
+    `force` also for a scripted one, and where the data set has other scores of what was measured, which it may
+    `replace`. Prompts and answers of no known benchmark want `private` or `public`. All this is checked before anything
     is pushed.
     """
     if not options.repo_id and not options.model_repo:
         raise UserError("say where to: --repo-id ORG/RESULTS, --model-repo ORG/MODEL, or both")
-    lost = [f"--{name}" for name in ("private", "gated", "revision", "tag") if getattr(options, name)]
-    if lost and not options.repo_id:
-        raise UserError(f"{', '.join(lost)} is about the results data set: name one with --repo-id")
+    if options.private and not options.repo_id:
+        raise UserError("--private is about the results data set: name one with --repo-id")
     results_page = page(options) if options.model_repo else {}
     pushed = [publish_run(options)] if options.repo_id else []
     try:
@@ -51,11 +48,13 @@ def publish_results(options: ResultsOptions) -> list[Pushed]:
 
 
 def page(options: ResultsOptions) -> dict[str, str]:
-    """Make `.eval_results/truebench.yaml`, the content by the path; nothing is pushed.
+    """Make `.eval_results/truebench.yaml`, the content by the path: the run's pass rates; nothing is pushed.
 
-    A `variant` (for example another judge) makes it `truebench-VARIANT.yaml`: one variant is one file. So does the part
-    of the release that the run is over. Raises UserError on all that can be wrong with it: bad names, what `entries`
-    finds, the run of another model without `force`, and, without `dry_run`, where the model's repository is not there.
+    A run over a whole release has an entry for each task of the benchmark, one over a language or a category that of this
+    task. A `variant` (for example another judge) makes it `truebench-VARIANT.yaml`: one variant is one file; so does the
+    part of the release that the run is over. Raises UserError on all that can be wrong with it: bad names, a run over
+    anything else, whose score must not stand beside those of others, the run of another model without `force`, and,
+    without `dry_run`, where the model's repository is not there.
     """
     import yaml
     from huggingface_hub import eval_result_entries_to_yaml
@@ -63,46 +62,32 @@ def page(options: ResultsOptions) -> dict[str, str]:
     variant, model_repo = options.variant, str(options.model_repo)
     if not options.dataset:
         raise UserError("--model-repo needs --dataset ORG/NAME: the data set whose leaderboard the score belongs to")
+    dataset, revision = name_and_revision(options.dataset, "--dataset")
     check_name(model_repo, "--model-repo")
     if variant and not variant.replace("-", "").replace("_", "").isalnum():
         raise UserError(f"--variant {variant}: use letters, digits, - and _")
-    has_models = isinstance(Results.open(options.run).settings.get("model"), list)
-    model = model_of_page(options.run, model_repo, options.force) if has_models else None
-    page_entries = entries(options.run, options.dataset, options.repo_id, options.revision, model)
+    model = model_of_page(options.run, model_repo, options.force)
+    page_entries = _entries(options, dataset, revision, model)
     check_real(options.run, options.force)
-    if not has_models:
-        model_of_page(options.run, model_repo, options.force)
     if not options.dry_run:
         with hub_errors(model_repo):
             hub_api().repo_info(model_repo)
-            dataset_revision = _commit(page_entries[0])
-        page_entries = [replace(entry, dataset_revision=dataset_revision) for entry in page_entries]
     part = page_entries[0].task_id if page_entries[0].task_id != ALL else ""
     name = "-".join(filter(None, ("truebench", part, variant)))
     content = yaml.safe_dump(eval_result_entries_to_yaml(page_entries), sort_keys=False, allow_unicode=True)
     return {f".eval_results/{name}.yaml": content}
 
 
-def entries(
-    run: str | Path,
-    dataset: str,
-    results_repo: str | None = None,
-    revision: str | None = None,
-    model: str | None = None,
-) -> list[EvalResultEntry]:
-    """The run's pass rates as entries for a model page, by the tasks of the benchmark: the data set `ORG/NAME[@REVISION]`.
-
-    A run over a whole release has one for each task, one over a language or a category that of this task. Of a run of
-    several models they are those of the `model` named. Raises UserError for a run over anything else, whose score must
-    not stand beside those of others.
-    """
+def _entries(options: ResultsOptions, dataset: str, revision: str, model: str) -> list[EvalResultEntry]:
+    """The pass rates of the `model` of a run as entries for a model page."""
     from huggingface_hub import EvalResultEntry, constants
 
-    name, wanted = name_and_revision(dataset, "--dataset")
-    with tempfile.TemporaryDirectory() as folder:
-        staged = stage_run(Path(run), Path(folder), model)
+    run = options.run
     info = Results.open(run).info
-    info = one_model(info, model) if model else info
+    has_models = isinstance(info.get("settings", {}).get("model"), list)
+    with tempfile.TemporaryDirectory() as folder:
+        staged = stage_run(Path(run), Path(folder), model if has_models else None)
+    info = one_model(info, model) if has_models else info
     settings = info["settings"]
     release, task = _part(run, staged, settings)
     scores = scores_by_task(task, staged.checked.report)
@@ -118,9 +103,9 @@ def entries(
         f"pass rate in percent{' by the official rule' if rule == 'official' else ''}; judge {judge}; data {release} "
         f"(SHA-256 {settings['data_sha256'][:12]}){samples}{run_by}"
     )
-    source = {"date": (info.get("sessions") or [{}])[-1].get("finished"), "dataset_revision": wanted or None}
-    if results_repo:  # where the run with all its judgments is
-        tree = f"{constants.ENDPOINT}/datasets/{results_repo}/tree/{quote(revision or 'main', safe='')}"
+    source = {"date": (info.get("sessions") or [{}])[-1].get("finished"), "dataset_revision": revision or None}
+    if options.repo_id:  # where the run with all its judgments is
+        tree = f"{constants.ENDPOINT}/datasets/{options.repo_id}/tree/main"
         source |= {"source_url": f"{tree}/{RUNS}/{staged.run_id}", "source_name": "Run with all judgments"}
     page_entries = []
     for name_of_task, score in scores.items():
@@ -128,7 +113,7 @@ def entries(
         unscored = f", {score.unscored} unscored" if score.unscored else ""
         notes = f"{how}; n={score.n}{unscored}; 95% CI {percent(low, 1)} to {percent(high, 1)}"
         points = round(100 * (score.value or 0.0), 2)
-        page_entries.append(EvalResultEntry(dataset_id=name, task_id=name_of_task, value=points, notes=notes, **source))
+        page_entries.append(EvalResultEntry(dataset, name_of_task, points, notes=notes, **source))
     return page_entries
 
 
@@ -171,16 +156,6 @@ def _publish_page(options: ResultsOptions, path: str, content: str) -> Pushed:
         how = HubOptions(create_pr=not options.direct, dry_run=options.dry_run)
         message = "Add TRUEBench results"
         return push_folder(Path(folder), str(options.model_repo), "model", how, message=message, create=False)
-
-
-def _commit(entry: EvalResultEntry) -> str | None:
-    """The commit of the benchmark's data set that a branch or tag stands for; as told where the Hub does not know it."""
-    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
-
-    if entry.dataset_revision is not None:
-        with suppress(RepositoryNotFoundError, RevisionNotFoundError):
-            return hub_api().dataset_info(entry.dataset_id, revision=entry.dataset_revision).sha
-    return entry.dataset_revision
 
 
 def _part(run: str | Path, staged: Staged, settings: Mapping[str, Any]) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from truebench_hf.errors import UserError, refused
 from truebench_hf.hub.options import HubOptions, PublishSpaceOptions, PushOptions
@@ -43,7 +43,6 @@ class Pushed:
     dry_run: bool
     url: str | None = None  # of the commit, or of the pull request
     new: bool = True  # False: the same contents are at `url` already
-    tag: str | None = None
     texts: tuple[str, ...] = ()  # files with prompts and answers of no known benchmark
 
 
@@ -61,46 +60,33 @@ def push_folder(
     """Push every file below `folder` by the Hub client's own folder commit.
 
     `replace` are patterns of remote files that go in the same commit unless the folder has them. `create` makes the
-    repository if need be, and the branch. `description` (Markdown) is the text of a pull request. What is there already
-    is not pushed twice: then `Pushed.new` is False. The token is the one that `hf auth login` or HF_TOKEN gave; it
-    appears in no message. Raises UserError where the user can mend it: a file that holds a known secret, a tag that is
-    taken.
+    repository if need be. `description` (Markdown) is the text of a pull request. What is there already is not pushed
+    twice: then `Pushed.new` is False. The token is the one that `hf auth login` or HF_TOKEN gave; it appears in no
+    message. Raises UserError where the user can mend it, as a file that holds a known secret.
     """
     check_name(repo_id)
-    _check_place(how)
     sizes = _sizes(folder)
-    title = f"{message} (truebench-hf {__version__})"
     if how.dry_run:
-        return Pushed(repo_id, repo_type, sizes, True, tag=how.tag)
-    api, where = hub_api(), cast("dict[str, Any]", {"repo_type": repo_type, "revision": how.revision})
+        return Pushed(repo_id, repo_type, sizes, True)
+    api = hub_api()
     with hub_errors(repo_id), warnings.catch_warnings(record=True) as remarks:
         if create:
-            _open_repo(repo_id, repo_type, how)
-        if how.revision and not how.revision.startswith("refs/"):
-            api.create_branch(repo_id, branch=how.revision, repo_type=repo_type, exist_ok=True)
-        tags = api.list_repo_refs(repo_id, repo_type=repo_type).tags if how.tag else []
-        if taken := next((ref.target_commit for ref in tags if ref.name == how.tag), None):
-            raise UserError(
-                f"--tag {how.tag}: {repo_id} has it already, at commit {taken[:10]}, and others may rely on it; give "
-                "another name: nothing was pushed"
-            )
-        head = str(api.repo_info(repo_id, **where).sha)
+            sdk = "gradio" if repo_type == "space" else None
+            api.create_repo(repo_id, repo_type=repo_type, private=how.private or None, exist_ok=True, space_sdk=sdk)
+        repo = api.repo_info(repo_id, repo_type=repo_type)
+        if how.private and not repo.private:
+            # exist_ok accepts a public repository of that name, and never changes its visibility.
+            raise UserError(f"{repo_id} exists and is public, but --private was asked for; nothing was pushed")
         done = api.upload_folder(
-            repo_id=repo_id, folder_path=folder, commit_message=title, commit_description=description,
+            repo_id=repo_id, repo_type=repo_type, folder_path=folder,
+            commit_message=f"{message} (truebench-hf {__version__})", commit_description=description,
             create_pr=how.create_pr or None, delete_patterns=[*replace] or None,
             ignore_patterns=[pattern for name in SKIPPED for pattern in (name, f"{name}/*", f"*/{name}", f"*/{name}/*")],
-            **where,
         )  # fmt: skip
     for remark in remarks:
         warn(f"note: {' '.join(str(remark.message).split())}")
-    url, commit = str(done.pr_url or done.commit_url), str(done.oid)
-    if how.tag:
-        try:
-            with hub_errors(repo_id):
-                api.create_tag(repo_id, tag=how.tag, revision=commit, repo_type=repo_type)
-        except UserError as error:
-            raise UserError(f"{error} (everything is there, at {url}, but for the tag: repeat the command)") from None
-    return Pushed(repo_id, repo_type, sizes, False, url, bool(done.pr_url) or commit != head, how.tag)
+    url, is_new = str(done.pr_url or done.commit_url), bool(done.pr_url) or done.oid != repo.sha
+    return Pushed(repo_id, repo_type, sizes, False, url, is_new)
 
 
 def hub_api() -> HfApi:
@@ -235,29 +221,6 @@ def stage_space(folder: Path, out: Path, app: Path | None = None) -> None:
     shutil.copytree(package, out / PACKAGE, ignore=_skipped)
     # In a checkout they are a folder of their own, and only the installed package has them inside.
     shutil.copytree(loaders, out / PACKAGE / "loaders", ignore=_skipped, dirs_exist_ok=True)
-
-
-def _check_place(how: HubOptions) -> None:
-    """Raise UserError on what can be seen to be wrong with where something is to go, before the Hub is asked."""
-    for name in ("revision", "tag"):
-        value = getattr(how, name)
-        if value is not None and re.fullmatch(r"(?![./-])[\w./-]*\w", value, re.ASCII) is None:
-            raise UserError(f"--{name} {value}: write it of letters, digits, - _ . and /")
-        if value and how.create_pr:
-            raise UserError(
-                f"--{name} {value}: a pull request goes to main, and is tagged when it is merged; leave it out"
-            )
-
-
-def _open_repo(repo_id: str, repo_type: RepoType, how: HubOptions) -> None:
-    """Make the repository if need be. Gated before anything is in it, so that nobody fetches the files meanwhile."""
-    api, sdk = hub_api(), "gradio" if repo_type == "space" else None
-    api.create_repo(repo_id, repo_type=repo_type, private=how.private or None, exist_ok=True, space_sdk=sdk)
-    if how.private and not api.repo_info(repo_id, repo_type=repo_type).private:
-        # exist_ok accepts a public repository of that name, and never changes its visibility.
-        raise UserError(f"{repo_id} exists and is public, but --private was asked for; nothing was pushed")
-    if gated := getattr(how, "gated", None):
-        api.update_repo_settings(repo_id, repo_type=repo_type, gated=gated)
 
 
 def _sizes(folder: Path) -> dict[str, int]:

@@ -5,6 +5,7 @@ The check: its tables fit, nothing stands twice, nothing vanished.
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 import time
@@ -65,8 +66,8 @@ def publish_run(options: ResultsOptions) -> Pushed:
         has_card = False
         if not options.dry_run:
             if not options.replace:
-                _check_new(records, repo_id, options.revision)
-            has_card = next(_present(repo_id, "README.md", options.revision), None) is not None
+                _check_new(records, repo_id)
+            has_card = _present(repo_id, "README.md") is not None
         if not has_card:  # one that somebody has edited stays as it is
             card = Path(__file__).with_name("results_card.md").read_text("utf-8")
             (folder / "README.md").write_text(card.replace("THIS_REPOSITORY", repo_id), encoding="utf-8")
@@ -82,11 +83,11 @@ def check_real(run: str | Path, force: bool) -> None:
     """Raise UserError for a run in which a `scripted:` model answered or judged, unless forced."""
     info = Results.open(run).info
     # Settings name who was asked; whose answers or conversations were given is told by the lines of the board.
-    named = [info.get("settings", {}), info.get("board", {})]
-    doubles = [text for text in _texts(named) if text.startswith("scripted:")]
-    if doubles and not force:
+    named = json.dumps([info.get("settings"), info.get("board")], ensure_ascii=False)
+    double = re.search(r'(?<=")(?:[^"]* \+ )?(scripted:[^" ]+)', named)
+    if double and not force:
         raise UserError(
-            f"{run}: was made with {doubles[0]}, which answers by rules and is no model; add --force to publish it all "
+            f"{run}: was made with {double[1]}, which answers by rules and is no model; add --force to publish it all "
             "the same"
         )
 
@@ -299,36 +300,23 @@ def _own_texts(run: Path, staged: Path) -> tuple[str, ...]:
     return tuple(file.relative_to(staged).as_posix() for file in sorted(staged.rglob(JUDGMENTS)))
 
 
-def _check_new(records: list[Staged], repo_id: str, revision: str | None) -> None:
+def _check_new(records: list[Staged], repo_id: str) -> None:
     """Raise UserError where the data set has other scores of what was measured."""
     for record in records:
-        for path in _present(repo_id, f"{RUNS}/{record.run_id}/{TABLE}", revision):
-            old = layout.read_table(path)
-            if _plain(old) != _plain(record.rows):
-                raise UserError(
-                    f"{repo_id} has {record.run_id} already, of {old[0]['finished'] or 'a day not told'}; what was "
-                    "measured stands there once: add --replace to put this run in its place"
-                )
-            break
+        path = _present(repo_id, f"{RUNS}/{record.run_id}/{TABLE}")
+        old = layout.read_table(path) if path else record.rows
+        if _plain(old) != _plain(record.rows):
+            raise UserError(
+                f"{repo_id} has {record.run_id} already, of {old[0]['finished'] or 'a day not told'}; what was "
+                "measured stands there once: add --replace to put this run in its place"
+            )
 
 
-def _present(repo_id: str, name: str, revision: str | None) -> Iterator[Path]:
-    """A file of a data set on the branch `revision` and on main, as which a branch that is yet to be made starts."""
-    api = hub_api()
-    where: Any = {"repo_id": repo_id, "repo_type": "dataset"}
+def _present(repo_id: str, name: str) -> Path | None:
+    """A file of a data set; None where that has none of this name."""
+    where: Any = {"repo_id": repo_id, "filename": name, "repo_type": "dataset"}
     with hub_errors(repo_id):
-        for place in dict.fromkeys((revision, None)):
-            if api.file_exists(filename=name, revision=place, **where):
-                yield Path(api.hf_hub_download(filename=name, revision=place, **where))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Every text in settings; a panel's name is those of its judges."""
-    if isinstance(value, str):
-        yield from value.split(" + ")
-    elif isinstance(value, Mapping | list | tuple):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(inner)
+        return Path(hub_api().hf_hub_download(**where)) if hub_api().file_exists(**where) else None
 
 
 def _listed(repo_id: str) -> Iterator[Submitted]:

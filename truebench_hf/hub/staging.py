@@ -18,7 +18,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.hub import layout
 from truebench_hf.hub.layout import Rows
 from truebench_hf.hub.submission import Submission, by_rules, validate
-from truebench_hf.report.table import SCORES
+from truebench_hf.report.table import SCORES, Table
 from truebench_hf.results.folder import Results
 from truebench_hf.results.report import score_tables
 from truebench_hf.study.notes import marked
@@ -27,12 +27,7 @@ from truebench_hf.study.ranking import Board
 from truebench_hf.text import anonymous
 from truebench_hf.text.redaction import known
 
-# Studies that measure nothing: what is to be done with what they make.
-NOTHING = {
-    "flexbuild": "makes a benchmark; `truebench flex simulate` and `flex score` measure models by it",
-    "flexsimulate": "makes conversations; `truebench flex score` judges them",
-    "flexprofiles": "makes kinds of users for `truebench flex simulate --profiles`",
-}
+NOTHING = ("flexbuild", "flexsimulate", "flexprofiles")  # studies that make what others measure by
 _PUBLIC = ("submitted", "settings", "sessions", "versions", "usage", "served", "self_judged")
 _SIGNED = ("revisions",)  # options that name files after people
 _WHO = ("judges", "judge", "model", "validator", "generator", "writer", "base")
@@ -84,11 +79,7 @@ def stage_run(run: Path, out: Path, model: str | None = None) -> Staged:
     info, claimed = results.info, results.tables["scores"].rows
     if model is not None:
         info, claimed = one_model(info, model), [row for row in claimed if row["model"] == model]
-    try:
-        how = provenance(info)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{run}: run.json does not tell model and judge; judge the run again") from error
-    checked = validate(run / JUDGMENTS, claimed=claimed, provenance=how, model=model)
+    checked = validate(run / JUDGMENTS, claimed=claimed, provenance=provenance(info), model=model)
     settings, instances = info.get("settings", {}), by_instance(checked.judged)
     held, samples = len(instances), min(map(len, instances))
     noted = settings.get("items", held), settings.get("samples", samples)
@@ -115,7 +106,13 @@ def stage_study(run: Path, out: Path) -> Staged:
     rest. Raises UserError where the study is unfinished or measures nothing.
     """
     results = Results.open(run)
-    figures = _figures(results)
+    if not results.settings:
+        raise UserError(f"{run}: is not a run folder; its run.json holds no settings")
+    results.check_finished()
+    if results.kind in NOTHING or not (results.tables or "board" in results.info):
+        raise UserError(f"{run}: a study of kind {results.kind} measures nothing; it holds no figures to publish")
+    file = run / SCORES
+    figures = {SCORES: anonymous.everything(json.loads(file.read_text("utf-8")))} if file.is_file() else {}
     info = {**results.info, "board": anonymous.everything(results.info.get("board"))}
     ranked = replace(results, info=info).board
     if ranked and not ranked.rows:
@@ -144,12 +141,9 @@ def public_judgments(judged: Iterable[Judged], judge: str) -> bytes:
 def _stage_judged(checked: Submission, by_labels: Mapping[str, Any], info: Mapping[str, Any], out: Path) -> Staged:
     # Board and content are computed as the scores are, whatever a run.json said.
     public_info = {**info, "kind": KIND, "format": FORMAT, "content": content(checked.judged, checked.judge)}
-    try:
-        place = ranking({checked.model: checked.report}).board()
-        assert place is not None
-        ranked = marked(place, info.get("settings", {}), info.get("served") or {})
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UserError("run.json holds settings that no run writes; judge the run again") from error
+    place = ranking({checked.model: checked.report}).board()
+    assert place is not None
+    ranked = marked(place, info.get("settings", {}), info.get("served") or {})
     run_id = layout.run_name(checked.model, checked.judge, content=layout.measurements(public_info, ranked))
     reasons = {name: anonymous.text(reason) for name, reason in checked.report.unscored.items()}
     tables = score_tables({anonymous.name(checked.model): replace(checked.report, unscored=reasons)})
@@ -182,7 +176,9 @@ def _write(
         name: json.dumps(v, ensure_ascii=False, indent=1) for name, v in {"run.json": written_info, **figures}.items()
     }
     files = {name: f"{text}\n" for name, text in files.items()}
-    files[layout.REPORT] = "".join(layout.report_page(rows, ranked, notes))
+    described = info.get("tables", {}).items()
+    tables = [Table.of_records(name, table, figures[SCORES][name]) for name, table in described]
+    files[layout.REPORT] = "".join(layout.report_page(rows, tables, ranked, notes))
     for name, text in files.items():  # known secrets are masked, and a model may answer with half a character
         (folder / name).write_text(known(text), encoding="utf-8", errors="replace")
     return Staged(run_id, rows)
@@ -196,21 +192,3 @@ def _by_labels(run: Path, model: str) -> dict[str, Any]:
         return {}
     own = content.get(model) if isinstance(content, dict) else None
     return {CORRECTED: {anonymous.name(model): own}} if isinstance(own, dict) else {}
-
-
-def _figures(results: Results) -> dict[str, Any]:
-    """The file with the figures of a study, if it has any beside its board."""
-    run, kind = results.path, results.kind
-    if not results.settings:
-        raise UserError(f"{run}: is not a run folder; its run.json holds no settings")
-    results.check_finished()
-    if kind in NOTHING:
-        raise UserError(f"{run}: `{kind}` {NOTHING[kind]}; it holds no figures to publish")
-    if not (run / SCORES).is_file() and "board" not in results.info:
-        raise UserError(f"{run}: a study of kind {kind} wrote no figures; there is nothing to publish")
-    if not (run / SCORES).is_file():
-        return {}
-    try:
-        return {SCORES: anonymous.everything(json.loads((run / SCORES).read_text(encoding="utf-8")))}
-    except (OSError, ValueError) as error:
-        raise UserError(f"{run}: {SCORES} cannot be read: {error}") from error

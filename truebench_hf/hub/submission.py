@@ -117,26 +117,23 @@ def check_scores(report: Report, claimed: Sequence[Mapping[str, Any]]) -> None:
 
     Intervals depend on the version of a library and are left out.
     """
-    (table, _), theirs = score_tables({"": report}), _numbers(claimed)
-    ours = _numbers(table.rows)
+    ours, theirs = _numbers(score_tables({"": report})[0].rows), _numbers(claimed)
     for place in dict.fromkeys((*ours, *theirs)):
-        number, other = ours.get(place), theirs.get(place)
-        alike = number == other
-        if isinstance(number, int | float) and isinstance(other, int | float):
-            alike = abs(number - other) < 1e-8
-        if not alike or place not in ours or place not in theirs:
+        if ours.get(place) != theirs.get(place):
             raise UserError(
-                f"scores: {place} is given as {other}, but the judgments give {number}; score the run again"
+                f"scores: {place} is given as {theirs.get(place)}, but the judgments give {ours.get(place)}; score the "
+                "run again"
             )
 
 
 def _numbers(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The numbers of scores by their place: `by_category.Editing.value`."""
-    return {
-        ".".join(filter(None, (row["group"], row["name"], part))): getattr(row["score"], part, None)
-        for row in rows
-        for part in ("value", "n", "unscored")
-    }
+    """Value, n and unscored of scores by their place: `by_category.Editing`."""
+    numbers = {}
+    for row in rows:
+        score = row["score"] or Score(None, 0)
+        value = None if score.value is None else round(score.value, 8)
+        numbers[".".join(filter(None, (row["group"], row["name"])))] = value, score.n, score.unscored
+    return numbers
 
 
 def _judged(content: bytes, name: str, model: str | None) -> tuple[list[Judged], str]:

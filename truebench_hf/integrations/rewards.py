@@ -20,7 +20,6 @@ from truebench_hf.data.rows import Record
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.pool import Background
 from truebench_hf.errors import UserError, unknown, write_error
-from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.checklists import generate_checklist, is_question
 from truebench_hf.metrics.pass_rate import conjunction, outcome, weighted_share
 from truebench_hf.models.caller import Caller
@@ -32,39 +31,14 @@ from truebench_hf.types import Criterion, Message, Response, Verdict
 
 Rewards = list[float | None]
 PENALTY = 0.1  # for each criterion that fails, in the shape `penalty`
-# Settings that are of the judge and of no other.
-_OWN = ("base_url", "judge_arg", "calibration", "threshold", "cascade_judge", "cascade_arg")
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One completion: its reward, why it is what it is, and the reward that the held-out judge would have given."""
+    """One completion: its reward, and why it is what it is."""
 
     reward: float | None
     reason: str
-    held_out: float | None = None
-
-
-@dataclass(frozen=True)
-class Step:
-    """A batch of completions, in order."""
-
-    scored: Sequence[Scored]
-
-    def metrics(self) -> dict[str, float]:
-        """Means over the batch: the share that was not judged, and with a held-out judge three more.
-
-        `judge` and `held_out` are the mean rewards of the completions that both have judged, `gap` is the first less the
-        second. Absent where there are none, since a mean of nothing is no number.
-        """
-        if not self.scored:
-            return {}
-        means = {"not_judged": fmean(scored.reward is None for scored in self.scored)}
-        pairs = [(s.reward, s.held_out) for s in self.scored if s.reward is not None and s.held_out is not None]
-        if pairs:
-            judge, held_out = (fmean(values) for values in zip(*pairs, strict=True))
-            means |= {"judge": judge, "held_out": held_out, "gap": judge - held_out}
-        return means
 
 
 class ChecklistReward:
@@ -81,14 +55,10 @@ class ChecklistReward:
       `generator`, once (in `language`, by default that of the prompt). Criteria that are
       questions are judged on TICK's terms.
     - `shape` is fraction, pass_all or penalty (see `reward_of`); `penalty` is what each failed criterion costs there.
-    - `held_out` is a second judge that the model is not trained on: its rewards are logged beside, for `held_out_share`
-      of the completions (the same ones each time), and used for nothing else. A gap that grows means that the model
-      learns to please the judge. It has the settings of the judge, but for address, provider options and what is fitted
-      to the judge; for others give a `Judge`.
 
     `reward(completions, prompts=..., criteria=...)` gives a float for each, or None where it is not judged, never 0: the
-    trainer leaves it out. `reward.awaited` is the form to be awaited. Means, the share not judged and the gap go to the
-    trainer's metrics, reasons to its table of completions, a line a call to the JSONL file `log`; `last` has them too.
+    trainer leaves it out. It works inside a running event loop too, which waits meanwhile. The share not judged goes to
+    the trainer's metrics, reasons to its table of completions, a line a call to the JSONL file `log`; `last` has them too.
     `name` is how metrics call it, by default `checklist_SHAPE`. A generator of the judge's own spec is reached as
     the judge is, another one by its environment.
 
@@ -103,8 +73,6 @@ class ChecklistReward:
         generator: ModelLike | None = None,
         shape: str = "fraction",
         penalty: float = PENALTY,
-        held_out: ModelLike | Judge | None = None,
-        held_out_share: float = 1.0,
         column: str | None = None,
         language: str = "",
         name: str | None = None,
@@ -119,24 +87,16 @@ class ChecklistReward:
             raise unknown("shape", shape, SHAPES)
         if not 0 <= penalty < inf:
             raise UserError(f"penalty={penalty!r}: must be a number from 0 on")
-        if not 0 < held_out_share <= 1:
-            raise UserError(f"held_out_share={held_out_share!r}: must lie above 0, and be 1 at most")
         if judge is None and "rules" not in settings:
             raise UserError('judge: there is none; name one, or let rules decide alone: judge="none"')
-        if held_out is not None and (held_out is judge or held_out == judge):
-            raise UserError("held_out is the judge itself, which cannot drift from itself; name another one")
         if isinstance(judge, Judge) and (more := sorted(set(settings) - {"cache", "no_cache"})):
             raise UserError(f"{', '.join(more)}: the judge is made already; give such settings to its Judge(...)")
         self.__name__ = name or f"checklist_{shape}"  # by which TRL calls its metrics
-        self.last = Step(())
+        self.last: Sequence[Scored] = ()
         self._shape, self._penalty, self._column, self._language = shape, penalty, column, language
         self._log = None if log is None else Path(log)
         self._judge = judge if isinstance(judge, Judge) else Judge(judge, **settings)
-        shared: Any = {key: value for key, value in settings.items() if key not in _OWN}
-        self._held_out = held_out if isinstance(held_out, Judge | None) else Judge(held_out, **shared)
-        self._held_out_share = held_out_share
-        opened_here = (self._judge is not judge, self._held_out is not held_out)
-        self._mine = [j for j, here in zip((self._judge, self._held_out), opened_here, strict=True) if j and here]
+        self._opened_here = self._judge is not judge
         self._prompts = Prompts({key: str(path) for key, path in (settings.get("prompts") or {}).items()})
         self._background = Background()
         try:
@@ -149,22 +109,14 @@ class ChecklistReward:
 
     def __call__(self, completions: Sequence[Any], prompts: Sequence[Any] | None = None, **columns: Any) -> Rewards:
         """The rewards, in order. Works inside a running event loop too, which waits meanwhile."""
-        return self._noted(self._background.run(self._step(self._cases(completions, prompts, columns))), columns)
-
-    async def ask(self, completions: Sequence[Any], prompts: Sequence[Any] | None = None, **columns: Any) -> Rewards:
-        """The same for a caller on a loop of its own, whichever it is."""
-        return self._noted(await self._background.ask(self._step(self._cases(completions, prompts, columns))), columns)
-
-    @property
-    def awaited(self) -> AwaitedReward:
-        """The form that a trainer awaits, so that several such functions are asked at a time."""
-        return AwaitedReward(self)
+        cases = self._cases(completions, prompts, columns)
+        return self._noted(self._background.run(self._step(cases)), columns)
 
     def close(self) -> None:
         """Give back what it holds; a `Judge` that it was given stays open."""
         self._closed()
-        for judge in self._mine:
-            judge.close()
+        if self._opened_here:
+            self._judge.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Trainers that score in a process of their own send it there: as what it was made of, opened there anew.
@@ -173,7 +125,6 @@ class ChecklistReward:
     def _cases(
         self, completions: Sequence[Any], prompts: Sequence[Any] | None, columns: Mapping[str, Any]
     ) -> list[Case]:
-
         if prompts is None:
             raise UserError("prompts: there are none; a judge needs to know what the completions answer")
         if self._writer is None and not criteria_columns(columns, self._column):
@@ -190,11 +141,11 @@ class ChecklistReward:
                 )
         return cases
 
-    async def _step(self, cases: Sequence[Case]) -> Step:
+    async def _step(self, cases: Sequence[Case]) -> Sequence[Scored]:
         """Every case scored, equal ones once; the callers know their limits."""
         unique = list(dict.fromkeys(cases))
         scored = dict(zip(unique, await asyncio.gather(*map(self._scored, unique)), strict=True))
-        return Step([scored[case] for case in cases])
+        return [scored[case] for case in cases]
 
     async def _scored(self, case: Case) -> Scored:
         if not case.criteria:
@@ -204,34 +155,24 @@ class ChecklistReward:
             if checklist.problem:
                 return Scored(None, f"no checklist could be written: {checklist.problem}")
             case = replace(case, criteria=tuple(map(Criterion, checklist.questions)), benchmark="tick")
-        judges = [self._judge]
-        # The held-out judge is asked by what a case says, so that it stays so when training goes on.
-        drawn = int(digest(canonical(["held out", case.instruction, case.response]))[:13], 16) / 16**13
-        if self._held_out is not None and drawn < self._held_out_share:
-            judges.append(self._held_out)
-        judged = await asyncio.gather(*(judge.verdicts(case) for judge in judges))
-        reward, *others = (reward_of(verdicts, self._shape, self._penalty) for verdicts in judged)
-        labelled = [(outcome(verdict.label, verdict.criterion.weight), verdict) for verdict in judged[0]]
+        verdicts = await self._judge.verdicts(case)
+        labelled = [(outcome(verdict.label, verdict.criterion.weight), verdict) for verdict in verdicts]
         reasons = [f"failed: {verdict.criterion.text}" for label, verdict in labelled if label == "no"]
         reasons += [f"open: {v.criterion.text} ({v.reason})" for label, v in labelled if label not in ("yes", "no")]
-        return Scored(reward, "; ".join(reasons) or "all met", others[0] if others else None)
+        return Scored(reward_of(verdicts, self._shape, self._penalty), "; ".join(reasons) or "all met")
 
-    def _noted(self, step: Step, columns: Mapping[str, Any]) -> Rewards:
+    def _noted(self, step: Sequence[Scored], columns: Mapping[str, Any]) -> Rewards:
         """The rewards of a step, which is logged: where the trainer offers `log_metric` and `log_extra`, and in `log`."""
-        self.last = step
-        metrics, rewards = step.metrics(), [scored.reward for scored in step.scored]
-        if callable(log_metric := columns.get("log_metric")):
-            for key, value in metrics.items():
-                log_metric(f"{self.__name__}/{key}", value)
+        self.last, rewards = step, [scored.reward for scored in step]
+        judged = [reward for reward in rewards if reward is not None]
+        if rewards and callable(log_metric := columns.get("log_metric")):
+            log_metric(f"{self.__name__}/not_judged", 1 - len(judged) / len(rewards))
         if callable(log_extra := columns.get("log_extra")):
-            log_extra(f"{self.__name__}_reason", [scored.reason for scored in step.scored])
-            if self._held_out is not None:  # in every batch: the trainer makes a table of them
-                log_extra(f"{self.__name__}_held_out", [scored.held_out for scored in step.scored])
+            log_extra(f"{self.__name__}_reason", [scored.reason for scored in step])
         if self._log is not None and rewards:
-            judged = [reward for reward in rewards if reward is not None]
             counts = {"n": len(rewards), "judged": len(judged), "reward": fmean(judged) if judged else None}
             number = getattr(columns.get("trainer_state"), "global_step", None)
-            line = json.dumps({"step": number, "name": self.__name__} | counts | metrics)
+            line = json.dumps({"step": number, "name": self.__name__} | counts)
             try:
                 self._log.parent.mkdir(parents=True, exist_ok=True)
                 with self._log.open("a", encoding="utf-8") as file:  # one short write: processes may share the file
@@ -239,20 +180,6 @@ class ChecklistReward:
             except OSError as error:
                 raise write_error(f"log {self._log}", error) from error
         return rewards
-
-
-class AwaitedReward:
-    """A `ChecklistReward` as an async callable, which TRL recognises by its `__call__`."""
-
-    def __init__(self, reward: ChecklistReward) -> None:
-        self.reward = reward
-        self.__name__ = reward.__name__
-
-    async def __call__(
-        self, completions: Sequence[Any], prompts: Sequence[Any] | None = None, **columns: Any
-    ) -> Rewards:
-        """The rewards, in order."""
-        return await self.reward.ask(completions, prompts, **columns)
 
 
 checklist_reward = ChecklistReward

@@ -25,7 +25,6 @@ JUDGE: list[Mapping[str, Any]] = [
     {"contains": ["<criteria", "Hi."], "verdicts": {}},
     {"contains": "<criteria", "verdicts": {}},
 ]
-LENIENT = [{"contains": "<criteria", "verdicts": {"rude": "FAIL"}}]
 WRITER: list[Mapping[str, Any]] = [
     {"contains": "whale", "reply": "There is nothing to ask."},
     {"contains": "You prepare", "reply": "Analysis: short.\nQuestions:\nDoes it name a colour?\nIs it in French?"},
@@ -50,28 +49,23 @@ def _reward() -> str:
     rewards: dict[str, Any] = {}
     for shape in ("fraction", "pass_all", "penalty"):
         trainer = _Trainer()
-        reward = checklist_reward(
-            "scripted:judge.json", shape=shape, penalty=0.1, held_out="scripted:lenient.json", held_out_share=0.6,
-            log="python/log.jsonl",
-        )  # fmt: skip
+        reward = checklist_reward("scripted:judge.json", shape=shape, penalty=0.1, log="python/log.jsonl")
         rewards[shape] = {"rewards": reward(COMPLETIONS, **given, **trainer.columns()), "name": reward.__name__}
         rewards[shape] |= {"metrics": trainer.metrics, "extra": trainer.extra}
         reward.close()
     write_json("rewards", rewards)
     generated = checklist_reward("scripted:judge.json", generator="scripted:writer.json", rules="off")
     answered = generated(COMPLETIONS[:3], prompts=PROMPTS[:3])
-    write_json("generated", {"rewards": answered, "why": [one.reason for one in generated.last.scored]})
+    write_json("generated", {"rewards": answered, "why": [one.reason for one in generated.last]})
     ruled = checklist_reward("none")
     # One fails, one is met beside an open one, and one is met beside a fault that is open.
     lists = [["has at most 2 words", "is kind"]] * 2 + [["has at most 2 words", {"text": "is rude", "weight": -1}]]
     counted = ruled(["Hi there, all.", "Hi.", "Hi."], prompts=["Say hi."] * 3, criteria=lists)
-    write_json("ruled", {"rewards": counted, "why": [one.reason for one in ruled.last.scored]})
+    write_json("ruled", {"rewards": counted, "why": [one.reason for one in ruled.last]})
     refused = attempts([
         lambda: checklist_reward("scripted:judge.json", shape="mean"),
         lambda: checklist_reward("scripted:judge.json", penalty=-1),
-        lambda: checklist_reward("scripted:judge.json", held_out_share=0),
         lambda: checklist_reward(),
-        lambda: checklist_reward("scripted:judge.json", held_out="scripted:judge.json"),
         lambda: checklist_reward("scripted:judge.json")(["Hi."], prompts=["Say hi."]),
         lambda: checklist_reward("scripted:judge.json")(["Hi."], prompts=["Say hi."], criteria=[[{"text": "is rude", "weight": -1}]]),
         lambda: checklist_reward("scripted:judge.json")(["Hi."], criteria=[["is kind"]]),
@@ -88,7 +82,7 @@ def _verifiers() -> str:
 
 def _write() -> None:
     Path("python").mkdir()
-    scripts({"judge": JUDGE, "lenient": LENIENT, "writer": WRITER}, {"reply": "?"})
+    scripts({"judge": JUDGE, "writer": WRITER}, {"reply": "?"})
 
 
 CASES = (Case("rewards", _write, (_reward, _verifiers)),)
