@@ -16,9 +16,10 @@ import pytest
 from tests.support.people import read, sample
 from tests.support.runs import command_here, row, script, write_jsonl
 from tests.support.stages import run
-from truebench_hf.benchmarks.truebench.correction import correction, human_labels, read_labels, read_sample, units
 from truebench_hf.benchmarks.truebench.data import RunOptions
+from truebench_hf.benchmarks.truebench.labels import correction, questions, read_labels, read_sample
 from truebench_hf.benchmarks.truebench.results import read_frames, read_run
+from truebench_hf.benchmarks.truebench.tables import human_labels
 from truebench_hf.cli import results
 from truebench_hf.data.records import stamp
 from truebench_hf.errors import UserError
@@ -147,7 +148,6 @@ def test_the_sample_is_stratified_and_its_weights_are_kept(tmp_path: Path) -> No
     path = made_run(tmp_path)
     sample(str(path), 25, ["A"])
     found = drawn(path)
-    assert found["unit"] == "instance"
     assert found["strata"] == {"pass": {"n": 44, "drawn": 11}, "fail": {"n": 56, "drawn": 14}}
     assert Counter(found["drawn"].values()) == {"pass": 11, "fail": 14}
     sample_ = read_sample(path)
@@ -201,7 +201,7 @@ def test_the_pass_rate_of_instances_by_hand(tmp_path: Path) -> None:
     before = (path / "judgments.jsonl").read_bytes()
     report, among = read(str(path), labelled(path))
     found = report.bias_corrected
-    assert (found["unit"], found["withheld"]) == ("instance", None)
+    assert found["withheld"] is None
     assert (found["observed"], found["n"], found["labels"]) == (0.44, 100, 100)
     assert found["estimate"] == pytest.approx(0.42)
     assert found["effective_labels"] == pytest.approx(100, rel=1e-3), "everything is labelled"
@@ -303,14 +303,6 @@ def test_ties_are_asked_of_whoever_has_not_answered(tmp_path: Path) -> None:
     assert (found["ties"], found["labels"], found["withheld"]) == (0, 40, None)
 
 
-def test_single_criteria_are_asked_until_they_are_settled(tmp_path: Path) -> None:
-    path = made_run(tmp_path)
-    read(str(path), labelled(path, 80, half, ask="criterion"))
-    blank = sum(not half(entry["question"]) for entry in table(path / "sheets" / "A.csv"))
-    files = sample(str(path), 80, ["A"], out=str(tmp_path / "rest"), ask="criterion", unlabelled=True)
-    assert len(table(files[0])) == blank > 0
-
-
 def test_instances_that_nobody_came_to_are_as_if_not_drawn(tmp_path: Path) -> None:
     path = made_run(tmp_path)
     few = {str(i) for i in range(50)}
@@ -367,28 +359,6 @@ def test_answers_that_broke_off_are_neither_sampled_nor_counted(tmp_path: Path) 
     assert "10 instances to which the model gave no complete answer" in how(found, "Left out")
 
 
-def test_criteria_alone_may_be_sampled(tmp_path: Path) -> None:
-    path = made_run(tmp_path)
-    sheets = labelled(path, 80, ask="criterion")
-    found = drawn(path)
-    assert (found["unit"], found["strata"]) == (
-        "criterion",
-        {"pass": {"n": 124, "drawn": 50}, "fail": {"n": 76, "drawn": 30}},
-    )
-    assert "Criterion" not in table(path / "sheets" / "A.csv")[0], "one no settles nothing but itself"
-    report, among = read(str(path), sheets)
-    told = report.bias_corrected
-    assert (told["unit"], told["labels"], told["observed"]) == ("criterion", 80, 0.62)
-    assert told["ci95"][0] < 0.6 < told["ci95"][1]
-    assert among["n"] == 80
-    assert human_labels(told).rows[0]["what"] == "Criteria truly met"
-    with pytest.raises(UserError, match="its sample is of criteria; give --ask criterion"):
-        sample(str(path), 10, ["A"], out=str(tmp_path / "other"), ask="instance")
-    files = sample(str(path), 90, ["A"], out=str(tmp_path / "other"))
-    assert drawn(path)["unit"] == "criterion", "nothing asked for: as before"
-    assert len(table(files[0])) == 90
-
-
 def test_too_few_labels_withhold_the_correction_and_say_why(tmp_path: Path) -> None:
     path = made_run(tmp_path)
     report, _ = read(str(path), labelled(path, 9))
@@ -418,7 +388,7 @@ def test_sheets_whose_sample_is_lost_are_refused(tmp_path: Path) -> None:
     path = made_run(tmp_path)
     sheets = labelled(path, 12)
     (path / "sample.json").unlink()
-    with pytest.raises(UserError, match=r"put the file back .* or draw again with the same --n, --seed and --ask"):
+    with pytest.raises(UserError, match=r"put the file back .* or draw again with the same --n and --seed"):
         read(str(path), sheets)
     sample(str(path), 12, ["A"], out=str(tmp_path / "again"))
     assert read(str(path), sheets)[0].bias_corrected["labels"] == 12
@@ -548,22 +518,23 @@ def test_criteria_with_other_ends_of_lines_are_read_back(tmp_path: Path) -> None
 
 def test_ids_name_one_criterion_of_one_answer(tmp_path: Path) -> None:
     first, other = made_run(tmp_path), made_run(tmp_path, "other", "Another answer")
-    ours = [unit.id for unit in units(read_run(first))]
-    theirs = [unit.id for unit in units(read_run(other))]
+    ours = [question.id for item in read_run(first) for question in questions(item)]
+    theirs = [question.id for item in read_run(other) for question in questions(item)]
     assert len(set(ours)) == 200
     assert not set(ours) & set(theirs), "a label must not pass to another answer"
 
 
-@pytest.mark.parametrize(("n", "unit", "there"), [(101, "instance", 100), (201, "criterion", 200)])
-def test_more_than_there_is_or_nothing_is_refused(tmp_path: Path, n: int, unit: str, there: int) -> None:
-    with pytest.raises(UserError, match=f"ask for 1 to {there}"):
-        sample(str(made_run(tmp_path)), n, ["A"], ask=unit)
-    for n, ask, said in (
-        (0, None, "--n 0: must be at least 1"),
-        (None, "turn", "unknown unit 'turn': choose from instance"),
-    ):
-        with pytest.raises(UserError, match=said):
-            sample(str(tmp_path / "run"), n, ["A"], ask=ask)
+@pytest.mark.parametrize(
+    ("n", "more", "message"),
+    [
+        (101, {}, "ask for 1 to 100"),
+        (0, {}, "--n 0: must be at least 1"),
+        (None, {"ask": "criterion"}, "--ask: means nothing for"),
+    ],
+)
+def test_more_than_there_is_or_nothing_is_refused(tmp_path: Path, n: int, more: dict[str, str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        sample(str(made_run(tmp_path)), n, ["A"], **more)
 
 
 def test_without_labels_there_is_nothing_to_say() -> None:
