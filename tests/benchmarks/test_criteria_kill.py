@@ -71,4 +71,3 @@ def test_killed_it_ends_the_same(tmp_path: Path) -> None:
         assert server.stats()["max_in_flight"] <= (MODELS + 1) * CONCURRENCY, "all types share the judge's slots"
     assert results(killed) == results(whole)
     assert len(results(whole)[1].splitlines()) == INSTANCES * MODELS * TYPES
-    assert {row["calls"] for row in results(whole)[0]["cost"]} == {INSTANCES * MODELS}

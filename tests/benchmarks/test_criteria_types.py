@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -101,8 +102,6 @@ def figures(tables: Mapping[str, Table]) -> dict[str, Any]:
         types[line["type"]]["saturation"] = {name: line[name] for name in ("mean", "spread")}
     for line in tables["saturation"].rows:
         types[line["type"]][line["model"], line["category"]] = line["score"]
-    for line in tables["cost"].rows:
-        types[line["type"]]["cost"] = line
     for line in tables["open"].rows if "open" in tables else ():
         types[line["type"]]["open"][line["reason"]] = line["responses"]
     people = None
@@ -179,7 +178,7 @@ def test_known_truth_is_found_by_every_type(tmp_path: Path) -> None:
     assert list(found["people"]["pairs"]) == pairs, "numbers: these figures may be published"
 
 
-def test_saturation_spread_and_cost_by_hand(tmp_path: Path) -> None:
+def test_saturation_and_spread_by_hand(tmp_path: Path) -> None:
     found, judge, _ = compare(tmp_path, **write(tmp_path, {"low": [2, 4], "high": [9, 9]}))
     of = {name: by_type["saturation"] for name, by_type in found["types"].items()}
     assert {name: by_type["low", ""].value for name, by_type in found["types"].items()} == {
@@ -190,14 +189,8 @@ def test_saturation_spread_and_cost_by_hand(tmp_path: Path) -> None:
     assert (of["checklist"]["mean"], of["checklist"]["spread"]) == (0.5, 1)
     assert found["types"]["checklist"]["high", "Editing"].value == 1
     sent = [one for one in judge.prompts if isinstance(one, ChatRequest)]
-    costs = {name: one["cost"]["calls"] for name, one in found["types"].items()}
-    assert costs == dict.fromkeys(costs, 4)
-    assert len(sent) == 16
-    spent = {
-        name: sum(len(r.messages[0].content.split()) for r in sent if asked_for(r.messages[0].content) == name)
-        for name in costs
-    }
-    assert {name: one["cost"]["input_tokens"] for name, one in found["types"].items()} == spent
+    ways = Counter(asked_for(request.messages[0].content) for request in sent)
+    assert ways == dict.fromkeys(found["types"], 4)
 
 
 def test_a_judge_that_saturates_at_nine_tells_nobody_apart(tmp_path: Path) -> None:
@@ -334,8 +327,9 @@ def test_a_conversation_of_several_turns_is_rated_as_one(tmp_path: Path) -> None
         assert "the assistant's last 2 messages in the conversation so far, and the response" in prompts[name], name
     assert "1. Turn 1: ALFA is kept\n2. Turn 2: BRAVO is kept\n3. Turn 3: CHARLIE is kept" in prompts["biggen"]
     assert "consistency" in prompts["flask"]
-    assert found["types"]["checklist"]["cost"]["calls"] == 3, "turn by turn, as in a run"
-    assert found["types"]["mt-bench"]["cost"]["calls"] == 1
+    asked = [asked_for(request.messages[0].content) for request in judge.prompts if isinstance(request, ChatRequest)]
+    assert asked.count("checklist") == 3, "turn by turn, as in a run"
+    assert asked.count("mt-bench") == 1
 
 
 def test_a_fault_is_turned_round_where_it_is_rated(tmp_path: Path) -> None:

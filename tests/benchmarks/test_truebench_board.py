@@ -11,7 +11,7 @@ import pytest
 
 from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.results import content, model_facts, ranking
-from truebench_hf.benchmarks.truebench.study import JudgeAnswers
+from truebench_hf.benchmarks.truebench.run import JudgeAnswers
 from truebench_hf.data.judged import Judged
 from truebench_hf.prompts import Prompts
 from truebench_hf.results.report import Report

@@ -15,7 +15,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Done, command, command_here, row, script, write_jsonl
 from tests.support.stages import generate, judge
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
-from truebench_hf.benchmarks.truebench.study import JudgeAnswers
+from truebench_hf.benchmarks.truebench.run import JudgeAnswers
 from truebench_hf.errors import UserError
 from truebench_hf.results.report import Report
 from truebench_hf.types import Score
