@@ -97,11 +97,9 @@ class Rules(Study[RulesOptions, Instance, Read, dict[str, Table]]):
 
     def score(self, done: Sequence[Read]) -> Outcome[dict[str, Any]]:
         options, rows = self.options, [row for _, own in done for row in own]
-        unread = [row["problem"] for row in rows if row["problem"]]
-        notes = [
-            f"Check {options.out}/{DATA}, mend it, and judge by it: --data {options.out}/{DATA}.",
-            *(f"Criteria that the model gave no usable answer on: {len(unread)} (the first: {why})." for why in unread[:1]),
-        ]  # fmt: skip
+        notes = [f"Check {options.out}/{DATA}, mend it, and judge by it: --data {options.out}/{DATA}."]
+        if unread := [row["problem"] for row in rows if row["problem"]]:
+            notes.append(f"Criteria that the model gave no usable answer on: {len(unread)} (the first: {unread[0]}).")
         different = list({row["criterion"]: row for row in rows}.values())
         more = f"And {len(different) - _LISTED:,} more, in criteria.jsonl." if len(different) > _LISTED else ""
         columns = (
