@@ -320,7 +320,7 @@ def test_a_conversation_of_several_turns_is_rated_as_one(tmp_path: Path) -> None
     turns = [("Edit A.", ["ALFA is kept"]), ("Now B.", ["BRAVO is kept"]), ("Now C.", ["CHARLIE is kept"])]
     data = write_jsonl(tmp_path / "d.jsonl", [row(1, turns, category="Multi-Turn")])
     said = [{"id": "1", "response": ["q1 first", "q2 second", "q8 third"], "model": "m"}]
-    found, judge, _ = compare(tmp_path, data=data, responses=(write_jsonl(tmp_path / "r.jsonl", said),))
+    _, judge, _ = compare(tmp_path, data=data, responses=(write_jsonl(tmp_path / "r.jsonl", said),))
     prompts = prompts_by_type(judge)
     for name in ("mt-bench", "flask", "biggen"):
         assert "q1 first" in prompts[name], name

@@ -97,7 +97,7 @@ def test_another_panel_is_another_run(tmp_path: Path) -> None:
 
 def test_its_criteria_go_out_to_people_like_those_of_one_judge(tmp_path: Path) -> None:
     run(tmp_path, three(tmp_path))
-    assert sample(str(tmp_path / "out"), 2, ["ann"], ask="criterion")
+    assert sample(str(tmp_path / "out"), 1, ["ann"])
 
 
 def test_no_table_shows_one_judge_alone_or_a_path() -> None:
