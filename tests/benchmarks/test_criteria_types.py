@@ -193,19 +193,6 @@ def test_saturation_and_spread_by_hand(tmp_path: Path) -> None:
     assert ways == dict.fromkeys(found["types"], 4)
 
 
-def test_a_judge_that_saturates_at_nine_tells_nobody_apart(tmp_path: Path) -> None:
-    given = write(tmp_path, type=("mt-bench",))
-
-    def nine(request: ChatRequest) -> str:
-        return rating(rating=9)
-
-    compare(tmp_path, nine, **given)
-    found, _, _ = compare(tmp_path, nine, **given, humans=rated(tmp_path))
-    of = found["types"]["mt-bench"]
-    assert (of["saturation"]["mean"], of["saturation"]["spread"]) == (pytest.approx(0.9), 0)
-    assert (of["agreement"]["kappa"].value, of["agreement"]["band"]) == (0.0, "slight")
-
-
 def test_kappa_of_a_checklist_by_hand(tmp_path: Path) -> None:
     """People: pass, pass, fail, fail; the checklist lets one of them pass: 3 of 4 agree, 2 of 4 by chance."""
     given = write(tmp_path, {"m": [9, 8, 5, 5]}, type=("checklist",))
@@ -397,18 +384,6 @@ def test_models_make_their_own_responses_and_may_be_added(tmp_path: Path) -> Non
         compare(tmp_path, data=data, model=(two,), limit=6)
 
 
-def test_prompts_of_ones_own(tmp_path: Path) -> None:
-    own, broken = tmp_path / "own.jinja", tmp_path / "broken.jinja"
-    own.write_text("You rate what {{ response }} is worth, in {{ turns }} turn.")
-    broken.write_text("{{ skills[7].name }}")
-    given = write(tmp_path, {"m": [7]})
-    _, judge, _ = compare(tmp_path, **given, prompt=(f"rating_whole={own}",), type=("mt-bench",))
-    assert prompts_by_type(judge)["mt-bench"] == "You rate what q7 of m is worth, in 1 turn."
-    with pytest.raises(UserError, match="rating_skills"):
-        compare(tmp_path, **given, prompt=(f"rating_skills={broken}",), out=str(tmp_path / "new"))
-    assert not (tmp_path / "new").exists()
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -420,12 +395,6 @@ def test_prompts_of_ones_own(tmp_path: Path) -> None:
 def test_options_that_cannot_be(tmp_path: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         compare(tmp_path, **(write(tmp_path) | options))
-
-
-def test_a_folder_without_answers_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match=r"holds neither responses.jsonl nor judgments.jsonl"):
-        compare(tmp_path, **(write(tmp_path) | {"responses": (str(tmp_path / "empty"),)}))
 
 
 @pytest.mark.slow

@@ -17,12 +17,10 @@ from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.refinement import HISTORY, RefineCriteria, RefineCriteriaOptions
 from truebench_hf.benchmarks.truebench.worklist import WorkRow, read
-from truebench_hf.data.instances import as_row, of_rows
-from truebench_hf.data.rows import Record
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.study.labelling import LabelInOptions, LabelOutOptions
-from truebench_hf.types import Criterion, Instance, Message, Turn
+from truebench_hf.types import Criterion
 
 Cells = Mapping[str, str]
 Capsys = pytest.CaptureFixture[str]
@@ -473,20 +471,6 @@ def test_killed_before_any_file_the_same_command_goes_on(
 # Pieces.
 
 
-def test_a_row_of_an_instance_is_read_as_the_same_instance() -> None:
-    whole = Instance(
-        "a", "KO", "Editing", "Email",
-        (
-            Turn("One.", (Criterion("x"), Criterion("y", "kind", "if z", -2.5)), "right"),
-            Turn("Two.", ()),
-        ),
-        "system", "context", (Message("user", "q"), Message("assistant", "a")),
-    )  # fmt: skip
-    bare = Instance("b", "", "", "", (Turn(" =1 \n", (Criterion("- not a list\nof two"),)),))
-    records = [Record(one.id, json.loads(json.dumps(as_row(one)))) for one in (whole, bare)]
-    assert of_rows(records) == [whole, bare]
-
-
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -550,24 +534,6 @@ def test_what_cannot_be_read_of_the_validator_is_looked_at_by_people(tmp_path: P
     ]
 
 
-def test_annotators_who_are_tied_leave_a_response_open(tmp_path: Path, capsys: Capsys) -> None:
-    loop = Loop(tmp_path, capsys)
-    assert loop.run().returncode == 0
-    ask_people(LabelOutOptions(folder=str(loop.out), annotators="eva, jon"))
-    for name, bad in (("eva", BAD), ("jon", BAD - {"One line."})):
-        fill_sheet(
-            loop.out / "sheets" / f"{name}.csv", lambda row, bad=bad: "fail" if row["Response"] in bad else "pass"
-        )  # type: ignore[misc]
-    take_labels(LabelInOptions(folder=str(loop.out)))
-    done = loop.run()
-    assert done.returncode == 0
-    assert (
-        "Responses without a label (annotators are tied, gave no answer, or were not asked), left out: 1" in done.stdout
-    )
-    assert [row.instance for row in listed(loop.out)] == ["greet", "colour"]
-    assert loop.result()["rounds"][0]["n"] == 23
-
-
 def test_samples_are_responses_of_their_own_and_what_nobody_answered_is_left_out(
     tmp_path: Path, capsys: Capsys
 ) -> None:
@@ -583,15 +549,6 @@ def test_samples_are_responses_of_their_own_and_what_nobody_answered_is_left_out
     assert "left out: 1 (the first: instance 2, to which there is no response)" in done.stdout
     sheet, _ = ask(tmp_path / "out", lambda row: "pass")
     assert {row["Response"] for row in rows(sheet)} == {"one", "uno"}
-
-
-def test_the_folder_of_another_study_is_left_alone(tmp_path: Path, capsys: Capsys) -> None:
-    loop = Loop(tmp_path, capsys)
-    validate = ["study", "validate", "--data", loop.base[1], "--validator", loop.base[11], "--out", str(loop.out)]
-    assert command_here(capsys, *validate).returncode == 0
-    done = loop.run()
-    assert done.returncode == 2
-    assert "criteria-validation" in done.stderr, "not what its work list looks like"
 
 
 POINTS = [

@@ -18,7 +18,6 @@ from truebench_hf.benchmarks.truebench.scores import as_frames, score
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import to_row
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.report.sections import csv_text
 from truebench_hf.report.sections import value as value_text
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
@@ -109,13 +108,6 @@ def test_unscored_instances_are_listed_with_their_reasons() -> None:
     assert score(ITEMS[:2]).notes == (), "nothing to say where both rules agree"
 
 
-@pytest.mark.parametrize(
-    ("provenance", "words"), [({"self_judged": True}, "Self-judged"), ({"judge": "smollm2"}, "too weak")]
-)
-def test_notes_on_the_judge(provenance: dict[str, Any], words: str) -> None:
-    assert any(words in note for note in score(ITEMS[:2], provenance=provenance).notes)
-
-
 def test_the_report_bounds_the_pass_rate_by_what_is_open() -> None:
     # Of seven, two pass and two are open: 2 of 7 had the open ones been no, 4 of 7 had they been yes.
     notes = score(ITEMS).notes
@@ -130,15 +122,6 @@ def test_nothing_scored_gives_blanks_not_zeros(items: list[Judged]) -> None:
     overall = report.scores["overall"]
     assert isinstance(overall, Score)
     assert (overall.value, overall.ci95, overall.unscored) == (None, None, len(items))
-
-
-def test_plain_data_has_the_keys_of_scores_json() -> None:
-    found = score(ITEMS, {"now": {}}).to_dict()
-    assert {
-        "overall", "strict", "by_category", "by_language", "by_task", "single_turn", "multi_turn", "soft_criterion",
-        "soft_turn", "drfr", "unscored", "notes",
-    } <= set(found)  # fmt: skip
-    assert set(found["overall"]) == set(found["by_task"]["Editing/Tone"]) == {"value", "n", "unscored", "ci95"}
 
 
 def cells(table: official.Cells) -> dict[str, Any]:
@@ -157,18 +140,6 @@ def test_the_category_table_ours_and_official() -> None:
     assert (ours["Safety"], theirs["Safety"]) == ("", 0), "blank where there is no row; officially 0"
     assert (ours["Single-Turn"], theirs["Single-Turn"]) == (33.33, 40.0)
     assert (ours["Multi-Turn"], theirs["Multi-Turn"]) == (50.0, 50.0)
-
-
-def test_every_percentage_is_by_the_official_expression() -> None:
-    differ = 0
-    for total in (160, 320, 800, 1600):
-        for passed in range(total + 1):
-            theirs = round((passed / total) * 100, 2)
-            ours = pass_rate([True] * passed + [False] * (total - passed)).value
-            assert ours is not None
-            assert round(100 * ours, 2) == theirs, (passed, total)
-            differ += theirs != round(100 * passed / total, 2)
-    assert differ > 40, "the other way to write it is another one"
 
 
 @pytest.mark.parametrize(("passed", "total", "shown"), [(102, 320, "31.87"), (26, 320, "8.12"), (320, 320, "100.00")])
