@@ -395,17 +395,3 @@ def test_models_make_their_own_responses_and_may_be_added(tmp_path: Path) -> Non
 def test_options_that_cannot_be(tmp_path: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         compare(tmp_path, **(write(tmp_path) | options))
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)  # half a minute on two free processors
-def test_smollm2_rates_nothing_that_can_be_read_and_nothing_is_guessed(tmp_path: Path) -> None:
-    given = write(tmp_path, {"m": [7]}, type=("mt-bench", "checklist"))
-    options = CompareCriteriaOptions(**given, judge="smollm2", judge_arg=("max_tokens=24",), out=str(tmp_path / "out"))
-    outcome = CompareCriteria(options).run()
-    by_type = {one["type"]: one for one in lines(tmp_path)}
-    assert by_type["checklist"]["value"] in (0.0, 1.0), "by probability"
-    assert by_type["mt-bench"]["value"] is None
-    assert by_type["mt-bench"]["reason"]
-    assert outcome.incomplete == 1
-    assert any("too weak a judge" in note for note in outcome.notes)

@@ -29,7 +29,6 @@ from truebench_hf.api.labels import ask_people
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.refinement import HISTORY, RefineCriteria, RefineCriteriaOptions
 from truebench_hf.benchmarks.truebench.worklist import read
-from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.study.labelling import LabelOutOptions
 from truebench_hf.types import Criterion
@@ -61,10 +60,8 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     ]
     assert "2. It is in capitals. [no]" in read(loop.out)[2].criteria
     assert "label open" in done.stdout
-    done = decide(loop, FIRST)
-    assert (done.returncode, "changes taken in: 3" in done.stdout) == (0, True), done.stderr
-    again = loop.take_in()
-    assert (again.returncode, "changes taken in: 3" in again.stdout) == (0, True), "the same answers count once"
+    for done in (decide(loop, FIRST), loop.take_in()):  # the same answers count once
+        assert (done.returncode, "changes taken in: 3" in done.stdout) == (0, True), done.stderr
     done = loop.run()
     assert done.returncode == 0, done.stderr
     result = loop.result()
@@ -98,9 +95,7 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     assert texts["colour"] == ["It names a colour."]
     # The same command again changes and asks nothing.
     kept = {file.name: file.read_bytes() for file in loop.out.iterdir() if file.suffix in (".jsonl", ".csv")}
-    again = loop.run()
-    assert again.returncode == 0, again.stderr
-    assert loop.calls() == (26, 3)
+    assert (loop.run().returncode, loop.calls()) == (0, (26, 3))
     assert kept == {name: (loop.out / name).read_bytes() for name in kept}
 
 
@@ -179,9 +174,7 @@ REFUSED: list[tuple[Decided, str, str]] = [
     ({GREET: ("turn 1: prompt", "")}, "turn 1: prompt, and no new text", "no prompt"),
     ({COLOUR: ("criterion 2: too strict", "It names  a colour.")},
      "a criterion would stand twice in instance colour", "the text of another"),
-    ({LINES: (MISSING, "It is about rain.")}, "would stand twice", "added again"),
     ({GREET: (UNCLEAR, "Remove")}, "nothing is left of the criteria of instance greet", "the last criterion"),
-    ({GREET: (MISSING, "remove")}, "turn 1: missing, and no new text", "missing, and removed"),
 ]  # fmt: skip
 
 
@@ -202,7 +195,6 @@ def test_a_decision_that_says_too_little_or_two_things_is_refused(
     [
         ({GREET: (UNCLEAR, "It is polite.")}, "", "the same of two people counts once"),
         ({LINES: (MISSING, "It has three lines.")}, "", "each looks at a part"),
-        ({GREET: (UNCLEAR, "It is kind.")}, "jon on row", "two texts of one criterion"),
         ({GREET: (UNCLEAR, "remove")}, "is answered otherwise by eva on row", "revised and removed"),
         ({GREET: ("keep", "")}, "is answered otherwise by eva", "kept and changed"),
     ],
@@ -247,7 +239,6 @@ def test_going_back_to_an_earlier_text_is_a_round_of_its_own(ready: Loop) -> Non
     ("edit", "code", "told"),
     [
         (lambda t: t[:3], 0, "Responses without a label"),  # rows are missing
-        (lambda t: [row | {"answer": ""} for row in t], 0, "No response is labelled yet"),
         (lambda t: [t[0] | {"id": "abc"}, *t[1:]], 0, "Labels of other responses, left out: 1 (the first: abc)"),
         (lambda t: [row | {"id": f"x{n}"} for n, row in enumerate(t)], 2, "x0: is in a sheet, but not among what"),
         (lambda t: [row | {"options": "yes|no", "answer": ""} for row in t], 2, "asks for yes or no, not for pass or fail"),
@@ -303,34 +294,6 @@ def test_a_revised_prompt_is_answered_anew_and_asked_about_anew(tmp_path: Path, 
         ask(loop.out, lambda row: "pass", unlabelled=True)
 
 
-FILES = ["criteria_history.jsonl", "scores.json"]
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_killed_before_any_file_the_same_command_goes_on(
-    ready: Loop, monkeypatch: pytest.MonkeyPatch, file: str
-) -> None:
-    loop = ready
-    assert decide(loop, FIRST).returncode == 0
-    write_lines = RunFolder.write_lines
-
-    def killed(self: RunFolder, name: str, parts: Any) -> Path:
-        if name == file:
-            raise KeyboardInterrupt
-        return write_lines(self, name, parts)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "write_lines", killed)
-        assert loop.run().returncode != 0
-    calls = loop.calls()
-    done = loop.run()
-    assert done.returncode == 0, done.stderr
-    result = loop.result()
-    assert (result["clean"], len(result["rounds"]), result["rounds"][1]["kappa"]) == (True, 2, 1.0)
-    assert loop.calls() == calls
-    assert read(loop.out) == []
-
-
 # Pieces.
 
 
@@ -364,15 +327,10 @@ def test_what_cannot_be_read_of_the_validator_is_looked_at_by_people(tmp_path: P
     assert decide(loop, first).returncode == 0
     assert loop.run().returncode == 3
     split, unread = read(loop.out)
-    assert (split.what, split.proposal) == (
-        "validator: several conditions in one criterion",
-        ("It is polite.", "It is short."),
-    )
-    assert (unread.instance, unread.what, unread.choices) == (
-        "lines",
-        "validator: nothing could be read",
-        ("turn 1: prompt", "keep"),
-    )
+    assert split.what == "validator: several conditions in one criterion"
+    assert split.proposal == ("It is polite.", "It is short.")
+    assert (unread.instance, unread.what) == ("lines", "validator: nothing could be read")
+    assert unread.choices == ("turn 1: prompt", "keep")
     assert unread.reason
     decided = {
         ("greet", "validator:"): ("criterion 1: composite", "It is polite.\n\nIt is brief."),
@@ -385,14 +343,8 @@ def test_what_cannot_be_read_of_the_validator_is_looked_at_by_people(tmp_path: P
     texts = criteria(loop.out)
     assert texts["greet"] == ["It is polite.", "It is brief."]
     # What was removed or added has a number of its own for life.
-    ids = [version["id"] for version in history(loop.out)]
-    assert [one for one in ids if one.startswith("greet#")] == [
-        "greet#prompt 1",
-        "greet#1",
-        "greet#1",
-        "greet#1",
-        "greet#2",
-    ]
+    ids = [version["id"] for version in history(loop.out) if version["instance"] == "greet"]
+    assert ids == ["greet#prompt 1", "greet#1", "greet#1", "greet#1", "greet#2"]
 
 
 POINTS = [

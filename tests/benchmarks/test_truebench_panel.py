@@ -98,11 +98,7 @@ def test_another_panel_is_another_run(tmp_path: Path) -> None:
     [
         ({"panel": None}, "several judges go with panel="),
         ({"judge": "openai:alone"}, "at least two judges"),
-        ({"panel": "plurality"}, "unknown panel rule"),
-        ({"panel": "weighted"}, "each of its 3 judges, e.g. weighted:2,1"),
         ({"panel": "weighted:1,2"}, "each of its 3 judges"),
-        ({"panel": "weighted:1,two,3"}, "write a weight for each judge"),
-        ({"panel": "majority:1,2,3"}, "weights only go with the weighted rule"),
         ({"judge_level": "cascade"}, "belong to one judge"),
         ({"judge_arg": ["4.record=x"]}, "there is no number 4; there are 3"),
         ({"threshold": 0.0}, "threshold=0.0: lies between"),

@@ -153,14 +153,9 @@ def test_two_stages_are_one_run(bench: Bench, tmp_path: Path) -> None:
     ("answer", "reason"),
     [
         ("{}", "an empty object"),
-        ("[]", "an empty list"),
         ("", "nothing"),
-        ('{"criteria_1": true, "criteria_2": true}', "flags"),
-        ('{"criteria_1": null, "criteria_2": "PASS"}', "null"),
         ('{"criteria_1": "PASS"}', "fewer verdicts than criteria"),
-        ('{"criteria_3": "PASS", "criteria_4": "PASS"}', "other keys"),
         ('{"criteria_1": "FAIL", "criteria_1": "PASS", "criteria_2": "PASS"}', "a doubled key"),
-        ("I am sorry, I cannot judge this.", "a refusal"),
         ("Error: 500 internal server error", "an error text"),
     ],
 )
@@ -286,11 +281,6 @@ def test_other_options_for_a_folder_are_refused_and_nothing_is_lost(bench: Bench
         bench.run(prompt=(f"checklist={mine}",))
     assert {path: path.read_bytes() for path in bench.out.rglob("*") if path.is_file()} == before
     bench.run()
-
-
-def test_unknown_names_in_python_are_type_errors(bench: Bench) -> None:
-    with pytest.raises(TypeError, match="modle"):
-        bench.run(modle="x")
 
 
 @pytest.mark.parametrize(

@@ -209,13 +209,6 @@ def test_from_python_and_in_two_stages(tmp_path: Path) -> None:
     assert len(judge(JudgeGivenOptions(out=given["out"], judge=(judging,))).judged) == 20
 
 
-def test_a_lone_answer_is_the_first_of_several(tmp_path: Path) -> None:
-    one = truebench_hf.run(**options(tmp_path, samples=1, model_arg=[f"record={tmp_path / 'asked'}"]))
-    assert "repeated_samples" not in one.scores
-    truebench_hf.run(**options(tmp_path, samples=2, model_arg=[f"record={tmp_path / 'asked'}"]))
-    assert len((tmp_path / "asked").read_text().splitlines()) == 10, "five calls for the first, five for the second"
-
-
 @pytest.mark.parametrize(
     ("more", "why"),
     [

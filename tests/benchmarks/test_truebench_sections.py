@@ -157,7 +157,7 @@ def test_failed_instances_come_first_with_prompt_and_answer_in_the_line() -> Non
     assert "said" in summary
 
 
-@pytest.mark.parametrize("text", ["x" * 3000, "<&>" * 1000, "한" * 1000])
+@pytest.mark.parametrize("text", ["<&>" * 1000, "한" * 1000])
 def test_a_page_stays_below_five_megabytes_whatever_the_run(text: str) -> None:
     """Here 4,000 answers, each to a task of its own, of two models."""
     items = [judged(n, "KO", "Editing", f"task {n}", [[Y, N, X]]) for n in range(2000)]
