@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.support.runs import row
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows
-from truebench_hf.benchmarks.truebench.correction import read_labels, results, units
 from truebench_hf.benchmarks.truebench.data import data_hash, load
+from truebench_hf.benchmarks.truebench.labels import questions, read_labels, results
 from truebench_hf.benchmarks.truebench.results import read_responses, read_run
 from truebench_hf.data import jsonl
 from truebench_hf.data.instances import of_row
@@ -95,7 +95,7 @@ def test_any_text_comes_back_from_the_files_of_a_run(tmp_path_factory: pytest.Te
     folder = RunFolder(str(out), {"model": "m", "judge": "j", "data_sha256": data_hash([instance])})
     write(folder, Outcome(0, items={RESPONSES: response_lines([(instance, response)])}))
     write(folder, results(folder, [judged]))
-    answers = {unit.id: {text: "yes"} for unit in units([judged])}
+    answers = {question.id: {text: "yes"} for question in questions(judged)}
     labels = adjudicate(Annotations(answers, dict.fromkeys(answers, ("yes", "no")))).rows
     folder.write_lines("labels.jsonl", map(label_line, labels))
     folder.ledger.close()

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 
 from truebench_hf.benchmarks.truebench.data import RunOptions
-from truebench_hf.benchmarks.truebench.study import Run
+from truebench_hf.benchmarks.truebench.run import Run
 from truebench_hf.types import Usage
 
 MODELS, JUDGES = 1000, 4

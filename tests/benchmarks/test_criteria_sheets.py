@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks.test_criteria_types import compare, fill, rated, truth, write
+from tests.benchmarks.test_criteria_types import compare, rated, write
 from tests.support.runs import row, write_jsonl
 from truebench_hf.api.labels import ask_people
 from truebench_hf.benchmarks.truebench.criteria_types import read_answered
@@ -118,19 +118,6 @@ def test_rows_about_other_responses_are_counted_and_left_out(tmp_path: Path) -> 
     assert found["people"]["passed"] + found["people"]["failed"] == 2
 
 
-def test_two_raters_are_fewer_than_the_papers_and_may_disagree(tmp_path: Path) -> None:
-    given = write(tmp_path, {"m": [6, 7, 8, 9]}, type=("checklist",))
-    compare(tmp_path, **given)
-
-    def answer(rater: str, one: dict[str, str]) -> str:
-        return truth(rater, one) if rater == "ann" else "pass"
-
-    sheets = rated(tmp_path, answer, ("ann", "bob"))
-    found, _, _ = compare(tmp_path, **given, humans=sheets)
-    assert found["people"]["open"] == {"the raters are tied": 1}
-    assert found["set"]["raters"] == 2
-
-
 def test_what_a_sheet_that_was_cut_lacks_is_a_missing_answer(tmp_path: Path) -> None:
     given = write(tmp_path, {"m": [6, 7, 8, 9]}, type=("checklist",))
     compare(tmp_path, **given)
@@ -139,15 +126,3 @@ def test_what_a_sheet_that_was_cut_lacks_is_a_missing_answer(tmp_path: Path) -> 
     last.write_text("".join(whole[:3]), encoding="utf-8")
     found, _, _ = compare(tmp_path, **given, humans=sheets)
     assert found["people"]["open"] == {"a rater's answer is missing": 2}
-
-
-def test_a_sheet_filled_twice_alike_counts_once(tmp_path: Path) -> None:
-    given = write(tmp_path, {"m": [6, 7]}, type=("checklist",))
-    compare(tmp_path, **given)
-    first = rated(tmp_path)
-    copy = tmp_path / "again.csv"
-    copy.write_bytes(Path(first[0]).read_bytes())
-    fill(copy, lambda _, one: "")
-    assert compare(tmp_path, **given, humans=(*first, str(copy)))[0]["people"]["passed"] == 1, (
-        "a blank replaces nothing"
-    )

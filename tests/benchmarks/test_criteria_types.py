@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -101,8 +102,6 @@ def figures(tables: Mapping[str, Table]) -> dict[str, Any]:
         types[line["type"]]["saturation"] = {name: line[name] for name in ("mean", "spread")}
     for line in tables["saturation"].rows:
         types[line["type"]][line["model"], line["category"]] = line["score"]
-    for line in tables["cost"].rows:
-        types[line["type"]]["cost"] = line
     for line in tables["open"].rows if "open" in tables else ():
         types[line["type"]]["open"][line["reason"]] = line["responses"]
     people = None
@@ -179,7 +178,7 @@ def test_known_truth_is_found_by_every_type(tmp_path: Path) -> None:
     assert list(found["people"]["pairs"]) == pairs, "numbers: these figures may be published"
 
 
-def test_saturation_spread_and_cost_by_hand(tmp_path: Path) -> None:
+def test_saturation_and_spread_by_hand(tmp_path: Path) -> None:
     found, judge, _ = compare(tmp_path, **write(tmp_path, {"low": [2, 4], "high": [9, 9]}))
     of = {name: by_type["saturation"] for name, by_type in found["types"].items()}
     assert {name: by_type["low", ""].value for name, by_type in found["types"].items()} == {
@@ -190,27 +189,8 @@ def test_saturation_spread_and_cost_by_hand(tmp_path: Path) -> None:
     assert (of["checklist"]["mean"], of["checklist"]["spread"]) == (0.5, 1)
     assert found["types"]["checklist"]["high", "Editing"].value == 1
     sent = [one for one in judge.prompts if isinstance(one, ChatRequest)]
-    costs = {name: one["cost"]["calls"] for name, one in found["types"].items()}
-    assert costs == dict.fromkeys(costs, 4)
-    assert len(sent) == 16
-    spent = {
-        name: sum(len(r.messages[0].content.split()) for r in sent if asked_for(r.messages[0].content) == name)
-        for name in costs
-    }
-    assert {name: one["cost"]["input_tokens"] for name, one in found["types"].items()} == spent
-
-
-def test_a_judge_that_saturates_at_nine_tells_nobody_apart(tmp_path: Path) -> None:
-    given = write(tmp_path, type=("mt-bench",))
-
-    def nine(request: ChatRequest) -> str:
-        return rating(rating=9)
-
-    compare(tmp_path, nine, **given)
-    found, _, _ = compare(tmp_path, nine, **given, humans=rated(tmp_path))
-    of = found["types"]["mt-bench"]
-    assert (of["saturation"]["mean"], of["saturation"]["spread"]) == (pytest.approx(0.9), 0)
-    assert (of["agreement"]["kappa"].value, of["agreement"]["band"]) == (0.0, "slight")
+    ways = Counter(asked_for(request.messages[0].content) for request in sent)
+    assert ways == dict.fromkeys(found["types"], 4)
 
 
 def test_kappa_of_a_checklist_by_hand(tmp_path: Path) -> None:
@@ -327,15 +307,16 @@ def test_a_conversation_of_several_turns_is_rated_as_one(tmp_path: Path) -> None
     turns = [("Edit A.", ["ALFA is kept"]), ("Now B.", ["BRAVO is kept"]), ("Now C.", ["CHARLIE is kept"])]
     data = write_jsonl(tmp_path / "d.jsonl", [row(1, turns, category="Multi-Turn")])
     said = [{"id": "1", "response": ["q1 first", "q2 second", "q8 third"], "model": "m"}]
-    found, judge, _ = compare(tmp_path, data=data, responses=(write_jsonl(tmp_path / "r.jsonl", said),))
+    _, judge, _ = compare(tmp_path, data=data, responses=(write_jsonl(tmp_path / "r.jsonl", said),))
     prompts = prompts_by_type(judge)
     for name in ("mt-bench", "flask", "biggen"):
         assert "q1 first" in prompts[name], name
         assert "the assistant's last 2 messages in the conversation so far, and the response" in prompts[name], name
     assert "1. Turn 1: ALFA is kept\n2. Turn 2: BRAVO is kept\n3. Turn 3: CHARLIE is kept" in prompts["biggen"]
     assert "consistency" in prompts["flask"]
-    assert found["types"]["checklist"]["cost"]["calls"] == 3, "turn by turn, as in a run"
-    assert found["types"]["mt-bench"]["cost"]["calls"] == 1
+    asked = [asked_for(request.messages[0].content) for request in judge.prompts if isinstance(request, ChatRequest)]
+    assert asked.count("checklist") == 3, "turn by turn, as in a run"
+    assert asked.count("mt-bench") == 1
 
 
 def test_a_fault_is_turned_round_where_it_is_rated(tmp_path: Path) -> None:
@@ -403,18 +384,6 @@ def test_models_make_their_own_responses_and_may_be_added(tmp_path: Path) -> Non
         compare(tmp_path, data=data, model=(two,), limit=6)
 
 
-def test_prompts_of_ones_own(tmp_path: Path) -> None:
-    own, broken = tmp_path / "own.jinja", tmp_path / "broken.jinja"
-    own.write_text("You rate what {{ response }} is worth, in {{ turns }} turn.")
-    broken.write_text("{{ skills[7].name }}")
-    given = write(tmp_path, {"m": [7]})
-    _, judge, _ = compare(tmp_path, **given, prompt=(f"rating_whole={own}",), type=("mt-bench",))
-    assert prompts_by_type(judge)["mt-bench"] == "You rate what q7 of m is worth, in 1 turn."
-    with pytest.raises(UserError, match="rating_skills"):
-        compare(tmp_path, **given, prompt=(f"rating_skills={broken}",), out=str(tmp_path / "new"))
-    assert not (tmp_path / "new").exists()
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -426,23 +395,3 @@ def test_prompts_of_ones_own(tmp_path: Path) -> None:
 def test_options_that_cannot_be(tmp_path: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         compare(tmp_path, **(write(tmp_path) | options))
-
-
-def test_a_folder_without_answers_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match=r"holds neither responses.jsonl nor judgments.jsonl"):
-        compare(tmp_path, **(write(tmp_path) | {"responses": (str(tmp_path / "empty"),)}))
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)  # half a minute on two free processors
-def test_smollm2_rates_nothing_that_can_be_read_and_nothing_is_guessed(tmp_path: Path) -> None:
-    given = write(tmp_path, {"m": [7]}, type=("mt-bench", "checklist"))
-    options = CompareCriteriaOptions(**given, judge="smollm2", judge_arg=("max_tokens=24",), out=str(tmp_path / "out"))
-    outcome = CompareCriteria(options).run()
-    by_type = {one["type"]: one for one in lines(tmp_path)}
-    assert by_type["checklist"]["value"] in (0.0, 1.0), "by probability"
-    assert by_type["mt-bench"]["value"] is None
-    assert by_type["mt-bench"]["reason"]
-    assert outcome.incomplete == 1
-    assert any("too weak a judge" in note for note in outcome.notes)

@@ -14,7 +14,6 @@ from tests.support.runs import command_here, row, run_scores, script, write_json
 from tests.test_rows import write
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.export import export
 from truebench_hf.results.report import Report
 from truebench_hf.types import Score
 
@@ -24,10 +23,7 @@ ROWS = [
 ]
 FORMS: list[tuple[str, list[dict[str, Any]]]] = [
     ("rows.jsonl", ROWS),
-    ("rows.parquet", ROWS),
-    ("rows.json", ROWS),
     ("rows.csv", [r | {"criteria": "\n".join(r["criteria"])} for r in ROWS]),
-    ("json_cells.csv", [r | {"criteria": json.dumps(r["criteria"])} for r in ROWS]),
 ]
 
 
@@ -202,24 +198,6 @@ def test_columns_and_groups(tmp_path: Path, models: dict[str, Any]) -> None:
     assert (tmp_path / "out" / "scores_language.csv").read_text().splitlines()[0].startswith("Model Name,Overall,KO,EN")
     with pytest.raises(UserError, match="--category Facts: the data names no category; leave it out"):
         data.select(data.load(path, ("prompt=question", "criteria=checks")), [], ["Facts"])
-
-
-def test_what_was_built_and_what_a_loader_gives_is_read_by_the_same_reader(tmp_path: Path) -> None:
-    folder = export("truebench_mini", tmp_path / "built").folder
-    assert data.load(str(folder)) == data.load("mini")
-    rows = truebench_hf.load("truebench_mini", split="test")
-    from truebench_hf.data.instances import of_rows
-    from truebench_hf.data.rows import Record
-
-    assert of_rows(Record(f"row {n}", one) for n, one in enumerate(rows)) == data.load("mini")
-    for split in ("train", "dev"):
-        write(tmp_path / "mine" / f"{split}.jsonl", ROWS)
-    with pytest.raises(
-        UserError, match="has no split test, and more than one other: dev, train; give the file of the one you mean"
-    ):
-        data.load(str(tmp_path / "mine"))
-    write(tmp_path / "mine" / "test.csv", [ROWS[0] | {"criteria": "a"}])
-    assert [one.turns[0].criteria[0].text for one in data.load(str(tmp_path / "mine"))] == ["a"]
 
 
 def test_the_hash_knows_all_that_shapes_calls_or_scores(tmp_path: Path) -> None:

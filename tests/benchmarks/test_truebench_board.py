@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.results import content, model_facts, ranking
-from truebench_hf.benchmarks.truebench.study import JudgeAnswers
+from truebench_hf.benchmarks.truebench.run import JudgeAnswers
 from truebench_hf.data.judged import Judged
 from truebench_hf.prompts import Prompts
 from truebench_hf.results.report import Report
@@ -89,17 +88,6 @@ def test_a_panel_is_told_by_its_rule_and_the_options_of_its_judges() -> None:
         "timeout=9", "reasoning_effort=low")]  # fmt: skip
     assert [row.setting == found[0].setting for row in marked] == [True, False], "options of one judge of several"
     assert marked[1].facts["Judge"].endswith("(checklist, 2.reasoning_effort=low)")
-
-
-def test_another_prompt_is_another_way(tmp_path: Path) -> None:
-    found = []
-    for name in ("one", "two"):
-        file = tmp_path / f"{name}.jinja"
-        file.write_text(f"{name}: {{{{ instruction }}}} {{{{ response }}}} {{{{ criteria }}}}")
-        found.append(_row(_settings(prompt=(f"checklist={file}",))))
-    assert all(row.facts["Judge"].startswith("openai:j (checklist, checklist prompt ") for row in found)
-    assert len({row.facts["Judge"] for row in found}) == 2, "the cell tells them apart"
-    assert len({row.setting for row in (*found, _row(_settings()))}) == 3
 
 
 @pytest.mark.parametrize(

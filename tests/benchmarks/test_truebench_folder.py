@@ -157,11 +157,9 @@ def labelled(folder: Folder) -> None:
     [
         (b"", "holds no answers"),
         (b'{"id": "\xff"}\n', "line 1: not JSON"),
-        (b"[" * 100_000 + b"\n", "line 1: not JSON"),
-        (b"[]\n", "line 1: not an object"),
         (b"{}\n", "line 1: not a line of responses.jsonl: missing field 'id'; the file has none"),
     ],
-    ids=["empty", "a bad byte", "nested deeply", "no object", "no fields"],
+    ids=["empty", "a bad byte", "no fields"],
 )
 def test_answers_that_cannot_be_read_are_one_line(
     folder: Folder, capsys: pytest.CaptureFixture[str], content: bytes, said: str
@@ -194,7 +192,6 @@ def test_judgments_alone_are_scored_like_their_folder(folder: Folder, capsys: py
     ("model", "judges", "notes"),
     [
         ("openai:qwen3-8b", "hf:Qwen/Qwen2.5-7B", ["Self-judged"]),
-        ("openai:gpt-5", "smollm2", ["SmolLM2"]),
         ("openai:gpt-5", "hf:org/a + openai:gpt-4.1 (majority)", ["Self-judged"]),
         ("openai:gpt-5", "hf:org/a + smollm2 + hf:org/c (weighted 2,1,1)", ["SmolLM2"]),
         ("openai:gpt-5", "hf:Qwen/Qwen2.5-7B", []),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -136,57 +134,6 @@ def test_models_may_be_added_and_never_left_out(bench: Bench) -> None:
     assert fewer.returncode == 2
     assert "first.json too, which would be dropped; name them again with --model" in fewer.stderr
     assert (bench.out / "scores.json").read_bytes() == before
-
-
-def test_a_larger_limit_asks_both_models_for_the_rest(bench: Bench) -> None:
-    assert bench.run(bench.first, bench.second, more=("--limit", "2")).returncode == 0
-    assert len(bench.lines()) == 4
-    assert bench.run(bench.first, bench.second, more=("--limit", "3")).returncode == 0
-    assert (bench.asked("1"), bench.asked("2")) == (4, 4), "four turns in all, none asked twice"
-    assert len(bench.lines()) == 6
-
-
-KILLED = """
-import os, sys, truebench_hf
-out, record, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
-
-def answer(name):
-    def model(messages):
-        with open(record, "a") as file:
-            file.write(name + " " + messages[-1]["content"] + "\\n")
-        if last and sum(1 for _ in open(record)) >= last:  # two threads may write between one's line and its count
-            os._exit(9)
-        return f"{name} says so"
-    return truebench_hf.model(model, name=name)
-
-rows = [{"prompt": f"Say {n}.", "criteria": ["says so"]} for n in range(4)]
-truebench_hf.run(
-    data=rows, model=[answer("a"), answer("b")], judge=sys.argv[4], out=out, model_concurrency=1, rules="off",
-)
-"""
-
-
-def test_a_run_of_two_models_goes_on_where_it_was_killed(tmp_path: Path) -> None:
-    judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
-
-    def start(out: str, last: int) -> tuple[int, list[str]]:
-        record = tmp_path / f"{out}.txt"
-        words = (str(tmp_path / out), str(record), str(last), judge)
-        code = subprocess.run([sys.executable, "-c", KILLED, *words], capture_output=True, timeout=120).returncode
-        return code, record.read_text().splitlines()
-
-    code, asked = start("killed", 5)
-    assert code == 9
-    assert len(asked) in (5, 6)
-    assert not (tmp_path / "killed" / "scores.json").exists(), "results are whole or absent"
-    code, asked = start("killed", 0)
-    assert code == 0
-    in_flight = 2  # one a model
-    assert len(set(asked)) == 8
-    assert len(asked) <= 8 + in_flight, "what was answered is not asked for again"
-    assert start("undisturbed", 0)[0] == 0
-    both = [(tmp_path / out / "judgments.jsonl").read_text() for out in ("killed", "undisturbed")]
-    assert both[0] == both[1]
 
 
 def test_answers_of_several_models_are_judged_in_a_second_stage(bench: Bench) -> None:

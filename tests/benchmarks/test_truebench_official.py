@@ -72,7 +72,7 @@ def official_expectation(rows: list[dict[str, Any]]) -> tuple[list[float], list[
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_random_files_with_totals_that_are_multiples_of_160(tmp_path: Path, seed: int) -> None:
     # At such totals a percentage can lie half-way between two figures of two decimals.
     lines = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
@@ -88,17 +88,6 @@ def test_random_files_with_totals_that_are_multiples_of_160(tmp_path: Path, seed
     runs = [("m", as_frames(read_run(file)))]
     made = [official.pass_rate_table(runs, field, True)[1][1:] for field in ("category", "language")]
     assert made == list(official_expectation(rows))
-
-
-def test_the_same_rows_by_our_rule() -> None:
-    """Where every criterion has a label both rules agree, so any difference comes from rows that lack some."""
-    judged = read_run(ROWS)
-    complete = [item for item in judged if item.passed is not None]
-    ours, theirs = (
-        official.pass_rate_table([("m", as_frames(complete))], "category", flag)[1][1] for flag in (False, True)
-    )
-    assert ours == theirs
-    assert len(judged) == 276
 
 
 def test_a_row_that_stands_twice_is_said_and_counted_once(tmp_path: Path) -> None:

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 import truebench_hf
-from tests.support.people import sample
 from tests.support.runs import row, script, write_jsonl
 from truebench_hf.data.records import Reader
 from truebench_hf.errors import UserError
 from truebench_hf.results.report import Report
-from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
 CRITERIA = ["is a river", "is in Europe", "is short"]
@@ -95,26 +93,12 @@ def test_another_panel_is_another_run(tmp_path: Path) -> None:
         run(tmp_path, judges, panel="unanimous")
 
 
-def test_its_criteria_go_out_to_people_like_those_of_one_judge(tmp_path: Path) -> None:
-    run(tmp_path, three(tmp_path))
-    assert sample(str(tmp_path / "out"), 2, ["ann"], ask="criterion")
-
-
-def test_no_table_shows_one_judge_alone_or_a_path() -> None:
-    name = "openai:org/a + scripted:/home/me/b.json + hf:org/c (weighted 2,1,1)"
-    assert anonymous.name(name) == "openai:org/a + scripted:b.json + hf:org/c (weighted 2,1,1)"
-
-
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         ({"panel": None}, "several judges go with panel="),
         ({"judge": "openai:alone"}, "at least two judges"),
-        ({"panel": "plurality"}, "unknown panel rule"),
-        ({"panel": "weighted"}, "each of its 3 judges, e.g. weighted:2,1"),
         ({"panel": "weighted:1,2"}, "each of its 3 judges"),
-        ({"panel": "weighted:1,two,3"}, "write a weight for each judge"),
-        ({"panel": "majority:1,2,3"}, "weights only go with the weighted rule"),
         ({"judge_level": "cascade"}, "belong to one judge"),
         ({"judge_arg": ["4.record=x"]}, "there is no number 4; there are 3"),
         ({"threshold": 0.0}, "threshold=0.0: lies between"),
@@ -126,21 +110,4 @@ def test_what_makes_no_sense_is_refused_before_the_folder_is_opened(
 ) -> None:
     with pytest.raises(UserError, match=said):
         run(tmp_path, three(tmp_path), **more)
-    assert not (tmp_path / "out").exists()
-
-
-def test_one_judge_twice_is_refused(tmp_path: Path) -> None:
-    one = judge(tmp_path / "a.json")
-    with pytest.raises(UserError, match="stands twice"):
-        run(tmp_path, [one, one])
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("judges", [1, 2])
-def test_a_prompt_that_cannot_be_filled_is_refused_before_the_folder_is_opened(tmp_path: Path, judges: int) -> None:
-    mine = tmp_path / "mine.jinja"
-    mine.write_text("{{ criteria }} {{ answer }}")
-    options = {"panel": None} if judges == 1 else {}
-    with pytest.raises(UserError, match="'answer' is undefined; values on offer"):
-        run(tmp_path, three(tmp_path)[:judges], prompt=[f"checklist={mine}"], **options)
     assert not (tmp_path / "out").exists()

@@ -15,7 +15,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import Done, command, command_here, row, script, write_jsonl
 from tests.support.stages import generate, judge
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
-from truebench_hf.benchmarks.truebench.study import JudgeAnswers
+from truebench_hf.benchmarks.truebench.run import JudgeAnswers
 from truebench_hf.errors import UserError
 from truebench_hf.results.report import Report
 from truebench_hf.types import Score
@@ -111,29 +111,6 @@ def test_a_scripted_run_is_exact(bench: Bench) -> None:
     assert (len(bench.asked("model")), len(bench.asked("judge"))) == (4, 4)
 
 
-def test_the_files_of_a_run(bench: Bench) -> None:
-    bench.run()
-    names = {path.name for path in bench.out.iterdir()}
-    assert names == {
-        "run.json", "ledger.sqlite", "judgments.jsonl", "scores.json", "tables", "scores_category.csv", "scores_language.csv",
-        "report.html",
-    }  # fmt: skip
-    info = json.loads((bench.out / "run.json").read_text())
-    settings = info["settings"]
-    assert settings["data_sha256"]
-    assert set(settings["prompts"]) == {"checklist", "repair"}
-    assert settings["sampling"] == {
-        "temperature": 0.0, "top_p": 0.98, "repetition_penalty": 1.0, "max_tokens": 4096
-    }  # fmt: skip
-    assert settings["judging"]["level"] == "checklist"
-    assert info["versions"]["truebench-hf"] == truebench_hf.__version__
-    assert info["sessions"][0]["finished"]
-    assert bench.spent()["model"]["calls"] == 4
-    header = (bench.out / "scores_category.csv").read_text().splitlines()[0]
-    assert header.startswith("Model Name,Overall,Content Generation,Editing")
-    assert header.endswith("Single-Turn,Multi-Turn")
-
-
 def test_the_judge_sees_the_turn_with_its_history_and_never_the_thinking(bench: Bench) -> None:
     bench.run()
     turn_two = next(prompt[0] for prompt in bench.asked("judge") if "Which number?" in prompt[0])
@@ -172,23 +149,13 @@ def test_two_stages_are_one_run(bench: Bench, tmp_path: Path) -> None:
     assert bench.spent() == bench.spent(tmp_path / "staged")
 
 
-def test_judging_needs_answers_first(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="truebench study generate"):
-        judge(JudgeGivenOptions(out=str(tmp_path / "empty"), judge=(script(tmp_path / "judge.json", VERDICTS),)))
-
-
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
         ("{}", "an empty object"),
-        ("[]", "an empty list"),
         ("", "nothing"),
-        ('{"criteria_1": true, "criteria_2": true}', "flags"),
-        ('{"criteria_1": null, "criteria_2": "PASS"}', "null"),
         ('{"criteria_1": "PASS"}', "fewer verdicts than criteria"),
-        ('{"criteria_3": "PASS", "criteria_4": "PASS"}', "other keys"),
         ('{"criteria_1": "FAIL", "criteria_1": "PASS", "criteria_2": "PASS"}', "a doubled key"),
-        ("I am sorry, I cannot judge this.", "a refusal"),
         ("Error: 500 internal server error", "an error text"),
     ],
 )
@@ -203,12 +170,6 @@ def test_what_is_no_verdict_is_neither_pass_nor_fail(bench: Bench, answer: str, 
     assert line["passed"] is None, reason
     assert [v["reason"] for v in line["verdicts"][0] if v["label"] is None], reason
     assert len(bench.asked("judge")) == 3, "asked again twice"
-
-
-def test_a_fail_settles_an_instance_though_a_verdict_is_missing(bench: Bench) -> None:
-    bench.data = write_jsonl(bench.folder / "data.jsonl", ROWS[1:2])
-    bench.scripts(ANSWERS, [{"contains": "", "reply": '{"criteria_1": "FAIL"}'}])
-    assert value(bench.run(), "overall") == (0.0, 1, 0)
 
 
 FAILING = [{"contains": "Remember", "error": "the prompt has 9000 tokens, the window 8192"}, *ANSWERS]
@@ -242,13 +203,6 @@ def test_a_resumed_run_asks_only_for_what_failed(bench: Bench) -> None:
     report = bench.run()
     assert value(report, "overall") == (pytest.approx(2 / 3), 3, 0)
     assert (len(bench.asked("model")) - before[0], len(bench.asked("judge")) - before[1]) == (2, 2)
-
-
-def test_cut_off_answers_are_noted_and_judged_as_they_stand(bench: Bench) -> None:
-    bench.scripts([{"contains": "river", "reply": {"text": "The Ni", "truncated": True}}, *ANSWERS], VERDICTS)
-    report = bench.run()
-    assert any("1 answers were cut off" in note for note in report.notes)
-    assert bench.lines()[1]["truncated"] == [1]
 
 
 @pytest.mark.parametrize(
@@ -314,30 +268,6 @@ def test_python_values_and_a_running_event_loop_will_do(bench: Bench) -> None:
     assert report.provenance["language"] == ["EN"]
 
 
-def test_score_on_a_folder_says_how_it_was_made(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    bench.judge = bench.model = script(bench.folder / "model.json", [*VERDICTS, *ANSWERS])
-    bench.run()
-    done = command_here(capsys, "study", "score", str(bench.out))
-    assert done.returncode == 0, done.stderr
-    assert ", checklist" in done.stdout
-    assert "Self-judged" in " ".join(done.stdout.split())
-
-
-def test_equal_requests_in_flight_are_sent_once(bench: Bench) -> None:
-    bench.data = write_jsonl(bench.folder / "same.jsonl", [row(i, [("Say hi.", ["greets"])]) for i in range(5)])
-    bench.run()
-    assert (len(bench.asked("model")), len(bench.asked("judge"))) == (1, 1)
-    assert bench.spent()["model"]["calls"] == 1
-
-
-def test_a_judge_of_the_models_family_is_marked(bench: Bench) -> None:
-    bench.judge = bench.model = script(bench.folder / "model.json", [*VERDICTS, *ANSWERS])
-    report = bench.run()
-    assert report.provenance["self_judged"] is True
-    assert any("Self-judged" in note for note in report.notes)
-    assert "Self-judged" in (bench.out / "report.html").read_text()
-
-
 def test_other_options_for_a_folder_are_refused_and_nothing_is_lost(bench: Bench) -> None:
     bench.run()
     before = {path: path.read_bytes() for path in bench.out.rglob("*") if path.is_file()}
@@ -351,18 +281,6 @@ def test_other_options_for_a_folder_are_refused_and_nothing_is_lost(bench: Bench
         bench.run(prompt=(f"checklist={mine}",))
     assert {path: path.read_bytes() for path in bench.out.rglob("*") if path.is_file()} == before
     bench.run()
-
-
-def test_changed_data_under_the_same_name_is_another_run(bench: Bench) -> None:
-    bench.run()
-    write_jsonl(Path(bench.data), ROWS[:2])
-    with pytest.raises(UserError, match=r"the data changed in|selection_sha256"):
-        bench.run()
-
-
-def test_unknown_names_in_python_are_type_errors(bench: Bench) -> None:
-    with pytest.raises(TypeError, match="modle"):
-        bench.run(modle="x")
 
 
 @pytest.mark.parametrize(
@@ -382,15 +300,6 @@ def test_values_of_another_kind_name_their_option(bench: Bench, more: dict[str, 
         bench.run(**more)
     assert said in str(caught.value)
     assert not bench.out.exists()
-
-
-def test_half_an_emoji_in_an_answer_survives(bench: Bench) -> None:
-    bench.scripts([{"contains": "river", "reply": "half \ud83d \U0001f389"}, *ANSWERS], VERDICTS)
-    bench.run()
-    assert bench.lines()[1]["messages"][1]["content"] == "half \ud83d \U0001f389"
-    (bench.out / "report.html").read_text(encoding="utf-8")
-    bench.run()
-    assert len(bench.asked("model")) == 4
 
 
 def test_exit_codes(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
@@ -436,14 +345,3 @@ def test_a_refused_key_stops_the_run_in_one_line(bench: Bench, capsys: pytest.Ca
         assert server.stats()["by_kind"]["judge"] == 24
         assert server.stats()["by_kind"]["model"] < 24, "committed answers were kept"
     assert len(bench.lines()) == 12
-
-
-def test_a_context_length_error_fails_that_instance_only(bench: Bench) -> None:
-    with OpenAIServer() as server:
-        body = {"error": {"message": "maximum context length is 10 tokens, you asked for 99"}}
-        server.add_faults([{"match": {"contains": "Name a river", "kind": "model"}, "status": 400, "body": body}])
-        urls = {"model_base_url": server.url, "judge_base_url": server.url}
-        report = bench.run(model="openai:m", judge="openai:j", model_arg=(), judge_arg=(), **urls)
-    assert list(report.unscored) == ["2"]
-    assert "maximum context length is 10 tokens" in report.unscored["2"]
-    assert value(report, "overall")[1:] == (2, 1)

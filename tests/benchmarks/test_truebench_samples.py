@@ -19,11 +19,9 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command_here, row, run_scores, script, write_jsonl
 from tests.support.stages import generate, judge
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
-from truebench_hf.benchmarks.truebench.results import ranking, read_responses, read_run
-from truebench_hf.benchmarks.truebench.scores import score
+from truebench_hf.benchmarks.truebench.results import read_responses, read_run
 from truebench_hf.data.records import read_outcomes
 from truebench_hf.errors import UserError
-from truebench_hf.hub.staging import stage_run
 from truebench_hf.hub.submission import validate
 from truebench_hf.results.report import Report
 from truebench_hf.types import Score
@@ -211,13 +209,6 @@ def test_from_python_and_in_two_stages(tmp_path: Path) -> None:
     assert len(judge(JudgeGivenOptions(out=given["out"], judge=(judging,))).judged) == 20
 
 
-def test_a_lone_answer_is_the_first_of_several(tmp_path: Path) -> None:
-    one = truebench_hf.run(**options(tmp_path, samples=1, model_arg=[f"record={tmp_path / 'asked'}"]))
-    assert "repeated_samples" not in one.scores
-    truebench_hf.run(**options(tmp_path, samples=2, model_arg=[f"record={tmp_path / 'asked'}"]))
-    assert len((tmp_path / "asked").read_text().splitlines()) == 10, "five calls for the first, five for the second"
-
-
 @pytest.mark.parametrize(
     ("more", "why"),
     [
@@ -255,11 +246,6 @@ def test_boards_compare_instances(run: Path) -> None:
     assert list(read_outcomes(run / "judgments.jsonl").values()) == [{"a": 0.75, "b": 0.25, "c": 1, "d": 1}]
 
 
-def test_rows_that_stand_twice_are_samples_only_by_number(run: Path) -> None:
-    judged = read_run(run)
-    assert len(judged) == 16
-
-
 def test_a_file_that_lacks_samples_is_not_the_run(run: Path, tmp_path: Path) -> None:
     for name in ("run.json", "judgments.jsonl"):
         (tmp_path / name).write_bytes((run / name).read_bytes())
@@ -283,14 +269,6 @@ def test_responses_that_lack_samples_are_not_judged(tmp_path: Path) -> None:
             read_responses(tmp_path / "out")
 
 
-def test_published_as_it_is(run: Path, tmp_path: Path) -> None:
-    staged = stage_run(run, tmp_path)
-    assert next(row for row in staged.rows if row["main"])["n"] == 4
-    info = json.loads((tmp_path / "runs" / staged.run_id / "run.json").read_text())
-    assert info["board"]["rows"] == json.loads((run / "run.json").read_text())["board"]["rows"]
-    assert info["content"] == json.loads((run / "run.json").read_text())["content"]
-
-
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
@@ -303,19 +281,6 @@ def test_a_submission_is_checked_by_sample(run: Path, tmp_path: Path, changed: A
     assert validate(run / "judgments.jsonl").computed["n"] == "4"
     with pytest.raises(UserError, match=why):
         validate(Path(write_jsonl(tmp_path / "judgments.jsonl", changed(rows))))
-
-
-def test_the_explorer_has_every_sample(run: Path) -> None:
-    from truebench_hf.results.folder import Results
-
-    assert [item.name for item in Results.open(run).judged()][:3] == ["a", "a (sample 2)", "a (sample 3)"]
-
-
-def test_the_board_of_a_run_with_one_sample_says_nothing_of_samples(run: Path) -> None:
-    judged = [item for item in read_run(run) if item.response.sample == 1]
-    made = {"model": "m", "judge": "j"}
-    (one,), (four,) = (ranking({"m": score(of, provenance=made)}).table.rows for of in (judged, read_run(run)))
-    assert (one.get("Samples"), four["Samples"]) == (None, "4")
 
 
 # --- people's labels ------------------------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ from truebench_hf.benchmarks.truebench.scores import as_frames, score
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import to_row
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.pass_rate import pass_rate
 from truebench_hf.report.sections import csv_text
 from truebench_hf.report.sections import value as value_text
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
@@ -109,13 +108,6 @@ def test_unscored_instances_are_listed_with_their_reasons() -> None:
     assert score(ITEMS[:2]).notes == (), "nothing to say where both rules agree"
 
 
-@pytest.mark.parametrize(
-    ("provenance", "words"), [({"self_judged": True}, "Self-judged"), ({"judge": "smollm2"}, "too weak")]
-)
-def test_notes_on_the_judge(provenance: dict[str, Any], words: str) -> None:
-    assert any(words in note for note in score(ITEMS[:2], provenance=provenance).notes)
-
-
 def test_the_report_bounds_the_pass_rate_by_what_is_open() -> None:
     # Of seven, two pass and two are open: 2 of 7 had the open ones been no, 4 of 7 had they been yes.
     notes = score(ITEMS).notes
@@ -130,15 +122,6 @@ def test_nothing_scored_gives_blanks_not_zeros(items: list[Judged]) -> None:
     overall = report.scores["overall"]
     assert isinstance(overall, Score)
     assert (overall.value, overall.ci95, overall.unscored) == (None, None, len(items))
-
-
-def test_plain_data_has_the_keys_of_scores_json() -> None:
-    found = score(ITEMS, {"now": {}}).to_dict()
-    assert {
-        "overall", "strict", "by_category", "by_language", "by_task", "single_turn", "multi_turn", "soft_criterion",
-        "soft_turn", "drfr", "unscored", "notes",
-    } <= set(found)  # fmt: skip
-    assert set(found["overall"]) == set(found["by_task"]["Editing/Tone"]) == {"value", "n", "unscored", "ci95"}
 
 
 def cells(table: official.Cells) -> dict[str, Any]:
@@ -157,18 +140,6 @@ def test_the_category_table_ours_and_official() -> None:
     assert (ours["Safety"], theirs["Safety"]) == ("", 0), "blank where there is no row; officially 0"
     assert (ours["Single-Turn"], theirs["Single-Turn"]) == (33.33, 40.0)
     assert (ours["Multi-Turn"], theirs["Multi-Turn"]) == (50.0, 50.0)
-
-
-def test_every_percentage_is_by_the_official_expression() -> None:
-    differ = 0
-    for total in (160, 320, 800, 1600):
-        for passed in range(total + 1):
-            theirs = round((passed / total) * 100, 2)
-            ours = pass_rate([True] * passed + [False] * (total - passed)).value
-            assert ours is not None
-            assert round(100 * ours, 2) == theirs, (passed, total)
-            differ += theirs != round(100 * passed / total, 2)
-    assert differ > 40, "the other way to write it is another one"
 
 
 @pytest.mark.parametrize(("passed", "total", "shown"), [(102, 320, "31.87"), (26, 320, "8.12"), (320, 320, "100.00")])
@@ -221,53 +192,36 @@ OFFICIAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("parsed", "labels", "reason"),
-    [
-        ([{"labels": [True, False]}], [[Y, N]], "by position"),
-        ([{"labels": [True]}], [[X, X]], "a short list is not a pass, nor known to be about the first criterion"),
-        ([{"labels": [False]}], [[X, X]], "nor is it a fail"),
-        ([{"labels": []}], [[X, X]], "an empty one neither"),
-        ([{"labels": [True, True, True]}], [[X, X]], "of three labels nobody knows which two were asked for"),
-        ([{"labels": [True, True]}, {"labels": [True]}], [[X, X]], "a turn nobody asked"),
-        ([{"labels": [True, "PASS"]}], [[Y, X]], "a label of another kind"),
-        ([{"labels": None}], [[X, X]], "null"),
-        ([{"result": False}], [[X, X]], "a parse error of the judge was never a verdict"),
-        ([None], [[X, X]], "no entry"),
-        ([], [[X, X]], "no turn"),
-    ],
-)
-def test_official_labels(parsed: list[Any], labels: list[list[Label | None]], reason: str) -> None:
-    item = from_official_row(OFFICIAL | {"judge_parsed": parsed}, "here", "m")
-    assert item.labels == labels, reason
-    assert item.usage["model"] == Usage(3, 4, 0, 1)
+FITS, THREE = [{"labels": [True, False]}], "holds 3 labels for 2 criteria"
+NONE = "holds no label for this criterion"
 
 
 @pytest.mark.parametrize(
-    ("labels", "official_rule", "reason"),
+    ("parsed", "labels", "official_rule", "reason"),
     [
-        ([True, True, True], True, "holds 3 labels for 2 criteria"),
-        ([True], True, "holds 1 labels for 2 criteria"),
-        ([True, False, True], False, "holds 3 labels for 2 criteria"),
-        ([], False, "holds no label for this criterion"),
+        (FITS, [Y, N], False, ""),
+        ([{"labels": [True]}], [X, X], True, "holds 1 labels for 2 criteria"),
+        ([{"labels": [True, True, True]}], [X, X], True, THREE),
+        ([{"labels": [True, False, True]}], [X, X], False, THREE),
+        ([{"labels": []}], [X, X], False, NONE),
+        ([{"labels": [True, True]}, {"labels": [True]}], [X, X], True, "holds labels of 2 turns for 1"),
+        ([{"labels": [True, "PASS"]}], [Y, X], True, NONE),
+        ([{"labels": None}], [X, X], False, NONE),
+        ([{"result": False}], [X, X], False, NONE),  # a parse error of the judge was never a verdict
+        ([None], [X, X], False, NONE),
+        ([], [X, X], False, NONE),
     ],
 )
-def test_labels_that_do_not_fit_are_unscored_with_the_reason(
-    labels: list[bool], official_rule: bool, reason: str
-) -> None:
-    row = OFFICIAL | {"judge_parsed": [{"labels": labels}]}
+def test_official_labels(parsed: list[Any], labels: list[Label | None], official_rule: bool, reason: str) -> None:
+    """By position, and no label where their number fits no criteria; the official rule counts what stands there."""
+    row = OFFICIAL | {"judge_parsed": parsed}
     item = from_official_row(row, "here", "m")
-    assert item.passed is None
-    assert item.undecided == f"the official file {reason}"
-    assert item.passed_officially is official_rule, "by the labels as they stand in the file"
-    report = score([item])
-    assert report.unscored == {"1": item.undecided}
-    twice = from_official_row(OFFICIAL | {"judge_parsed": [{"labels": [True, True]}] * 2}, "here", "m")
-    assert (twice.passed, twice.undecided) == (None, "the official file holds labels of 2 turns for 1")
-    for said in (True, False):
-        assert from_official_row(row | {"pass": said}, "here", "m").passed_officially is said, (
-            "what the file says counts"
-        )
+    assert item.labels == [labels]
+    assert item.usage["model"] == Usage(3, 4, 0, 1)
+    assert item.passed_officially is official_rule
+    assert score([item]).unscored == ({"1": f"the official file {reason}"} if reason else {})
+    for recorded in (True, False):
+        assert from_official_row(row | {"pass": recorded}, "here", "m").passed_officially is recorded
 
 
 @pytest.mark.parametrize(
@@ -276,9 +230,7 @@ def test_labels_that_do_not_fit_are_unscored_with_the_reason(
         {"response": "said"},
         {"judge_parsed": {}},
         {"inference_input_tokens": 3},
-        {"inference_input_tokens": ["x"]},
         {"judge_response_tokens": [float("inf")]},
-        {"judge_response_tokens": [float("nan")]},
         {"think": 3},
     ],
 )
@@ -294,8 +246,6 @@ def test_a_malformed_official_row_is_named(change: dict[str, Any]) -> None:
         ("{\n", "line 1: not JSON"),
         ("[]\n", "line 1: not an object"),
         ("{}\n", "line 1: not a"),
-        ("\n" + "[" * 100_000, "line 2: not JSON"),
-        ("\xff\n", "line 1: not JSON"),
     ],
 )
 def test_a_file_that_cannot_be_scored_is_named(tmp_path: Path, content: str, words: str) -> None:

@@ -95,14 +95,6 @@ def test_what_becomes_of_open_verdicts_is_said_by_protocol(protocol: str, told: 
     assert unscored.texts == [("3", "no label")]
 
 
-def test_few_of_many_unscored_are_named() -> None:
-    report = Report({}, {str(i): "x" * 500 for i in range(9)}, {}, MADE)
-    *_, unscored = sections(report)
-    assert isinstance(unscored, Table)
-    assert [len(row[1]) for row in unscored.texts] == [160] * 5
-    assert unscored.note == "And 4 more, in scores.json."
-
-
 def with_criteria(number: int, *said: tuple[str, Label | None]) -> Judged:
     item = judged(number, "KO", "Editing", "Rewrite", [[label for _, label in said]])
     return replace(item, verdicts=(tuple(Verdict(Criterion(text), label) for text, label in said),))
@@ -165,7 +157,7 @@ def test_failed_instances_come_first_with_prompt_and_answer_in_the_line() -> Non
     assert "said" in summary
 
 
-@pytest.mark.parametrize("text", ["x" * 3000, "<&>" * 1000, "한" * 1000])
+@pytest.mark.parametrize("text", ["<&>" * 1000, "한" * 1000])
 def test_a_page_stays_below_five_megabytes_whatever_the_run(text: str) -> None:
     """Here 4,000 answers, each to a task of its own, of two models."""
     items = [judged(n, "KO", "Editing", f"task {n}", [[Y, N, X]]) for n in range(2000)]

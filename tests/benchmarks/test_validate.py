@@ -25,7 +25,6 @@ from truebench_hf.benchmarks.truebench.validation import (
     ablation_frame,
     ablation_tables,
     edit_rates,
-    ranking,
     subset_scores,
 )
 from truebench_hf.benchmarks.truebench.validator import (
@@ -92,6 +91,7 @@ def found(label: Label | None, *findings: Finding) -> Validation:
 
 
 Said = Sequence[tuple[str, Validation]]
+FULL = ", ".join(ALL)
 
 
 def validated(table: Said) -> list[Validated]:
@@ -102,7 +102,7 @@ def validated(table: Said) -> list[Validated]:
     ]
 
 
-def reached(table: Said, aspects: str = ", ".join(ALL)) -> dict[str, Any]:
+def reached(table: Said, aspects: str = FULL) -> dict[str, Any]:
     """What the validator reaches on these rows; {} where there are none."""
     return next((row for row in subset_scores(ablation_frame(validated(table))) if row["aspects"] == aspects), {})
 
@@ -142,25 +142,23 @@ def test_scores_by_hand() -> None:
     assert rates["unedited"]["named"] is None
 
 
-def test_always_fail_is_what_its_base_rate_makes_it() -> None:
-    base = reached([*[("E1", found("PASS"))] * 150, *[("unedited", found("PASS"))] * 150], ALWAYS)
-    assert base["f1"].value == pytest.approx(2 / 3)
-    assert (base["precision"].value, base["recall"].value, base["balanced_accuracy"].value) == (0.5, 1, 0.5)
+FAULTS, PASSED = [("E1", found("PASS"))] * 150, [("unedited", found("PASS"))] * 150
 
 
 @pytest.mark.parametrize(
-    ("table", "f1", "why"),
+    ("table", "aspects", "f1", "why"),
     [
-        ([("unedited", found("PASS"))], None, "nothing to find, and nothing found"),
-        ([("E1", found("PASS"))], 0, "nothing found"),
-        ([("E1", found(None)), ("unedited", found(None))], None, "nothing read"),
-        ([("E1", found("FAIL", HIT["E1"]))], 1, "a single row"),
+        ([("unedited", found("PASS"))], FULL, None, "nothing to find, and nothing found"),
+        ([("E1", found("PASS"))], FULL, 0, "nothing found"),
+        ([("E1", found(None)), ("unedited", found(None))], FULL, None, "nothing read"),
+        ([("E1", found("FAIL", HIT["E1"]))], FULL, 1, "a single row"),
+        ([*FAULTS, *PASSED], ALWAYS, pytest.approx(2 / 3), "saying FAIL to everything, of which half is"),
     ],
 )
-def test_scores_at_the_edges(table: Said, f1: float | None, why: str) -> None:
-    scores = reached(table)
+def test_scores_at_the_edges(table: Said, aspects: str, f1: float | None, why: str) -> None:
+    scores = reached(table, aspects)
     assert scores["f1"].value == f1, why
-    assert scores["f1"].ci95 is None, why
+    assert (scores["f1"].ci95 is None) == (len(table) < 10), why
 
 
 def asked_under_all(validation: Validation) -> list[Validated]:
@@ -176,16 +174,6 @@ def test_the_papers_rows_stand_beside_ours() -> None:
     assert aspects[:8] == aspects[9:], "the same aspects in every line"
     assert (aspects[8], f1[8], f1[0]) == (ALWAYS, pytest.approx(2 / 3), pytest.approx(2 / 3))
     assert "from a share of 0.44" in table.note
-
-
-def test_a_board_ranks_validators_asked_about_the_same() -> None:
-    frame = ablation_frame(asked_under_all(found("PASS")))
-    made = {"validator": "openai:v", "data": "v0.6.1", "data_sha256": "a", "prompts": {}}
-    first, other = ranking(frame, made).board(), ranking(frame, made | {"data_sha256": "b"}).board()
-    assert first is not None
-    assert other is not None
-    assert first.main in {column.name for column in first.columns} == set(first.rows[0].scores)
-    assert first.rows[0].setting != other.rows[0].setting
 
 
 # The command.
@@ -222,12 +210,11 @@ def calls(out: Path) -> int:
     return int(spent["validator"]["calls"])
 
 
-def test_findings_work_list_and_what_is_undecided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_their_work_list_and_what_people_say_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, data, validator = tmp_path / "out", write_jsonl(tmp_path / "d.jsonl", DATA), rules(tmp_path / "v.json")
     arguments = ("study", "validate", "--data", data, "--validator", validator, "--out", str(out))
     done = command_here(capsys, *arguments)
     assert done.returncode == 3, done.stderr
-    assert "over-criticism" in done.stdout
     result = tables(out)
     assert {row["what"]: (row["instances"], row["findings"]) for row in result["instances"]} == {
         "FAIL": (1, None), "PASS": (1, None), "undecided": (1, None), "E1": (0, 0), "E2": (1, 1), "E3": (1, 1), "composite": (1, 1),
@@ -236,59 +223,29 @@ def test_findings_work_list_and_what_is_undecided(tmp_path: Path, capsys: pytest
     assert calls(out) == 5, "what cannot be read is asked twice more"
     first, second, third = lines(out / "validations.jsonl")
     assert (first["label"], first["found"]) == ("PASS", {"E1": False, "E2": False, "E3": False, "composite": True})
-    assert [(one["kind"], one["turn"], one["criterion"], one["change"]) for one in second["findings"]] == [
+    assert [(f["kind"], f["turn"], f["criterion"], f["change"]) for f in second["findings"]] == [
         ("E2", 1, 1, "remove"), ("E3", 2, None, "add"),
     ]  # fmt: skip
-    assert "edit" not in second
     assert (third["label"], third["found"]["E1"], third["findings"]) == (None, None, [])
-    listed = lines(out / "worklist.jsonl")
-    assert [(one["instance"], one["kind"], one["change"]) for one in listed] == [
+    work = lines(out / "worklist.jsonl")
+    assert [(row["instance"], row["kind"], row["change"]) for row in work] == [
         ("1", "composite", "split"), ("2", "E2", "remove"), ("2", "E3", "add"),
     ]  # fmt: skip
-    assert listed[0]["proposal"] == SPLIT["instead"]
-    assert "Nothing says a poem." in (out / "report.html").read_text(encoding="utf-8")
-    # The same again asks nothing.
-    again = command_here(capsys, *arguments)
-    assert again.returncode == 3
-    assert calls(out) == 5
+    assert work[0]["proposal"] == SPLIT["instead"]
 
-
-def test_people_say_which_changes_are_to_be_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, data, validator = tmp_path / "out", write_jsonl(tmp_path / "d.jsonl", DATA), rules(tmp_path / "v.json")
-    arguments = ("study", "validate", "--data", data, "--validator", validator, "--out", str(out))
-    assert command_here(capsys, *arguments).returncode == 3
     assert command_here(capsys, "label", "out", str(out), "--annotators", "eva").returncode == 0
     sheet = out / "sheets" / "eva.csv"
     table = list(csv.DictReader(io.StringIO(sheet.read_bytes().decode("utf-8-sig"), newline="")))
     assert {row["options"] for row in table} == {"accept|keep"}
-    said = ["keep" if "insufficient" in row["What"] else "accept" for row in table]
-    answers = [
-        SheetAnswer(row["id"], "eva", ("accept", "keep"), text, "", "") for row, text in zip(table, said, strict=True)
-    ]
-    write_answers(sheet, answers)
-    done = command_here(capsys, "label", "in", str(out))
-    assert done.returncode == 0, done.stderr
-    assert "Changes that people accept" in done.stdout
+    chosen = {row["id"]: "keep" if "insufficient" in row["What"] else "accept" for row in table}
+    write_answers(sheet, [SheetAnswer(name, "eva", ("accept", "keep"), text, "", "") for name, text in chosen.items()])
+    taken = command_here(capsys, "label", "in", str(out))
+    assert (taken.returncode, "Changes that people accept" in taken.stdout) == (0, True), taken.stderr
     shares = take_labels(LabelInOptions(folder=str(out))).value
     assert {kind: share.value for kind, share in shares.items()} == {"composite": 1.0, "E2": 1.0, "E3": 0.0}
-    again = command_here(capsys, *arguments)
-    assert again.returncode == 3, "the same again leaves the labels"
-    assert len(lines(out / "labels.jsonl")) == 3
-
-
-def test_instructions_need_no_criteria(tmp_path: Path) -> None:
-    data = write_jsonl(tmp_path / "d.jsonl", [{"id": "a", "prompt": "Do it.", "category": "Editing", "task": "Email"}])
-    reply = {"domain": [], "task": [], "clarity": [{"turn": 1, "why": "Do what?", "instead": "Do the dishes."}]}
-    spec = script(
-        tmp_path / "v.json",
-        [{"contains": "filed under Editing, Email", "reply": json.dumps(reply | {"verdict": "FAIL"})}],
-    )
-    options = ValidateCriteriaOptions(data=data, validator=spec, stage="prompt", out=str(tmp_path / "out"))
-    result = ValidateCriteria(options).run().value
-    counts = {row["what"]: row["instances"] for row in result["instances"].rows}
-    assert (counts["domain"], counts["task"], counts["clarity"]) == (0, 0, 1)
-    (listed,) = lines(tmp_path / "out" / "worklist.jsonl")
-    assert (listed["now"], listed["proposal"], listed["criterion"]) == ("Do it.", ["Do the dishes."], None)
+    assert command_here(capsys, *arguments).returncode == 3
+    assert calls(out) == 5, "the same again asks nothing"
+    assert len(lines(out / "labels.jsonl")) == 3, "and leaves the labels"
 
 
 def test_the_ablation_asks_under_every_set_of_aspects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -311,7 +268,6 @@ def test_the_ablation_asks_under_every_set_of_aspects(tmp_path: Path, capsys: py
     asked = lines(out / "validations.jsonl")
     assert Counter(tuple(one["aspects"]) for one in asked) == dict.fromkeys(SUBSETS, 12)
     assert {one["edit"]["edit"] for one in asked} == {"E1", "E2", "E3", "unedited"}
-    assert json.loads((out / "run.json").read_text())["board"]["main"] == "f1_strict"
 
 
 def test_an_edit_is_done_to_its_criterion_and_to_nothing_else() -> None:
@@ -333,15 +289,12 @@ def test_an_edit_is_done_to_its_criterion_and_to_nothing_else() -> None:
     ("edit", "told"),
     [
         ({"edit": "E4"}, "line 2: field 'edit' is 'E4', which is none of unedited, E1, E2, E3"),
-        ({"edit": "E1", "turn": 1, "criterion": 1}, "made-0, turn 1, criterion 1: E1 cannot be done there"),
-        ({"edit": "E2", "turn": 1}, "made-0, turn 1, criterion 0: E2 cannot be done there"),
         ({"edit": "unedited", "hold": True}, "line 2: field 'hold' is unknown; leave it out"),
+        ({"edit": "E1", "turn": 1, "criterion": 1}, "made-0, turn 1, criterion 1: E1 cannot be done there"),
+        ({"edit": "E1", "turn": 1, "criterion": 1, "at": 7, "was": "8", "now": "9"}, "E1 cannot be done there"),
+        ({"edit": "E2", "turn": 1}, "made-0, turn 1, criterion 0: E2 cannot be done there"),
         ({"edit": "E3", "turn": 2, "criterion": 1}, "made-0, turn 2, criterion 1: E3 cannot be done there"),
         ({"edit": "E3", "turn": 1, "criterion": 5}, "made-0, turn 1, criterion 5: E3 cannot be done there"),
-        (
-            {"edit": "E1", "turn": 1, "criterion": 1, "at": 7, "was": "8", "now": "9"},
-            "made-0, turn 1, criterion 1: E1 cannot be done there",
-        ),
     ],
 )
 def test_edits_that_cannot_be_done_are_named(tmp_path: Path, edit: dict[str, Any], told: str) -> None:
@@ -349,7 +302,6 @@ def test_edits_that_cannot_be_done_are_named(tmp_path: Path, edit: dict[str, Any
     with pytest.raises(UserError) as caught:
         edited_rows(instances(1), read_edits(file))
     assert told in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -362,12 +314,9 @@ def test_edits_that_cannot_be_done_are_named(tmp_path: Path, edit: dict[str, Any
     ],
 )
 def test_what_it_refuses(tmp_path: Path, options: dict[str, Any], told: str) -> None:
-    data = write_jsonl(tmp_path / "d.jsonl", DATA)
+    data, out = write_jsonl(tmp_path / "d.jsonl", DATA), str(tmp_path / "o")
     with pytest.raises(UserError, match=told):
-        ValidateCriteria(
-            ValidateCriteriaOptions(data=data, validator=rules(tmp_path / "v.json"), out=str(tmp_path / "o"), **options)
-        ).run()
-    assert not (tmp_path / "o").exists()
+        ValidateCriteria(ValidateCriteriaOptions(data=data, validator="openai:v", out=out, **options)).run()
 
 
 # The release.

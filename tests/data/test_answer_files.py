@@ -16,7 +16,7 @@ from tests.support.corpus import cases
 from tests.support.runs import ROOT, script, write_jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions
-from truebench_hf.benchmarks.truebench.study import JudgeAnswers
+from truebench_hf.benchmarks.truebench.run import JudgeAnswers
 from truebench_hf.data import jsonl
 from truebench_hf.data.answer_files import given_responses, of_log
 from truebench_hf.errors import UserError

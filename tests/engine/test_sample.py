@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, load
-from truebench_hf.benchmarks.truebench.study import selection
+from truebench_hf.benchmarks.truebench.run import selection
 from truebench_hf.errors import UserError
 from truebench_hf.study.items import sample
 

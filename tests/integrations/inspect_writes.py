@@ -18,7 +18,7 @@ from inspect_ai.log import read_eval_log
 from inspect_runs import scripted  # beside this script
 
 from truebench_hf.benchmarks.truebench.data import RunOptions
-from truebench_hf.benchmarks.truebench.study import Run
+from truebench_hf.benchmarks.truebench.run import Run
 from truebench_hf.integrations.export import export
 
 LEFT_OUT = (

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from tests.support.runs import command_here
-from truebench_hf.benchmarks.truebench.correction import sampling_units
+from truebench_hf.benchmarks.truebench.labels import sampling_unit
 from truebench_hf.benchmarks.truebench.results import read_frames as read_runs_as_frames
 from truebench_hf.benchmarks.truebench.results import read_run
 from truebench_hf.benchmarks.truebench.scores import score
@@ -219,8 +219,8 @@ def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pyt
 def test_what_labels_are_held_against_holds_no_text() -> None:
     responses, characters = 300, 3000
     tracemalloc.start()
-    held = sampling_units(fat(responses, characters), "criterion")
+    held = list(map(sampling_unit, fat(responses, characters)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(held) == 4 * responses
+    assert sum(len(unit.criteria) for unit in held if unit) == 4 * responses
     assert peak / responses < characters, "bytes a response: one of its eleven texts takes more"

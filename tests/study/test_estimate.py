@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from tests.support.runs import script
 from truebench_hf.benchmarks.truebench.data import RunOptions
-from truebench_hf.benchmarks.truebench.study import Run
+from truebench_hf.benchmarks.truebench.run import Run
 from truebench_hf.cli.app import app
 
 ROWS = [

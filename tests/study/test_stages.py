@@ -68,7 +68,7 @@ def test_a_refusal_names_only_what_binds(made: dict[str, Any]) -> None:
 
 
 def test_fewer_items_are_told_of(made: dict[str, Any]) -> None:
-    from truebench_hf.benchmarks.truebench.study import Run
+    from truebench_hf.benchmarks.truebench.run import Run
 
     Run(RunOptions(**made)).run()
     notes = Run(RunOptions(**made, limit=2)).run().notes

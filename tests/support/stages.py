@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
-from truebench_hf.benchmarks.truebench.study import Generate, JudgeAnswers, Run
+from truebench_hf.benchmarks.truebench.run import Generate, JudgeAnswers, Run
 from truebench_hf.results.report import Report
 
 

@@ -16,7 +16,7 @@ from truebench_hf.api.judge import as_option, judge
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions, RunOptions
-from truebench_hf.benchmarks.truebench.study import JudgeAnswers, Run
+from truebench_hf.benchmarks.truebench.run import JudgeAnswers, Run
 from truebench_hf.data.row_formats import check_columns
 from truebench_hf.errors import UserError
 from truebench_hf.options import InMemory, declared, from_values, option

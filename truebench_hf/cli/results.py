@@ -256,7 +256,7 @@ def score(
 
 def _scored(path: Path, model: str, judge: str, frames: VerdictFrames, before: Stamp) -> int:
     """Print the scores of one run; returns how many instances are unscored that should not be."""
-    from truebench_hf.benchmarks.truebench.correction import correction, human_labels, label_place, read_labels
+    from truebench_hf.benchmarks.truebench.labels import correction, label_place, read_labels
     from truebench_hf.benchmarks.truebench.results import (
         judgments,
         made_by,
@@ -267,7 +267,7 @@ def _scored(path: Path, model: str, judge: str, frames: VerdictFrames, before: S
         read_each,
     )
     from truebench_hf.benchmarks.truebench.scores import score, unfinished
-    from truebench_hf.benchmarks.truebench.tables import lead, run_charts, run_tables
+    from truebench_hf.benchmarks.truebench.tables import human_labels, lead, run_charts, run_tables
     from truebench_hf.data.records import unchanged
     from truebench_hf.report.console import show
 

@@ -15,9 +15,9 @@ from truebench_hf.text.terminal import complain, say
 
 # By name: the module below `truebench_hf.benchmarks` (or in full), its options, and its class.
 _COMMANDS: dict[str, tuple[str, str, str]] = {
-    "run": ("truebench.study", "RunOptions", "Run"),
-    "study generate": ("truebench.study", "GenerateOptions", "Generate"),
-    "judge": ("truebench.study", "JudgeGivenOptions", "JudgeAnswers"),
+    "run": ("truebench.run", "RunOptions", "Run"),
+    "study generate": ("truebench.run", "GenerateOptions", "Generate"),
+    "judge": ("truebench.run", "JudgeGivenOptions", "JudgeAnswers"),
     "study validate": ("truebench.validation", "ValidateCriteriaOptions", "ValidateCriteria"),
     "study refine-criteria": ("truebench.refinement", "RefineCriteriaOptions", "RefineCriteria"),
     "data rules": ("truebench.rules", "RulesOptions", "Rules"),

@@ -53,7 +53,7 @@ def demo(out: str = "runs/demo", *, live: bool = True) -> None:
 def judge_stored(out: str) -> tuple[Report, Sequence[Judged]]:
     """Return the report of all stored answers and what was judged; nobody is asked, all is counted."""
     from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions, load
-    from truebench_hf.benchmarks.truebench.study import JudgeAnswers
+    from truebench_hf.benchmarks.truebench.run import JudgeAnswers
     from truebench_hf.data.answer_files import read_answers, responses_by_model
 
     instances, answers = load(str(PROMPTS)), FOLDER / "answers.jsonl"

@@ -9,8 +9,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions, JudgeOptions
+from truebench_hf.benchmarks.truebench.run import JudgeAnswers
 from truebench_hf.benchmarks.truebench.scores import score
-from truebench_hf.benchmarks.truebench.study import JudgeAnswers
 from truebench_hf.data import instances
 from truebench_hf.data.judged import Judged, as_answered
 from truebench_hf.data.rows import Record

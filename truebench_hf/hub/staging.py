@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.correction import CORRECTED
+from truebench_hf.benchmarks.truebench.labels import CORRECTED
 from truebench_hf.benchmarks.truebench.results import KIND, content, models_of, one_model, provenance, ranking
 from truebench_hf.data.judged import Judged, by_instance
 from truebench_hf.data.judged import public as public_item

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.api.reading import Criteria, read_case
 from truebench_hf.benchmarks.facts.scores import KIND as FACTS
 from truebench_hf.benchmarks.tick.scoring import BENCHMARK as TICKED
-from truebench_hf.benchmarks.truebench.study import benchmark
+from truebench_hf.benchmarks.truebench.run import benchmark
 from truebench_hf.comparing.runs import KINDS, TICK
 from truebench_hf.data.judged import cases
 from truebench_hf.errors import UserError, unknown, write_error

@@ -27,7 +27,7 @@ from pydantic import TypeAdapter
 
 from truebench_hf.api.judge import Judge, judge_options
 from truebench_hf.benchmarks.truebench.data import OF_DATA, GenerateOptions
-from truebench_hf.benchmarks.truebench.study import benchmark, selection
+from truebench_hf.benchmarks.truebench.run import benchmark, selection
 from truebench_hf.data.judged import Case, Judged, as_answered, cases, judgment, sent
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.retry import RequestFailed

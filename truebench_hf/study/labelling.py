@@ -48,8 +48,8 @@ class LabelAskOptions(Options):
         help="How much is asked; all of it, or for runs 200 and arbitrations 160. More of a run later holds it.",
     )
     ask: str | None = option(
-        None, help="Runs: instance (all criteria of one, until the first no) or criterion. Rows of instructions: "
-        "check-then-score, preference, direct or write; if not given, the first that the rows have all for."
+        None, help="Rows of instructions: check-then-score, preference, direct or write; if not given, the first that the rows "
+        "have all for."
     )  # fmt: skip
     unlabelled: bool = option(
         False,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from truebench_hf.benchmarks.truebench import rating
 from truebench_hf.benchmarks.truebench.data import InstanceOptions, ModelResponses, SeveralOptions, answered
 from truebench_hf.benchmarks.truebench.rating import CHECKLIST, METHODS, Rated, rated
-from truebench_hf.benchmarks.truebench.study import Answered, answer
+from truebench_hf.benchmarks.truebench.run import Answered, answer
 from truebench_hf.data import jsonl
 from truebench_hf.data.records import RESPONSES, Reader, response_lines
 from truebench_hf.engine.folder import RunFolder
@@ -39,7 +39,7 @@ from truebench_hf.study.notes import cut_off, weak_judges
 from truebench_hf.study.options import JudgingOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Instance, Response, Score, Usage
+from truebench_hf.types import Instance, Response, Score
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -141,7 +141,7 @@ def outcome(
         notes.append(f"Labels of other responses, left out: {len(strangers)} (the first: {strangers[0]}).")
     frame = rating_frame(lines, {instance.id: instance.category for instance, _ in responses})
     shares = saturation(frame)
-    tables = comparison_tables(frame, shares, answers, folder.usage()["total"], seed)
+    tables = comparison_tables(frame, shares, answers, seed)
     return Outcome(
         {table.name: table for table in tables}, title="TRUEBench: types of criteria", tables=tables,
         charts=by_category(shares), items={RATINGS: lines, RESPONSES: response_lines(responses)}, known={SEED: seed},
@@ -166,14 +166,11 @@ def rating_frame(lines: Sequence[Mapping[str, Any]], categories: Mapping[str, st
     return frame.assign(category=frame["id"].map(categories), gold=gold, **orders)
 
 
-def comparison_tables(
-    frame: DataFrame, shares: DataFrame, answers: Annotations | None, usage: Mapping[str, Any], seed: int
-) -> list[Table]:
+def comparison_tables(frame: DataFrame, shares: DataFrame, answers: Annotations | None, seed: int) -> list[Table]:
     """All tables of a comparison: agreement with people only where some have rated."""
-    types = list(frame["type"].cat.categories)
-    responses = len(frame) // max(1, len(types))
     here = {
-        "set": "here", "instances": frame["id"].nunique(), "models": frame["model"].nunique(), "responses": responses,
+        "set": "here", "instances": frame["id"].nunique(), "models": frame["model"].nunique(),
+        "responses": len(frame) // max(1, len(frame["type"].cat.categories)),
         "raters": len(answers.annotators) if answers else 0,
     }  # fmt: skip
     paper = [dict(zip(here, row.values(), strict=True)) for row in paper_rows("truebench", "truebench_section5_1")]
@@ -184,7 +181,6 @@ def comparison_tables(
     )  # fmt: skip
     tables = [
         _saturation(shares), Table.of_frame("saturation", shares, columns, keys=3, on_page=False),
-        _cost(usage, types, responses),
         Table("set", set_columns, [here, *(row | {PUBLISHED: True} for row in paper)], "What was compared"), _open(frame),
     ]  # fmt: skip
     if answers:
@@ -323,28 +319,11 @@ def _saturation(shares: DataFrame) -> Table:
     return Table("types", columns, lines, "Saturation (Figure 8)", note)
 
 
-def _cost(usage: Mapping[str, Any], types: Sequence[str], responses: int) -> Table:
-    lines = []
-    for name in types:
-        spent = Usage(**usage.get(name, {}))
-        each = (spent.input_tokens + spent.output_tokens) / responses
-        lines.append({"type": name, **asdict(spent), "each": each})
-    columns = [
-        _TYPE, Column("calls", "calls", "count"), Column("input_tokens", "input tokens", "count"),
-        Column("output_tokens", "output tokens", "count"), Column("reasoning_tokens", "of these reasoning", "count", minor=1),
-        Column("each", "tokens a response", "number", unit="", digits=0),
-        Column("unknown_calls", "calls without counts", "count", "Their tokens are not in the others.", minor=1),
-    ]  # fmt: skip
-    return Table("cost", columns, lines, "Cost")
-
-
 def _open(frame: DataFrame) -> Table:
-    reasons = Counter(zip(*(frame[frame["value"].isna()][name] for name in ("type", "reason")), strict=True))
     lines = [
         {"type": kind, "responses": count, "reason": reason}
-        for name in frame["type"].cat.categories
-        for (kind, reason), count in reasons.most_common()
-        if kind == name
+        for kind, part in frame[frame["value"].isna()].groupby("type", observed=True)
+        for reason, count in Counter(part["reason"]).most_common()
     ]
     columns = (_TYPE, Column("responses", "responses", "count"), Column("reason", "why", "prose"))
     note = "Left out of kappa and means, never a fail. A FLASK score without one of its skills is open."

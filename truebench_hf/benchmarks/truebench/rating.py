@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.study import Answered, benchmark
+from truebench_hf.benchmarks.truebench.run import Answered, benchmark
 from truebench_hf.data.judged import Case, cases, judgment
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge

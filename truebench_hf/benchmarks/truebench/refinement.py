@@ -20,7 +20,7 @@ from truebench_hf.benchmarks.truebench.data import (
     SeveralOptions,
     answered,
 )
-from truebench_hf.benchmarks.truebench.study import JudgingStudy, answer
+from truebench_hf.benchmarks.truebench.run import JudgingStudy, answer
 from truebench_hf.benchmarks.truebench.validator import Validation, validate_instance
 from truebench_hf.benchmarks.truebench.worklist import CriterionVersion, State, WorkRow
 from truebench_hf.data import instances, jsonl

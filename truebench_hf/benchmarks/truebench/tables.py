@@ -332,3 +332,49 @@ def _cells(judged: Iterable[Judged]) -> Iterator[tuple[str, str, str, Cell]]:
             answer = answers[number] if number < len(answers) else ""
             for place, verdict in enumerate(map(as_counted, verdicts)):
                 yield f"{item.instance.id} {number} {place}", turn.prompt, item.response.model, (verdict, answer)
+
+
+STRATA = {"pass": "judged to pass", "fail": "judged to fail", "undecided": "undecided"}  # of a run that people label
+_HUMAN = (
+    Column("what", ""), Column("share", "%", "score", parts=("value", "interval", "n"), drawn=True), Column("how", "", "prose"),
+)  # fmt: skip
+
+
+def human_labels(correction: Mapping[str, Any], model: str = "") -> Table:
+    """Return what the labels say of a run: a report's `bias_corrected`, estimate or why it is withheld, and its grounds."""
+    n, worth, bounds = correction["n"], correction["effective_labels"], correction["bounds"]
+    samples = n + correction["undecided"] > correction["instances"]
+    how = f"withheld: {correction['withheld']}"
+    if correction["withheld"] is None:
+        how = "stratified by verdict (double sampling)"
+        how += "" if worth is None else f"; as good as {worth:.0f} labels on a simple random sample of the run"
+    if bounds:
+        how += "; the interval holds whatever the open ones are"
+    interval = bounds or correction["ci95"]
+    share = Score(correction["estimate"], correction["labels"], 0, interval and (interval[0], interval[1]))
+    lines: list[tuple[str, Score | None, str]] = [
+        (f"{'Samples' if samples else 'Instances'} that truly pass", share, how),
+        ("As judged", Score(correction["observed"], n, correction["undecided"]),
+         f"of {correction['instances']} instances" if samples else ""),
+    ]  # fmt: skip
+    for stratum in correction["strata"]:
+        labelled = Score(stratum["share"], stratum["labelled"])
+        of_stratum = f"{stratum['labelled']} of {stratum['n']} labelled"
+        lines.append((f"Truly pass, {STRATA[stratum['name']]}", labelled, of_stratum))
+    if left := _left_out(correction):
+        lines.append(("Left out", None, "; ".join(left)))
+    note = "The interval is for runs like this one, and carries the uncertainty of the run and that of the labels."
+    rows = [dict(zip(("what", "share", "how"), line, strict=True)) for line in lines]
+    return Table("", _HUMAN, rows, f"What human labels say{model and f': {model}'}", note)
+
+
+def _left_out(correction: Mapping[str, Any]) -> list[str]:
+    parts = []
+    if ties := correction["ties"]:
+        parts.append(f"{ties} on which annotators disagree, the difficult ones (`truebench label in --decisions`)")
+    if unanswered := correction["unanswered"]:
+        partly = f", {correction['partly']} of them in part" if correction["partly"] else ""
+        parts.append(f"{unanswered} of {correction['drawn']} drawn are not labelled to the end{partly}")
+    if missing := correction["incomplete"]:
+        parts.append(f"{missing} instances to which the model gave no complete answer")
+    return parts

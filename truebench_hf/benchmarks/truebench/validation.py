@@ -48,7 +48,6 @@ from truebench_hf.study.labelling import LabelAskOptions, LabelInOptions, Labell
 from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PromptOptions
 from truebench_hf.study.outcome import Outcome
-from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
 from truebench_hf.types import Criterion, Label, Message, Score, Verdict
 
@@ -129,11 +128,9 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             for finding in row.validation.findings
         ]
         looked = PROMPT_KINDS if options.stage == "prompt" else kinds(tuple(ASPECTS))
-        tables, place = validation_tables(done, looked), None
+        tables = validation_tables(done, looked)
         if options.ablation:
-            frame = ablation_frame(done)
-            tables = [*ablation_tables(frame, options.ablation == RELEASE), *tables]
-            place = ranking(frame, self.provenance)
+            tables = [*ablation_tables(ablation_frame(done), options.ablation == RELEASE), *tables]
         asks = f"`truebench label out {options.out}` (or `label open`) asks people which changes are to be made."
         return Outcome(
             {table.name: table for table in tables if table.name},
@@ -145,7 +142,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
                 worklist.FILE: [row.model_dump() for row in work],
             },
             notes=[*weak_judges([options.validator]), *([asks] if work else [])],
-            facts={"Validator": options.validator, "Stage": options.stage}, ranking=place,
+            facts={"Validator": options.validator, "Stage": options.stage},
             incomplete=sum(validation.label is None for row in done for validation in row.by_aspects.values()),
         )  # fmt: skip
 
@@ -365,21 +362,3 @@ def ablation_tables(frame: DataFrame, release: bool) -> list[Table]:
         Table("", _HITS, full, "Known defects that are found", note),
         Table("edits", (aspects, *_HITS), edits, "Known defects by aspects", keys=2, printed=False),
     ]  # fmt: skip
-
-
-def ranking(frame: DataFrame, provenance: Mapping[str, Any]) -> Ranking:
-    """A validator among others that were asked, in the same words, about the same edited rows."""
-    columns = [
-        Column("validator", "Validator"), Column("data", "Data"), Column("f1_strict", "F1, undecided as wrong", "score"),
-        Column("f1", "F1", "score"), Column("precision", "Precision", "score"), Column("recall", "Recall", "score"),
-        Column("balanced_accuracy", "Balanced accuracy", "score"),
-        *(Column(f"named:{kind}", f"{kind} named", "score", group="Known defects that are named") for kind in EDITS),
-    ]  # fmt: skip
-    row = next(row for row in subset_scores(frame) if row["aspects"] == _FULL)
-    row |= {"validator": provenance["validator"], "data": provenance.get("data")}
-    row |= {f"named:{rate['edit']}": rate["named"] for rate in edit_rates(frame) if rate["aspects"] == _FULL}
-    alike = [provenance.get("data_sha256"), provenance.get("prompts")]
-    return Ranking(
-        Table("ranking", columns, [row]), "f1_strict", alike, title="Validators of criteria",
-        unit="F1 in % (FAIL is positive)",
-    )  # fmt: skip

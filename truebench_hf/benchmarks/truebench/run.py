@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.correction import CORRECTED, SAMPLE, label_place, read_labels, results
 from truebench_hf.benchmarks.truebench.data import (
     OF_DATA,
     GenerateOptions,
@@ -27,6 +26,7 @@ from truebench_hf.benchmarks.truebench.data import (
     JudgeOptions,
     RunOptions,
 )
+from truebench_hf.benchmarks.truebench.labels import CORRECTED, SAMPLE, label_place, read_labels, results
 from truebench_hf.benchmarks.truebench.results import KIND, read_responses
 from truebench_hf.data.answer_files import given_responses
 from truebench_hf.data.instances import criteria_file
