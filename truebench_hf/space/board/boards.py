@@ -15,6 +15,7 @@ from truebench_hf.comparing.runs import BoardEntry, slug
 from truebench_hf.comparing.table import Kind
 from truebench_hf.data.catalogue import CATALOGUE, NAMES
 from truebench_hf.hashing import digest
+from truebench_hf.report.sections import percent
 from truebench_hf.space.board import words
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.text.terminal import how_many
@@ -197,6 +198,11 @@ class JudgeTrust:
     def is_chance(self) -> bool:
         """Whether the judge cannot be told from one that guesses: balanced accuracy of 50 %."""
         return self.score.ci95 is not None and self.score.ci95[0] <= 0.5
+
+    @property
+    def percent(self) -> str:
+        """The balanced accuracy as it reads."""
+        return percent(self.score.value, 1)
 
     @property
     def text(self) -> str:

@@ -15,7 +15,7 @@ from truebench_hf.hashing import digest
 from truebench_hf.report.table import Column, Table
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.boards import HEADINGS, What
-from truebench_hf.space.board.queries import JudgesQuery, address
+from truebench_hf.space.board.queries import JudgesQuery
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Score
@@ -77,28 +77,20 @@ class JudgesPage:
     judge: str
     tables: tuple[Table, ...]
     others: dict[str, list[JudgeSet]]
-    published: tuple[tuple[str, str], ...]  # (address, title) of what papers print of judges, on the leaderboard
 
 
 def page(snapshot: Snapshot, query: JudgesQuery) -> JudgesPage:
     """Return the page that is asked for, or what comes nearest to it."""
     measured = sets(snapshot)
-    published = tuple(
-        (address("leaderboard", board=board.id, group=group.id), boards.heading(group))
-        for board in boards.boards(snapshot) if board.kind.name == JUDGES
-        for group in board.published
-    )  # fmt: skip
     if not measured:
-        return JudgesPage(None, "", "", (), {}, published)
+        return JudgesPage(None, "", "", (), {})
     shown = next((group for group in measured if group.id == query.set), measured[0])
     others: dict[str, list[JudgeSet]] = {}
     for group in measured:
         if group is not shown:
             others.setdefault(HEADINGS[group.what], []).append(group)
     judge = query.judge if query.judge in shown.judges else shown.judges[0]
-    return JudgesPage(
-        shown, HEADINGS[shown.what], judge, (by_paradigm(shown), by_type(shown, judge)), others, published
-    )
+    return JudgesPage(shown, HEADINGS[shown.what], judge, (by_paradigm(shown), by_type(shown, judge)), others)
 
 
 def sets(snapshot: Snapshot) -> tuple[JudgeSet, ...]:

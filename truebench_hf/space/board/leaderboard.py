@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, floor, log10
 
 from truebench_hf.comparing.papers import JUDGES, PAPERS
@@ -13,7 +13,7 @@ from truebench_hf.comparing.table import COVERED, MISPRINT, SIZE, UNKNOWN, Kind,
 from truebench_hf.report.sections import Axis, Plot, Series, percent, points
 from truebench_hf.report.table import Column
 from truebench_hf.space.board import boards, words
-from truebench_hf.space.board.boards import BoardGroup, ShownBoard
+from truebench_hf.space.board.boards import BoardGroup, JudgeTrust, ShownBoard
 from truebench_hf.space.board.queries import BoardQuery
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.study.ranking import COST
@@ -40,32 +40,6 @@ class Cell:
     few: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact above the table: words around a number. That on `trust` in the judge stays on phones; it may warn."""
-
-    number: str = ""
-    before: str = ""
-    after: str = ""
-    trust: bool = False
-    warns: bool = False
-
-
-@dataclass(frozen=True)
-class ColumnHead:
-    """The header of a column: its id in addresses, its name, a line on what it is, and the fact that stands in it, if any."""
-
-    id: str
-    name: str
-    about: str = ""
-    fact: str = ""
-
-    @property
-    def prose(self) -> bool:
-        """Whether a text is read in it."""
-        return self.fact not in ("", SIZE)
-
-
 @dataclass(frozen=True)
 class PageRow:
     """A line: `also` tells it from others of its name, `search` is what it is found by beside its name."""
@@ -82,9 +56,9 @@ class PageRow:
 
 @dataclass(frozen=True)
 class PageTable:
-    """The rows of a group under their headers; the dots of `main` stand on an axis of its own, named in `axis`."""
+    """The rows of a group under their columns; the dots of `main` stand on an axis of its own, named in `axis`."""
 
-    heads: tuple[ColumnHead, ...]
+    columns: tuple[Column, ...]
     rows: tuple[PageRow, ...]
     main: Column
     axis: str
@@ -93,23 +67,25 @@ class PageTable:
 @dataclass(frozen=True)
 class Page:
     """What the template draws. `lead` says who leads. `sides` are our results and the published ones where there are both:
-    name, id of the first group, whether it is shown. `others` are the further groups of this side under their headings.
+    name, id of the first group, whether it is shown. `facts` are numbers and words above the table. `others` are the
+    further groups of this side under their headings.
     """
 
     boards: tuple[ShownBoard, ...]
     board: ShownBoard
-    group: BoardGroup | None
-    views: tuple[str, ...]
-    view: str
-    heading: str
-    lead: str
-    sides: tuple[tuple[str, str, bool], ...]
-    facts: tuple[Fact, ...]
-    table: PageTable | None
-    plots: tuple[Plot, ...]
-    others: Mapping[str, Sequence[BoardGroup]]
-    notes: Sequence[str]
-    stale: str
+    group: BoardGroup | None = None
+    views: Sequence[str] = ()
+    view: str = ""
+    heading: str = ""
+    lead: str = ""
+    sides: tuple[tuple[str, str, bool], ...] = ()
+    facts: Sequence[tuple[str, str]] = ()
+    trust: JudgeTrust | None = None
+    table: PageTable | None = None
+    plots: Sequence[Plot] = ()
+    others: Mapping[str, Sequence[BoardGroup]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    stale: str = ""
 
     @property
     def approximate(self) -> bool:
@@ -128,11 +104,11 @@ def page(snapshot: Snapshot, query: BoardQuery) -> Page:
     """Return the page that is asked for, or what comes nearest to it."""
     all_boards, board, group = chosen(snapshot, query)
     if group is None:
-        return Page(all_boards, board, None, (), "", "", "", (), (), None, (), {}, (), snapshot.stale)
+        return Page(all_boards, board, stale=snapshot.stale)
     kind, entries = board.kind, group.entries
     scored = {name for entry in entries for name, score in entry.scores.items() if score.value is not None}
     views = [name for name, columns in kind.groups.items() if any(column.name in scored for column in columns)]
-    plots = tuple(_plots(kind, group, board))
+    plots = list(_plots(kind, group, board))
     views += [DETAILS, CHARTS] if plots else [DETAILS]
     view = query.view if query.view in views else views[0]
     published, others = group.what == "paper", dict[str, list[BoardGroup]]()
@@ -144,33 +120,29 @@ def page(snapshot: Snapshot, query: BoardQuery) -> Page:
         sides = ("Yours", board.ours[0].id, not published), ("Published", board.published[0].id, published)
     notes = PAPERS[kind.name].notes if published else (_SUBMITTED,) if group.what == "submitted" else ()
     return Page(
-        all_boards, board, group, tuple(views), view, boards.heading(group), boards.lead(group), sides,
-        tuple(_facts(snapshot, board, group)), None if view == CHARTS else table(kind, group, view),
-        plots if view == CHARTS else (), others, notes, snapshot.stale,
+        all_boards, board, group, views, view, boards.heading(group), boards.lead(group), sides,
+        list(_facts(snapshot, board, group)), boards.judge_trust(snapshot, group),
+        None if view == CHARTS else table(kind, group, view), plots if view == CHARTS else (), others, notes, snapshot.stale,
     )  # fmt: skip
 
 
-def _facts(snapshot: Snapshot, board: ShownBoard, group: BoardGroup) -> Iterator[Fact]:
-    """Yield what stands in the line above the table."""
-    columns = {name for entry in group.entries for name in entry.scores}
+def _facts(snapshot: Snapshot, board: ShownBoard, group: BoardGroup) -> Iterator[tuple[str, str]]:
+    """Yield what is counted on a board, and when it was read: a number and words."""
+    present = {name for entry in group.entries for name in entry.scores}
     for name in ("Languages", "Categories"):
-        parts = sum(column.name in columns for column in board.kind.groups.get(name, ()))
+        parts = sum(column.name in present for column in board.kind.groups.get(name, ()))
         if parts > 1:
-            yield Fact(str(parts), after=name.lower())
+            yield str(parts), name.lower()
     count, _, noun = how_many(len(group.entries), "judge" if board.kind.name == JUDGES else "model").partition(" ")
-    yield Fact(count, after=noun)
+    yield count, noun
     if snapshot.read_at:
-        yield Fact(time.strftime("%H:%M UTC", time.gmtime(snapshot.read_at)), before="as of")
-    if trust := boards.judge_trust(snapshot, group):
-        yield Fact(f"{percent(trust.score.value, 1)} %", "judge: balanced accuracy", trust.text, True, trust.is_chance)
-    elif "Judge" in group.entries[0].facts:
-        yield Fact(before="how far the judge can be trusted was not measured here", trust=True)
+        yield time.strftime("%H:%M UTC", time.gmtime(snapshot.read_at)), "last read"
 
 
 def table(kind: Kind, group: BoardGroup, view: str) -> PageTable:
     """Return the table of a group with the columns of a view."""
-    heads, spreads = tuple(_heads(kind, group.entries, view)), dict[str, tuple[float, float]]()
-    for name in (head.id for head in heads if head.id in kind.column and kind.column[head.id].percent):
+    columns, spreads = tuple(_columns(kind, group.entries, view)), dict[str, tuple[float, float]]()
+    for name in (column.name for column in columns if column.kind == "score" and column.unit):
         scores = (entry.scores.get(name) for entry in group.entries)
         if values := [score.value for score in scores if score is not None and score.value is not None]:
             mean = sum(values) / len(values)
@@ -185,68 +157,76 @@ def table(kind: Kind, group: BoardGroup, view: str) -> PageTable:
         PageRow(
             entry, words.model(entry.name), also.get(entry.key, ""), " ".join((entry.name, *entry.facts.values())),
             *_rank(group, entry), _score(kind, entry.overall, main),
-            tuple(_cell(kind, entry, head, spreads.get(head.id)) for head in heads),
+            tuple(_cell(entry, column, spreads.get(column.name)) for column in columns),
         )
         for entry in group.entries
     )  # fmt: skip
-    return PageTable(heads, rows, main, f"{low:g} to {high:g}")
+    return PageTable(columns, rows, main, f"{low:g} to {high:g}")
 
 
-def _heads(kind: Kind, entries: Sequence[BoardEntry], view: str) -> Iterator[ColumnHead]:
+def _columns(kind: Kind, entries: Sequence[BoardEntry], view: str) -> Iterator[Column]:
+    """Yield the columns of a view beside rank, name and main score."""
+
+    def scored(name: str, title: str) -> Column:
+        column = kind.column[name]
+        return Column(name, title, "score", column.about, "%" if column.percent else "", 0 if column.percent else 1)
+
     present = {name for entry in entries for name in entry.scores}
+    decided = Column("coverage", "Decided", "number", "The share that the judge decided")
     if view in kind.groups:
-        columns = (column for column in kind.groups[view] if column.name in present)
-        yield from (ColumnHead(column.name, words.column(column.title), column.about) for column in columns)
+        for column in kind.groups[view]:
+            if column.name in present:
+                yield scored(column.name, words.column(column.title))
         if any(coverage(entry.overall) < 1 for entry in entries):
-            yield ColumnHead("coverage", "Decided", "The share that the judge decided")
+            yield decided
         return
-    yield ColumnHead("coverage", "Decided", "The share that the judge decided")
-    yield ColumnHead("n", f"{kind.noun}s".capitalize())
-    for head, name in list(kind.scores.items())[1:]:
+    yield decided
+    yield Column("n", f"{kind.noun}s".capitalize(), "count")
+    for title, name in list(kind.scores.items())[1:]:
         if not kind.column[name].group and name in present:
-            yield ColumnHead(name, head, kind.column[name].about)
+            yield scored(name, title)
     for fact in kind.facts:
         values = {entry.facts.get(fact) for entry in entries}
         if values != {None} and (len(values) > 1 or fact not in boards.IN_HEADING):
-            yield ColumnHead(f"fact:{fact}", fact, fact=fact)
+            yield Column(fact, fact, "number" if fact == SIZE else "text")
 
 
-def _cell(kind: Kind, entry: BoardEntry, head: ColumnHead, spread: tuple[float, float] | None) -> Cell:
+def _cell(entry: BoardEntry, column: Column, spread: tuple[float, float] | None) -> Cell:
     overall, printed = entry.overall, entry.source == "paper"
     counted = overall.n + overall.unscored > 0
-    if head.fact == SIZE:
+    if column.name == SIZE:
         known = size(entry)
         return _nothing("not known") if known is None else Cell(f"{known:g}", known)
-    if head.fact:
-        text = words.fact(head.fact, entry.facts.get(head.fact, ""))
+    if column.kind == "text":
+        text = words.fact(column.name, entry.facts.get(column.name, ""))
         return Cell(text, text.casefold()) if text and text != UNKNOWN else _nothing("not known")
-    if head.id == "n":
-        return Cell(f"{overall.n:,}", overall.n) if counted else _nothing("not told in the paper")
-    if head.id == "coverage":
-        if printed or not counted:
-            return _nothing("not told in the paper" if printed else "nothing was judged")
+    if column.kind != "score" and (not counted or (printed and column.name == "coverage")):
+        return _nothing("not told in the paper" if printed else "nothing was judged")
+    if column.name == "n":
+        return Cell(f"{overall.n:,}", overall.n)
+    if column.name == "coverage":
         decided = coverage(overall)
         return Cell(f"{percent(decided, 0)} %", decided, f"{overall.unscored:,} left open")
-    score = entry.scores.get(head.id)
+    score = entry.scores.get(column.name)
     if score is None or score.value is None:
         return _nothing(_left_open(score) or ("not published" if printed else "not in the data of this run"))
-    factor, mark = 100 if kind.column[head.id].percent else 1, MISPRINT if head.id in entry.misprints else ""
-    parts = [f"{head.name}: {factor * score.value:.1f}"]
+    mark = MISPRINT if column.name in entry.misprints else ""
+    parts = [f"{column.title}: {column.factor * score.value:.1f}"]
     parts += [f"{score.n:,} decided"] if score.n else []
-    parts += [f"95 %: {ends(score.ci95, factor)}"] if score.ci95 else []
+    parts += [f"95 %: {_ends(score.ci95, column.factor)}"] if score.ci95 else []
     parts += [f"{score.unscored:,} left open"] if score.unscored else []
     parts += ["as printed: the paper contradicts itself here"] if mark else []
     parts += [f"{points(score.value - spread[0])} points against the mean of the column"] if spread else []
     tint = round(100 * (score.value - spread[0]) / spread[1]) if spread else None
-    text = f"{factor * score.value:.{0 if factor == 100 else 1}f}{mark}"
-    return Cell(text, round(factor * score.value, 3), ", ".join(parts), tint, 0 < score.n < FEW)
+    text = f"{column.number(score.value)}{mark}"
+    return Cell(text, round(column.factor * score.value, 3), ", ".join(parts), tint, 0 < score.n < FEW)
 
 
 def _score(kind: Kind, score: Score, main: Column) -> Cell:
     """Return the cell of the main score."""
     if score.value is None:
         return _nothing(_left_open(score) or "nothing was decided")
-    parts = [f"95 %: {ends(score.ci95, kind.factor)}" if score.ci95 else "no interval is known"]
+    parts = [f"95 %: {_ends(score.ci95, kind.factor)}" if score.ci95 else "no interval is known"]
     parts += [how_many(score.n, kind.noun)] if score.n else []
     return Cell(main.number(score.value), round(kind.factor * score.value, 4), ", ".join(parts))
 
@@ -259,7 +239,7 @@ def _left_open(score: Score | None) -> str:
     return f"{score.unscored:,} left open, none decided" if score and score.unscored else ""
 
 
-def ends(interval: tuple[float, float], factor: int) -> str:
+def _ends(interval: tuple[float, float], factor: int) -> str:
     """Return the ends of an interval as they are read."""
     return f"{factor * interval[0]:.1f} to {factor * interval[1]:.1f}"
 

@@ -29,16 +29,6 @@ _Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class OtherResult:
-    """Another result of the same model: where its page is, on which board it stands, its score and when it was measured."""
-
-    address: str
-    heading: str
-    score: str
-    day: str
-
-
-@dataclass(frozen=True)
 class ModelPage:
     """What the template draws. `against` and `missed` are titles with lines; `missing` is why there is no more."""
 
@@ -57,7 +47,7 @@ class ModelPage:
     missing: str
     missed: tuple[tuple[str, _Pairs], ...]
     examples: tuple[Example, ...]
-    others: tuple[OtherResult, ...]
+    others: tuple[tuple[str, str, str, str], ...]  # results of the same name: address, board, score, day
 
 
 def page(snapshot: Snapshot, key: str, story: Story | None) -> ModelPage | None:
@@ -94,7 +84,7 @@ def _page(
     return ModelPage(
         entry.key, words.model(entry.name), board, group, _score(kind, entry), summary,
         f"{how_many(left, kind.noun)} left open: no verdict could be had" if left else "",
-        f"{percent(trust.score.value, 1)} % {trust.text}" if trust else "", tuple(_facts(kind, entry)),
+        f"{trust.percent} % {trust.text}" if trust else "", tuple(_facts(kind, entry)),
         hub[1] if hub else "", entry.folder is not None, tuple(_against(kind, group, entry)), missing,
         tuple(_missed(story)) if story else (), story.examples if story else (), tuple(_others(snapshot, entry)),
     )  # fmt: skip
@@ -125,7 +115,7 @@ def _day(entry: BoardEntry) -> str:
     return ""
 
 
-def _others(snapshot: Snapshot, entry: BoardEntry) -> Iterator[OtherResult]:
+def _others(snapshot: Snapshot, entry: BoardEntry) -> Iterator[tuple[str, str, str, str]]:
     """Yield the other results of the same name, in the order of the boards."""
     for board in boards.boards(snapshot):
         for group in board.groups:
@@ -133,7 +123,7 @@ def _others(snapshot: Snapshot, entry: BoardEntry) -> Iterator[OtherResult]:
                 if other.key != entry.key and words.model(other.name) == words.model(entry.name):
                     heading = f"{board.title} · {boards.heading(group)}"
                     place = address("model", model=other.key)
-                    yield OtherResult(place, heading, _score(board.kind, other), _day(other))
+                    yield place, heading, _score(board.kind, other), _day(other)
 
 
 def _against(kind: Kind, group: BoardGroup, entry: BoardEntry) -> Iterator[tuple[str, _Pairs]]:

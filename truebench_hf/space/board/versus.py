@@ -127,7 +127,7 @@ def _forest(comparison: Comparison, names: tuple[str, str]) -> Iterator[Table]:
             Column("group", title),
             Column("gap", "Difference", "score", "Second less first", "points", 1, drawn=True, axis=(-reach, reach), mark=0),
             *(Column(str(place), name, "score", digits=0) for place, name in enumerate(names)),
-            Column("n", "Instances", "count"),
+            Column("n", "n", "count", "Instances that both decided"),
         )  # fmt: skip
         rows = [
             {
