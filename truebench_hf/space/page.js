@@ -7,7 +7,7 @@ const board = document.querySelector(".board table"), rows = board ? all("tr[dat
 // The theme of a frame, and a private Space's key, stay in all addresses of the page.
 const kept = ["__theme", "__sign"].filter(name => query.has(name));
 addEventListener("click", event => {
-  const link = event.target.closest("a[href^='?']");
+  const link = event.target.closest("a[href^='?']:not([data-copy])");
   if (!link || !kept.length) return;
   const address = new URL(link.href);
   kept.forEach(name => address.searchParams.set(name, query.get(name)));
