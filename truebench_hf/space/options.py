@@ -61,14 +61,14 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> SpaceOption
 
     Raises UserError, naming the variable, on what cannot be read and on what the options themselves refuse.
     """
-    values: dict[str, typing.Any] = {}
+    types, values = typing.get_type_hints(SpaceOptions), dict[str, typing.Any]()
     for field in fields(SpaceOptions):
         variable = f"TRUEBENCH_{field.name.upper()}"
         if text := environment.get(variable, "").strip():
             values[field.name] = text
-            if isinstance(field.default, tuple):
+            if typing.get_origin(types[field.name]) is tuple:
                 values[field.name] = tuple(part.strip() for part in text.split(",") if part.strip())
-            elif isinstance(field.default, bool):
+            elif types[field.name] is bool:
                 if text.lower() not in _YES_OR_NO:
                     raise UserError(f"{variable}={text}: must be yes or no")
                 values[field.name] = _YES_OR_NO[text.lower()]
