@@ -44,8 +44,8 @@ def test_failures_come_first_and_the_list_says_how_many_of_all(board: BoardStore
     assert (drawn.counted, drawn.more) == ("36 of 36", "failures first")
     assert [line.ended for line in drawn.lines] == ["failed"] * 9 + ["passed"] * 27
     assert drawn.current == drawn.lines[0].name, "the first failure is shown"
-    assert drawn.shown is not None
-    assert drawn.shown.name.startswith(f"{drawn.lines[0].name} · ")
+    assert drawn.conversation is not None
+    assert drawn.conversation.name.startswith(f"{drawn.lines[0].name} · ")
     assert (drawn.before, drawn.after) == ("", drawn.lines[1].name)
     assert drawn.at() == f"?tab=explorer&run={drawn.run}&id={drawn.current}"
 
@@ -60,7 +60,7 @@ def test_filters(board: BoardStore) -> None:
     assert all(item.judged.instance.language == "DE" and item.ended == "passed" for item in german)
     query = {"run": _key(board, "Alpha"), "language": "DE", "category": "none such"}
     drawn = _page(board, **query)
-    assert (drawn.counted, drawn.lines, drawn.shown, drawn.current) == ("0 of 36", (), None, "")
+    assert (drawn.counted, drawn.lines, drawn.conversation, drawn.current) == ("0 of 36", (), None, "")
     assert "No conversation passes this filter." in page(board, tab="explorer", **query)
     assert dict(drawn.filters[1][2])["none such"] == "none such (none here)", "what is asked for is seen"
 
@@ -69,8 +69,8 @@ def test_no_unrelated_conversation_under_a_filter(board: BoardStore) -> None:
     key = _key(board, "Alpha")
     english = [line.name for line in _page(board, run=key, language="EN").lines]
     german = _page(board, run=key, language="DE", id=english[0])
-    assert german.shown is not None
-    assert "German" in german.shown.name
+    assert german.conversation is not None
+    assert "German" in german.conversation.name
     assert german.problem == f"Conversation “{english[0]}” does not pass this filter. Shown is the first that does."
     kept, gone = (_page(board, run=key, language=language, near=english[2]) for language in ("EN", "DE"))
     assert (kept.current, kept.problem) == (english[2], "")
@@ -87,7 +87,7 @@ def test_no_unrelated_conversation_under_a_filter(board: BoardStore) -> None:
 )
 def test_what_is_not_there_is_said_and_not_replaced(board: BoardStore, query: dict[str, str], told: str) -> None:
     drawn = _page(board, **query)
-    assert (drawn.problem, drawn.shown) == (told, None)
+    assert (drawn.problem, drawn.conversation) == (told, None)
     if "run" in query:
         assert drawn.runs[0] == ("Not to be chosen here", ((query["run"], query["run"]),))
 
@@ -139,7 +139,7 @@ def test_two_models_beside_each_other_have_the_prompt_once(board: BoardStore) ->
         (_key(board, "Model-000"), "This run has no such conversation."),
         ("nobody", "This board has no"),
     ):
-        other = _page(board, run=alpha, beside=beside, id="1").shown
+        other = _page(board, run=alpha, beside=beside, id="1").conversation
         assert other is not None
         assert other.sides[1].missing.startswith(missing)
 

@@ -74,14 +74,14 @@ def hotel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_procedure_stands_step_by_step_beside_its_conversation(hotel: Path) -> None:
     page, text = _opened(hotel, "one")
-    assert page.shown is not None
-    assert page.shown.heads == ("Applies", "Attempted", "Right")
-    assert [(check.state, check.gap, check.cells, check.message) for check in page.shown.checks] == [
+    assert page.conversation is not None
+    assert page.conversation.heads == ("Applies", "Attempted", "Right")
+    assert [(check.state, check.gap, check.cells, check.message) for check in page.conversation.checks] == [
         ("yes", "", ("yes", "yes", "yes"), 1), ("", "Not due", ("no", "–", "–"), None),
         ("", "Skipped", ("yes", "no", "–"), None),
     ]  # fmt: skip
-    assert [check.is_branch for check in page.shown.checks] == [False, True, False]
-    messages = [message for turn in page.shown.rounds for message in (*turn.prompts, *turn.parts[0].messages)]
+    assert [check.is_branch for check in page.conversation.checks] == [False, True, False]
+    messages = [message for turn in page.conversation.rounds for message in (*turn.prompts, *turn.parts[0].messages)]
     assert [message.number for message in messages] == [1, 2, 3, 4]
     assert "Message 1" in text
     assert SCRIPT in text, "as a text"
@@ -89,8 +89,8 @@ def test_a_procedure_stands_step_by_step_beside_its_conversation(hotel: Path) ->
 
 def test_two_models_are_held_against_each_other_step_by_step(hotel: Path) -> None:
     page, text = _opened(hotel, "one", beside="two")
-    assert page.shown is not None
-    assert [(both.text[:20], [state for state, _ in both.cells]) for both in page.shown.both] == [
+    assert page.conversation is not None
+    assert [(both.text[:20], [state for state, _ in both.cells]) for both in page.conversation.both] == [
         ("Does the assistant a", ["yes", "yes"]), ("Does the assistant n", ["", ""]), ("Does the assistant s", ["", ""]),
     ]  # fmt: skip
     assert "Of 1 conversations both pass 1, both fail 0." in text
@@ -137,10 +137,10 @@ def test_of_a_judge_the_rubrics_that_it_decided_wrongly_come_first(tmp_path: Pat
         )
     )
     page, text = _opened(tmp_path / "runs", "judge", outcome="failed")
-    assert page.shown is not None
-    assert page.shown.heads == ("People", "Judge")
-    assert (page.shown.checks[0].state, page.shown.checks[0].cells) == ("no", ("no", "yes"))
-    assert page.shown.rounds, "of built-in data the answer is at hand"
+    assert page.conversation is not None
+    assert page.conversation.heads == ("People", "Judge")
+    assert (page.conversation.checks[0].state, page.conversation.checks[0].cells) == ("no", ("no", "yes"))
+    assert page.conversation.rounds, "of built-in data the answer is at hand"
     assert "Wrong" in text
 
 
@@ -172,8 +172,11 @@ def test_two_runs_say_first_who_is_ahead_and_where(tmp_path: Path) -> None:
         ("passed", "failed"),
         ("failed", "failed"),
     ]
-    assert page.shown is not None
-    assert [[state for state, _ in both.cells] for both in page.shown.rounds[0].both] == [["no", "yes"], ["yes", "yes"]]
+    assert page.conversation is not None
+    assert [[state for state, _ in both.cells] for both in page.conversation.rounds[0].both] == [
+        ["no", "yes"],
+        ["yes", "yes"],
+    ]
     only = _opened(tmp_path / "runs", "alpha", beside="beta", outcome="only-first")[0]
     assert [line.name for line in only.lines] == ["q20"]
     assert "Only beta passes: 11" in text

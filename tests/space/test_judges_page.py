@@ -73,7 +73,7 @@ def test_judges_by_paradigm_and_part_with_the_best_first() -> None:
         ("measured", ("other",)),
         ("submitted", ("good",)),
     ]
-    assert judges.page(now, JudgesQuery(alone.id)).shown == alone
+    assert judges.page(now, JudgesQuery(alone.id)).current == alone
     assert judges.page(now, JudgesQuery("nonsense", "weak")).judge == "weak"
     assert judges.page(now, JudgesQuery("", "nobody")).judge == "good"
     text = text_of(page(now, tab="judges"))

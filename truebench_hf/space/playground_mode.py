@@ -72,8 +72,9 @@ class Mode:
         example.input(
             lambda name: (*examples.get(name or "", ("", "")), *empty), example, [*fields, self.line, *self.results], **QUIET
         )  # fmt: skip
-        changes, shown = [field.change for field in fields], [self.refused, self.rendered, *self.results]
-        gr.on(changes, self.edited, [*fields, judged], shown, trigger_mode="always_last", **QUIET)
+        changes = [field.change for field in fields]
+        results = [self.refused, self.rendered, *self.results]
+        gr.on(changes, self.edited, [*fields, judged], results, trigger_mode="always_last", **QUIET)
         place = f"truebench-{self.answer.elem_id}"
         gr.on(changes, None, list(fields), None, js=_KEEP % place, **QUIET)
         app.load(None, list(fields), list(fields), js=_KEPT % place, **QUIET)

@@ -68,10 +68,10 @@ class Pages:
             return filled("explorer", page=drawn)
         if tab == "about":
             return about(snapshot, self._results, os.environ.get("SPACE_ID", ""))
-        asked = BoardQuery.of(query)
+        wanted = BoardQuery.of(query)
         if tab == "model":
-            return filled("model", page=model.page(snapshot, asked.model, self._story(snapshot, asked.model)))
-        drawn_board = leaderboard.page(snapshot, asked)
+            return filled("model", page=model.page(snapshot, wanted.model, self._story(snapshot, wanted.model)))
+        drawn_board = leaderboard.page(snapshot, wanted)
         return filled("board", page=drawn_board, heading=boards.heading, few=leaderboard.FEW)
 
     def _story(self, snapshot: Snapshot, key: str) -> Story | None:

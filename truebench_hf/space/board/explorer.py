@@ -61,7 +61,7 @@ class ExplorerPage:
     current: str
     before: str
     after: str
-    shown: Shown | None
+    conversation: Shown | None
     problem: str
     head: ComparisonHead | None  # of two runs
     words: Mapping[str, str]  # what the states of verdicts are called

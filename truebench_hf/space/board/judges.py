@@ -12,6 +12,7 @@ from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.comparing.table import coverage
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.hashing import digest
+from truebench_hf.report.sections import percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.boards import HEADINGS, What
@@ -70,9 +71,9 @@ class JudgeSet:
 
 @dataclass(frozen=True)
 class JudgesPage:
-    """What the template draws of measured judges; `shown` is None where none was measured."""
+    """What the template draws of measured judges; `current` is None where none was measured."""
 
-    shown: JudgeSet | None
+    current: JudgeSet | None
     heading: str
     judge: str
     tables: tuple[Table, ...]
@@ -84,13 +85,14 @@ def page(snapshot: Snapshot, query: JudgesQuery) -> JudgesPage:
     measured = sets(snapshot)
     if not measured:
         return JudgesPage(None, "", "", (), {})
-    shown = next((group for group in measured if group.id == query.set), measured[0])
+    current = next((group for group in measured if group.id == query.set), measured[0])
     others: dict[str, list[JudgeSet]] = {}
     for group in measured:
-        if group is not shown:
+        if group is not current:
             others.setdefault(HEADINGS[group.what], []).append(group)
-    judge = query.judge if query.judge in shown.judges else shown.judges[0]
-    return JudgesPage(shown, HEADINGS[shown.what], judge, (by_paradigm(shown), by_type(shown, judge)), others)
+    judge = query.judge if query.judge in current.judges else current.judges[0]
+    tables = by_paradigm(current), by_type(current, judge)
+    return JudgesPage(current, HEADINGS[current.what], judge, tables, others)
 
 
 def sets(snapshot: Snapshot) -> tuple[JudgeSet, ...]:
@@ -148,7 +150,7 @@ def by_paradigm(chosen: JudgeSet) -> Table:
     for judge in chosen.judges:
         for label, line in _labelled([line for line in chosen.lines if line.name == judge]):
             overall = line.on_all.overall
-            share = f"{100 * coverage(overall):.0f} %" if overall.n + overall.unscored else None
+            share = f"{percent(coverage(overall), 0)} %" if overall.n + overall.unscored else None
             costs = {name: line.on_all.scores.get(name) for name in (CALLS, TOKENS)}
             cells = {f"part:{part}": entry.scores.get(measure) for part, entry in line.parts.items()}
             rows.append({"judge": words.model(judge), "paradigm": label, "decided": share, **cells, **costs})

@@ -317,7 +317,7 @@ def _judges_against_each_other(
     kind: Kind, group: BoardGroup, other: BoardGroup, both: Sequence[tuple[BoardEntry, float]]
 ) -> Plot:
     """Return the scores of the same models on the same data by two judges: on the diagonal they agree."""
-    values = [kind.factor * value for entry, there in both for value in (entry.overall.value or 0.0, there)]
+    values = [kind.factor * value for entry, score in both for value in (entry.overall.value or 0.0, score)]
     low, high = 10.0 * floor(min(values) / 10), 10.0 * ceil(max(values) / 10) or 1.0
     marks = tuple(
         (kind.factor * (entry.overall.value or 0.0), kind.factor * value, 0.4, words.model(entry.name))
