@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.space.sample_runs import real_runs
+from tests.space.sample_runs import many_runs, real_runs
 from tests.support.hub_stub import HubStub
 from tests.support.loopback import free_port
 
@@ -60,11 +60,12 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """The Space over two scripted runs and an empty results data set on the loopback Hub."""
+    """The Space over two scripted runs, six made-up ones over a release, and an empty results data set on the loopback Hub."""
     from huggingface_hub import HfApi
 
     folder = tmp_path_factory.mktemp("space")
     runs = real_runs(folder)
+    many_runs(runs, 6, 200)
     with HubStub() as hub:
         HfApi(endpoint=hub.url, token="any").create_repo(RESULTS, repo_type="dataset")
         # One thread for the model: on a busy machine several of them wait for each other.
@@ -135,8 +136,7 @@ def open_page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable
         page.on("console", lambda line: faults.append(line.text) if "Content Security Policy" in line.text else None)
         page.on("request", lambda asked: None if HOME.match(asked.url) else faults.append(f"asked {asked.url}"))
         page.goto(url)
-        if url != "about:blank":
-            page.wait_for_selector("#tabs")
+        page.wait_for_selector("main #results, #tabs")
         return page
 
     yield opened
@@ -149,16 +149,6 @@ def open_page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable
 def axe() -> str:
     """The script of axe-core, which looks for what keeps people out of a page."""
     return (resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
-
-
-def go(page: Any, tab: str) -> None:
-    """Choose a tab, in the menu of further tabs where the page is narrow."""
-    button = page.locator("#tabs > .tab-wrapper").get_by_role("tab", name=tab, exact=True)
-    if button.count() and button.first.is_visible():
-        button.first.click()
-        return
-    page.locator("#tabs > .tab-wrapper .overflow-menu > button").click()
-    page.locator("#tabs > .tab-wrapper .overflow-dropdown button", has_text=tab).click()
 
 
 # Resolves when the page has looked the same for a number of frames.
@@ -178,17 +168,6 @@ STILL = """frames => new Promise(done => {
 def settle(page: Any, frames: int = 10) -> None:
     """Wait until the page has stopped growing and moving, for as many frames."""
     page.evaluate(STILL, frames)
-
-
-def came(page: Any, what: str, milliseconds: int) -> bool:
-    """Whether a condition of the page came true within a time."""
-    from playwright.sync_api import TimeoutError
-
-    try:
-        page.wait_for_function(what, timeout=milliseconds)
-    except TimeoutError:
-        return False
-    return True
 
 
 def shoot(page: Any, name: str) -> None:

@@ -24,14 +24,6 @@ from truebench_hf.space.board.store import BoardStore
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
-
-@pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> BoardStore:
-    board = BoardStore([real_runs(tmp_path_factory.mktemp("runs"))])
-    board.refresh()
-    return board
-
-
 PUBLISHED = papers.PAPERS["truebench"].published()
 (KIND,), _ = table.merged([PUBLISHED])
 PAPER = table.merged([PUBLISHED])[1]
@@ -179,7 +171,9 @@ def test_csv_has_every_column_and_no_formulas() -> None:
     assert set(KIND.scores) <= set(rows[0])
 
 
-def test_real_runs_reach_the_board(board: BoardStore) -> None:
+def test_real_runs_reach_the_board(tmp_path: Path) -> None:
+    board = BoardStore([real_runs(tmp_path)])
+    board.refresh()
     found = [e for e in board.snapshot.entries if e.source == "measured"]
     assert {e.name for e in found} == {"scripted:Alpha-7B.json", "scripted:Beta-70B.json"}
     for entry in found:

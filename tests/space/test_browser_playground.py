@@ -74,7 +74,6 @@ def test_answer_judge_improve_and_edit(well: str, open_page: Open) -> None:
     assert "exactly three bullet points" in page.locator("#prompt textarea").input_value(), "texts survive a reload"
     page.locator("#verdicts .tb-none").first.wait_for()
 
-    page.locator("#alone button").first.click()  # the steps one by one
     page.locator("#judge-start").click()
     page.locator(f"#guided-line {ENDED}").wait_for()
     assert page.locator("#verdicts li").count() == 3
@@ -133,7 +132,6 @@ def test_the_embedded_model(tmp_path: Path, open_page: Open) -> None:
         assert page.evaluate("window.broken") is None
         assert page.locator("#level").count() == 0
         shoot(page, "playground_judged")
-        page.locator("#alone button").first.click()
         page.locator("#draft-start").click()
         page.locator("#guided-line .tb-busy", has_text="Writing a checklist").wait_for()
         page.locator("#guided-stop").click()
@@ -142,7 +140,6 @@ def test_the_embedded_model(tmp_path: Path, open_page: Open) -> None:
         page.locator("#document textarea").fill(author.DOCUMENT)
         page.locator("#request textarea").fill("When does the museum open?")
         page.locator("#document-answer textarea").fill("It opens at nine.")
-        page.locator("#document-alone button").first.click()
         page.locator("#grounding-start").click()
         page.locator(f"#checked-line {ENDED}").wait_for()
         assert "a tiny model's guess" in page.locator("#grounding").inner_text()

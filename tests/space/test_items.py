@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.space.made import page as drawn_page
+from tests.space.made import text_of
+from tests.space.sample_runs import SCRIPT
 from tests.support.runs import row, script, write_jsonl
 from tests.support.stages import run
 from truebench_hf.api.judge import as_spec
@@ -18,31 +19,23 @@ from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.benchmarks.truebench.data import RunOptions
-from truebench_hf.space.board.asked import Asked, AskedConversations
 from truebench_hf.space.board.boards import boards
 from truebench_hf.space.board.explorer import Explorer, ExplorerPage
+from truebench_hf.space.board.queries import ExplorerQuery
 from truebench_hf.space.board.store import BoardStore
-from truebench_hf.space.tabs import LeaderboardTab, explorer_html
-
-SCRIPT = "<script>window.broken = 1</script>"
 
 
-def text_of(page: str) -> str:
-    """What is read of a page, without its elements."""
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", page)).split())
-
-
-def _opened(folder: Path, name: str, **asked: Any) -> tuple[ExplorerPage, str]:
+def _opened(folder: Path, name: str, beside: str = "", **query: str) -> tuple[ExplorerPage, str]:
     """The page of the first run of this name, and its text."""
     board = BoardStore([folder])
     board.refresh()
-    entry = next(e for e in board.snapshot.entries if e.folder and name in e.name)
-    if beside := asked.pop("beside", ""):
-        asked["beside"] = next(e.key for e in board.snapshot.entries if beside in e.name)
-    want = AskedConversations(run=entry.key, **asked)
-    made = explorer_html(board, Explorer(), want)
-    assert "<script" not in made
-    return Explorer().page(board.snapshot, want), text_of(made)
+    keys = {e.name: e.key for e in board.snapshot.entries if e.folder}
+    query["run"] = next(key for text, key in keys.items() if name in text)
+    if beside:
+        query["beside"] = next(key for text, key in keys.items() if beside in text)
+    markup = drawn_page(board, tab="explorer", **query)
+    assert "<script" not in markup
+    return Explorer().page(board.snapshot, ExplorerQuery(**query)), text_of(markup)
 
 
 @pytest.fixture(scope="module")
@@ -81,14 +74,14 @@ def hotel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_procedure_stands_step_by_step_beside_its_conversation(hotel: Path) -> None:
     page, text = _opened(hotel, "one")
-    assert page.shown is not None
-    assert page.shown.heads == ("Applies", "Attempted", "Right")
-    assert [(check.state, check.gap, check.cells, check.message) for check in page.shown.checks] == [
+    assert page.conversation is not None
+    assert page.conversation.heads == ("Applies", "Attempted", "Right")
+    assert [(check.state, check.gap, check.cells, check.message) for check in page.conversation.checks] == [
         ("yes", "", ("yes", "yes", "yes"), 1), ("", "Not due", ("no", "–", "–"), None),
         ("", "Skipped", ("yes", "no", "–"), None),
     ]  # fmt: skip
-    assert [check.is_branch for check in page.shown.checks] == [False, True, False]
-    messages = [message for turn in page.shown.rounds for message in (*turn.prompts, *turn.parts[0].messages)]
+    assert [check.is_branch for check in page.conversation.checks] == [False, True, False]
+    messages = [message for turn in page.conversation.rounds for message in (*turn.prompts, *turn.parts[0].messages)]
     assert [message.number for message in messages] == [1, 2, 3, 4]
     assert "Message 1" in text
     assert SCRIPT in text, "as a text"
@@ -96,8 +89,8 @@ def test_a_procedure_stands_step_by_step_beside_its_conversation(hotel: Path) ->
 
 def test_two_models_are_held_against_each_other_step_by_step(hotel: Path) -> None:
     page, text = _opened(hotel, "one", beside="two")
-    assert page.shown is not None
-    assert [(both.text[:20], [state for state, _ in both.cells]) for both in page.shown.both] == [
+    assert page.conversation is not None
+    assert [(both.text[:20], [state for state, _ in both.cells]) for both in page.conversation.both] == [
         ("Does the assistant a", ["yes", "yes"]), ("Does the assistant n", ["", ""]), ("Does the assistant s", ["", ""]),
     ]  # fmt: skip
     assert "Of 1 conversations both pass 1, both fail 0." in text
@@ -105,7 +98,8 @@ def test_two_models_are_held_against_each_other_step_by_step(hotel: Path) -> Non
 
 def test_the_board_of_an_instruction_names_its_requirements_and_what_is_counted(hotel: Path) -> None:
     board = BoardStore([hotel])
-    text = text_of(LeaderboardTab(board).html(Asked(view="Coverage by dimension")))
+    board.refresh()
+    text = text_of(drawn_page(board, view="Coverage by dimension"))
     assert boards(board.snapshot)[0].title == "Hotel desk"
     assert all(said in text for said in ("Ask whether a hotel is needed", "2 base actions"))
     assert "d1" not in text
@@ -128,8 +122,9 @@ def test_a_checklist_run_has_its_answers_and_questions(tmp_path: Path) -> None:
     assert [line.ended for line in page.lines] == ["failed", "passed", "passed"]
     assert "Is it kind?" in text
     board = BoardStore([tmp_path / "runs"])
+    board.refresh()
     entry = next(e for e in board.snapshot.entries if e.folder)
-    story = LeaderboardTab(board).model(Asked(board="tick"), entry.key)
+    story = text_of(drawn_page(board, tab="model", model=entry.key))
     assert "without its conversations" not in story
     assert "Criteria: 1 of 3 missed" in story
 
@@ -142,10 +137,10 @@ def test_of_a_judge_the_rubrics_that_it_decided_wrongly_come_first(tmp_path: Pat
         )
     )
     page, text = _opened(tmp_path / "runs", "judge", outcome="failed")
-    assert page.shown is not None
-    assert page.shown.heads == ("People", "Judge")
-    assert (page.shown.checks[0].state, page.shown.checks[0].cells) == ("no", ("no", "yes"))
-    assert page.shown.rounds, "of built-in data the answer is at hand"
+    assert page.conversation is not None
+    assert page.conversation.heads == ("People", "Judge")
+    assert (page.conversation.checks[0].state, page.conversation.checks[0].cells) == ("no", ("no", "yes"))
+    assert page.conversation.rounds, "of built-in data the answer is at hand"
     assert "Wrong" in text
 
 
@@ -166,13 +161,22 @@ def test_two_runs_say_first_who_is_ahead_and_where(tmp_path: Path) -> None:
     assert page.head is not None
     assert page.head.verdict.startswith("beta is 41.7 points ahead (95 %: ")
     assert page.head.counts == (("only-second", "Only beta passes", 11), ("only-first", "Only alpha passes", 1))
-    assert [chart.title for chart in page.head.charts] == ["By category", "By language"]
+    category, language = page.head.tables
+    assert [column.title for column in category.columns] == ["Category", "Difference", "alpha", "beta", "n"]
+    assert [(row["group"], row["n"]) for row in (*category.rows, *language.rows)] == [
+        ("Editing", 8), ("Safety", 16), ("English", 12), ("German", 12),
+    ]  # fmt: skip
+    assert [round(row["gap"].value, 4) for row in category.rows] == [0.375, 0.4375]
+    assert category.columns[1].axis == (-0.8, 0.8), "one axis for all, which holds every interval"
     assert [(line.ended, line.also) for line in page.lines[:13]] == [("failed", "passed")] * 11 + [
         ("passed", "failed"),
         ("failed", "failed"),
     ]
-    assert page.shown is not None
-    assert [[state for state, _ in both.cells] for both in page.shown.rounds[0].both] == [["no", "yes"], ["yes", "yes"]]
+    assert page.conversation is not None
+    assert [[state for state, _ in both.cells] for both in page.conversation.rounds[0].both] == [
+        ["no", "yes"],
+        ["yes", "yes"],
+    ]
     only = _opened(tmp_path / "runs", "alpha", beside="beta", outcome="only-first")[0]
     assert [line.name for line in only.lines] == ["q20"]
     assert "Only beta passes: 11" in text

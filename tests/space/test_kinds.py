@@ -5,30 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import json
-import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.space.made import page
 from tests.space.sample_runs import many_runs
-from tests.space.visitor import launched
 from tests.support import facts
 from tests.support.runs import script
 from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.comparing.table import Kind
-from truebench_hf.space import visitors
-from truebench_hf.space.app import serve
 from truebench_hf.space.board import explorer
-from truebench_hf.space.board.asked import AskedConversations
-from truebench_hf.space.board.explorer import Explorer
 from truebench_hf.space.board.items import RecentItems
+from truebench_hf.space.board.queries import ExplorerQuery
 from truebench_hf.space.board.store import BoardStore
-from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.tabs import explorer_html
 from truebench_hf.study import ranking as study
 from truebench_hf.types import Score
 
@@ -59,6 +52,12 @@ def _haiku(errors: dict[str, float], **more: Any) -> study.Board:
     return study.Board("errors", columns, rows, "ascending", **more)
 
 
+def _read(folder: Path) -> BoardStore:
+    board = BoardStore([folder])
+    board.refresh()
+    return board
+
+
 def _kind(board: BoardStore, name: str) -> Kind:
     (found,) = (kind for kind in board.snapshot.kinds if kind.name == name)
     return found
@@ -76,18 +75,16 @@ def _titles(kind: Kind) -> dict[str, list[str]]:
 
 def test_a_board_says_how_it_is_called_and_what_its_figures_are(tmp_path: Path) -> None:
     _written(tmp_path / "plain", _haiku({"m1": 2.0}))
-    assert (_kind(BoardStore([tmp_path]), "haiku").title, _kind(BoardStore([tmp_path]), "haiku").unit) == (
-        "haiku",
-        "Syllables off",
-    )
+    kind = _kind(_read(tmp_path), "haiku")
+    assert (kind.title, kind.unit) == ("haiku", "Syllables off")
     _written(tmp_path / "titled", _haiku({"m2": 1.0}, title=f"Haiku {SCRIPT}", unit="Syllables"), kind="other")
-    kind = _kind(BoardStore([tmp_path]), "other")
+    kind = _kind(_read(tmp_path), "other")
     assert (kind.title, kind.unit) == (f"Haiku {SCRIPT}", "Syllables")
 
 
 def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
     _written(tmp_path / "haiku", _haiku({"m1": 2.0, "m2": 1.0, "m3": 1.1}))
-    board = BoardStore([tmp_path])
+    board = _read(tmp_path)
     assert [kind.name for kind in board.snapshot.kinds if kind.name != JUDGES] == ["truebench", "facts", "haiku"]
     kind = _kind(board, "haiku")
     assert _titles(kind) == {"Seasons": ["Spring", "Autumn"]}
@@ -101,31 +98,17 @@ def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
     ]
 
 
-def test_a_page_offers_the_boards_that_have_come_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visitors, "REFRESH", 1)
+def test_a_page_offers_the_boards_that_have_come_in(tmp_path: Path) -> None:
     many_runs(tmp_path / "runs", 1, 20)
-    app: Any = launched(lambda: serve(SpaceOptions(runs=(str(tmp_path / "runs"),)), block=False))
-    try:
-        offered = 'data-go="board={}"'
-        first = _page(app.local_url)
-        assert [offered.format(name) in first for name in ("truebench", "facts", "metaeval", "haiku")] == [
-            True, True, True, False
-        ]  # fmt: skip
-        _written(tmp_path / "runs" / "haiku", _haiku({"m1": 2.0, SCRIPT: 1.0}))
-        end = time.monotonic() + 30
-        while offered.format("haiku") not in _page(app.local_url):
-            assert time.monotonic() < end, "the board looks for new results every second"
-            time.sleep(0.2)
-        page = _page(f"{app.local_url}?board=haiku")
-        assert page.index("&lt;script&gt;alert(1)&lt;/script&gt;</button>") < page.index(">m1</button>"), "fewest first"
-        assert "Syllables off</button>" in page
-    finally:
-        app.close()
-
-
-def _page(url: str) -> str:
-    text: str = urllib.request.urlopen(url, timeout=30).read().decode().partition("<gradio-app")[0]
-    return text
+    board = _read(tmp_path)
+    offered = [f'href="?tab=leaderboard&amp;board={name}"' for name in ("truebench", "facts", "metaeval", "haiku")]
+    assert [address in page(board) for address in offered] == [True, True, True, False]
+    _written(tmp_path / "runs" / "haiku", _haiku({"m1": 2.0, SCRIPT: 1.0}))
+    board.refresh()
+    assert offered[-1] in page(board)
+    markup = page(board, board="haiku")
+    assert markup.index("&lt;script&gt;alert(1)&lt;/script&gt;</a>") < markup.index(">m1</a>"), "fewest first"
+    assert "Syllables off</button>" in markup
 
 
 def test_runs_of_a_kind_share_a_table_and_a_row_of_any_of_them_is_found(tmp_path: Path) -> None:
@@ -134,7 +117,7 @@ def test_runs_of_a_kind_share_a_table_and_a_row_of_any_of_them_is_found(tmp_path
         study.BoardRow("m2", "all", {"errors": Score(1.0, 40, 0, (0.9, 1.1)), "x": Score(9.0, 1)}, {"Poet": "you", "Rank": "1"}),
     ))  # fmt: skip
     _written(tmp_path / "b", more)
-    board = BoardStore([tmp_path])
+    board = _read(tmp_path)
     kind = _kind(board, "haiku")
     assert (kind.main, list(kind.scores)[-1]) == ("Syllables off", "X"), "the first run of a kind says what is ranked"
     assert kind.facts == ("Poet",), "no fact takes the place of a column of ours"
@@ -160,7 +143,7 @@ def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
 
     judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
     metaeval(MetaevalOptions(data="rubric_mini", judge=(judge,), paradigms="rubric", out=str(tmp_path / "study")))
-    board = BoardStore([tmp_path])
+    board = _read(tmp_path)
     kind = _kind(board, papers.JUDGES)
     assert kind.name == JUDGES
     measured = [e for e in board.snapshot.of(kind) if e.source == "measured"]
@@ -183,8 +166,7 @@ def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -
     FactsRun(FactsOptions(
         data="facts_mini", answers=answers, judge=judges, template=("response",), out=str(tmp_path / "runs" / "x")
     )).run()  # fmt: skip
-    board = BoardStore([tmp_path / "runs"])
-    board.refresh()
+    board = _read(tmp_path / "runs")
     kind = _kind(board, "facts")
     assert kind.name != JUDGES
     (entry,) = (e for e in board.snapshot.of(kind) if e.source == "measured")
@@ -200,13 +182,13 @@ def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -
     }  # fmt: skip
     rows = RecentItems().of(entry)
     assert (len(rows), [item.ended for item in rows.values()].count("failed")) == (24, 12)
-    passed = explorer.select(rows, AskedConversations(category="finance", outcome="passed"))
+    passed = explorer.select(rows, ExplorerQuery(category="finance", outcome="passed"))
     assert [item.judged.instance.id for item in passed] == ["facts-mini-01#2", "facts-mini-02#2", "facts-mini-03#2"]
-    page = explorer_html(board, Explorer(), AskedConversations(run=entry.key, outcome="failed"))
-    assert "<b>12 of 24</b>, failures first" in page
-    assert "Harlow Valley Credit Union" in page, "the document is beside the answer"
-    assert "grounded in its prompt (scripted:one.json, response)" in page
-    assert str(tmp_path) not in page
+    markup = page(board, tab="explorer", run=entry.key, outcome="failed")
+    assert "<b>12 of 24</b>, failures first" in markup
+    assert "Harlow Valley Credit Union" in markup, "the document is beside the answer"
+    assert "grounded in its prompt (scripted:one.json, response)" in markup
+    assert str(tmp_path) not in markup
 
 
 def test_the_papers_judges_are_all_there_and_tell_no_more_than_the_paper() -> None:

@@ -96,7 +96,7 @@ def test_one_button_writes_a_checklist_answers_and_judges_and_a_fail_is_never_gr
     assert "The answer fails" in verdicts
     assert 'tb-status tb-fail"' in line(writer)
     assert "tb-good" not in line(writer)
-    assert "2 of 3 criteria met" in line(writer) or "criteria met" in line(writer)
+    assert "criteria met" in line(writer)
 
     writer.whole("improve")
     assert writer.shown["answer", "value"] == author.SECOND
@@ -160,15 +160,6 @@ def test_verdicts_are_counted_to_the_last_and_no_further(visitor: Visitor, level
     assert "criterion 3 of 2" not in told
 
 
-def test_a_new_answer_takes_the_place_of_the_old_one_and_its_verdicts(visitor: Visitor) -> None:
-    visitor.whole("judge")
-    assert "about tea" in visitor.shown["verdicts", "value"]
-    visitor.shown["answer", "value"] = "Old."
-    visitor.whole("answer")
-    assert visitor.shown["answer", "value"] == "A cup of tea."
-    assert visitor.shown["verdicts", "value"] == ""
-
-
 def test_texts_cannot_be_edited_while_they_are_worked_on(visitor: Visitor) -> None:
     told = visitor.whole("guided")
     assert '"interactive": false' in told.replace('"interactive":false', '"interactive": false')
@@ -206,21 +197,18 @@ def test_a_model_that_fails_leaves_no_old_answer_and_tells_the_operator_why(
     visitor: Visitor, capsys: pytest.CaptureFixture[str]
 ) -> None:
     visitor.shown["prompt", "value"] = f"Fail, please. {SECRET}"
-    visitor.whole("answer")
+    visitor.shown["answer", "value"] = "Old."
+    visitor.whole("guided")
     assert visitor.shown["answer", "value"] == ""
     assert "The model gave no answer" in line(visitor)
     log = capsys.readouterr().err
     assert "rules.json gave no answer: 503 from (address) with (hidden) for '[…]' (busy)" in log
-    assert "private" not in log
-
-
-def test_a_judge_that_fails_is_told_of_as_well(visitor: Visitor, capsys: pytest.CaptureFixture[str]) -> None:
     visitor.shown["answer", "value"] = f"Fail, please. {SECRET}"
     visitor.whole("judge")
     assert "1 not met, 1 not decided" in visitor.shown["verdicts", "value"], "that it is not in German is measured"
-    log = capsys.readouterr().err
-    assert log.count("gave no answer: 503") == 1
-    assert "private" not in log
+    judging = capsys.readouterr().err
+    assert judging.count("gave no answer: 503") == 1
+    assert "private" not in log + judging
 
 
 def test_a_checklist_tells_how_far_it_is_and_a_failed_one_leaves_the_old_one(visitor: Visitor) -> None:
@@ -233,7 +221,9 @@ def test_a_checklist_tells_how_far_it_is_and_a_failed_one_leaves_the_old_one(vis
 @pytest.mark.parametrize(
     ("name", "text", "button", "said"),
     [
-        ("prompt", " ", "answer", "The prompt is empty."),
+        ("prompt", " ", "guided", "The prompt is empty."),
+        ("document", "x" * 12_001, "checked", "The document has 12,001 characters; the limit is 12,000."),
+        ("request", " ", "checked", "The request is empty."),
         ("prompt", "x" * 6001, "guided", "The prompt has 6,001 characters; the limit is 6,000."),
         ("answer", "x" * 6001, "judge", "The answer has 6,001 characters; the limit is 6,000."),
         ("checklist", "x" * 401, "guided", "A criterion is longer than 400 characters."),
@@ -243,17 +233,12 @@ def test_a_checklist_tells_how_far_it_is_and_a_failed_one_leaves_the_old_one(vis
 def test_what_is_refused_changes_nothing_and_names_the_limit(
     visitor: Visitor, name: str, text: str, button: str, said: str
 ) -> None:
+    visitor.shown["document", "value"] = "A document."
     answer = visitor.shown["answer", "value"]
     visitor.shown[name, "value"] = text
     visitor.whole(button)
-    assert said in line(visitor)
+    assert said in line(visitor, "checked" if button == "checked" else "guided")
     assert visitor.shown["answer", "value"] == (text if name == "answer" else answer)
-
-
-def test_an_over_long_document_is_refused(writer: Visitor) -> None:
-    writer.shown["document", "value"] = "x" * 12_001
-    writer.whole("checked")
-    assert "The document has 12,001 characters; the limit is 12,000." in line(writer, "checked")
 
 
 @pytest.mark.parametrize(
@@ -310,10 +295,10 @@ def test_loading_is_said_once(opened: Open) -> None:
     model.spec = "hf:org/slow"
     page = Visitor(opened(engine))
     page.shown["prompt", "value"] = "Tea?"
-    told = page.whole("answer")
+    told = page.whole("draft")
     assert "Loading the model, which is needed once" in told
     assert model.loaded == 1
-    assert "Loading" not in page.whole("answer")
+    assert "Loading" not in page.whole("draft")
 
 
 @pytest.mark.parametrize("died", [False, True], ids=["never there", "gone since"])
@@ -354,7 +339,7 @@ def test_a_server_that_does_not_begin_lets_the_next_visitor_in(
         page.shown["prompt", "value"] = "Write a notice."
         page.shown["answer", "value"] = "Hello."
         page.shown["checklist", "value"] = "It is polite."
-        for button in ("answer", "judge"):
+        for button in ("draft", "judge"):
             page.shown["answer", "value"] = "Hello."
             page.whole(button)
             assert "did not begin to answer within 1 seconds" in capsys.readouterr().err

@@ -39,7 +39,7 @@ def test_a_file_is_named_without_its_folder(judgments: Path, tmp_path: Path) -> 
     for name, said in (("torn.jsonl", "torn.jsonl, line 1"), ("gone.jsonl", "gone.jsonl: cannot be read")):
         with pytest.raises(visitors.VisitorError, match=said) as refused:
             submit.check_file(str(tmp_path / name))
-        assert str(tmp_path) not in visitors.told(refused.value)
+        assert str(tmp_path) not in visitors.message_for(refused.value)
 
 
 def test_the_same_file_is_queued_once(judgments: Path, tmp_path: Path) -> None:

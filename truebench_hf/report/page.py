@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from truebench_hf.report import sections as kinds
@@ -126,3 +126,8 @@ _TEMPLATES.globals |= {
     "quoted": quoted,
 }
 _TEMPLATES.tests["verdict"] = lambda item: isinstance(item, Verdict)
+
+
+def templates(folder: Path) -> Environment:
+    """The templates of a folder, which can use the macros of sections; whatever they print is text, or markup of ours."""
+    return _TEMPLATES.overlay(loader=ChoiceLoader([FileSystemLoader(folder), FileSystemLoader(Path(__file__).parent)]))

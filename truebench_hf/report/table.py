@@ -37,9 +37,10 @@ class Column:
     """What a column holds: its `title`, and `about`, one line of explanation that pages show at the pointer.
 
     Cells of kind "score" are Scores (or None), of which text shows the `parts`, each in a column of its own; pages show
-    all, with a dot and its interval on a common axis where `drawn`. `unit` "%" is for shares (0 to 1), "points" for
-    their differences, "" for what is shown as it is. On a narrow terminal columns with the greatest `minor` are folded
-    first; those with 0 never are. Columns of one `group` stand together on a leaderboard; those without one first.
+    all, with a dot and its interval on a common axis where `drawn`: from 0 to 1 (points: from -1) unless `axis` names
+    its ends, with a line at `mark` (chance, no difference). `unit` "%" is for shares (0 to 1), "points" for their
+    differences, "" for what is shown as it is. On a narrow terminal columns with the greatest `minor` are folded first;
+    those with 0 never are. Columns of one `group` stand together on a leaderboard; those without one first.
     """
 
     name: str
@@ -51,6 +52,8 @@ class Column:
     parts: tuple[Part, ...] = ("value",)
     lower_is_better: bool = False
     drawn: bool = False
+    axis: tuple[float, float] | None = None
+    mark: float | None = None
     minor: int = 0
     group: str = ""
 

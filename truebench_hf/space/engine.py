@@ -11,7 +11,6 @@ from typing import TypeVar
 from truebench_hf.benchmarks.tick.revision import Rewrite, rewrite
 from truebench_hf.data.judged import Case, sent
 from truebench_hf.engine.ledger import Calls
-from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.checklists import Checklist, generate_checklist
 from truebench_hf.judging.grounding.classifier import grounding_by_decisions
 from truebench_hf.judging.grounding.judge import GroundingJudge
@@ -25,7 +24,7 @@ from truebench_hf.models.streaming import stream
 from truebench_hf.prompts import Prompts
 from truebench_hf.space import visitors
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.visitors import SeenModel, in_words, opened, shown_name, told_of
+from truebench_hf.space.visitors import SeenModel, opened, shown_name, told_of
 from truebench_hf.types import Criterion, Instance, Message, Turn, Verdict
 
 T = TypeVar("T")
@@ -97,23 +96,20 @@ class Engine:
                 await model.complete(ChatRequest((Message("user", "Hello"),), Sampling(max_tokens=1)))
                 self._ready.add(model.spec)
 
-    async def answer(self, prompt: str, tokens: int, document: str = "") -> AsyncGenerator[Completion, None]:
-        """The answer as it grows, to a prompt alone or behind a document. Raises VisitorError."""
+    async def answer(self, prompt: str, document: str = "") -> AsyncGenerator[Completion, None]:
+        """The answer as it grows, to a prompt alone or behind a document. Raises RequestFailed."""
         instance = Instance("", "", "", "", (Turn(prompt, ()),), context=document or None)
         system = (Message("system", _FROM_DOCUMENT),) if document else ()
-        try:
-            messages = sent(instance, (*system, Message("user", prompt)))
-            request = ChatRequest(messages, Sampling(max_tokens=min(tokens, visitors.TOKENS)))
-            with told_of(self.options.model, prompt, document):
-                async for part in stream(self.model, request, self._begins_within):
-                    yield part
-        except RequestFailed as error:
-            raise in_words(error) from error
+        messages = sent(instance, (*system, Message("user", prompt)))
+        request = ChatRequest(messages, Sampling(max_tokens=visitors.TOKENS // (2 if self.small else 1)))
+        with told_of(self.options.model, prompt, document):
+            async for part in stream(self.model, request, self._begins_within):
+                yield part
 
     def checklist(self, prompt: str) -> AsyncGenerator[int | Checklist, None]:
         """How many characters the model has written of a checklist, again and again; the checklist comes last.
 
-        Raises VisitorError where the model gave no answer.
+        Raises RequestFailed where the model gave no answer.
         """
 
         async def work(caller: Caller) -> Checklist:
@@ -126,7 +122,7 @@ class Engine:
     ) -> AsyncGenerator[int | Rewrite | Problem, None]:
         """One step of self-refinement by these verdicts (paper 004, section 4.1): characters so far, then its result.
 
-        Raises VisitorError where the model gave no answer.
+        Raises RequestFailed where the model gave no answer.
         """
 
         async def work(caller: Caller) -> Rewrite | Problem:
@@ -178,7 +174,7 @@ class Engine:
     async def _growing(self, model: ChatModel, work: Callable[[Caller], Awaitable[T]]) -> AsyncGenerator[int | T, None]:
         """How many characters stand there, again and again, while `work` asks the model; what it makes comes last.
 
-        Raises VisitorError where a request failed.
+        Raises RequestFailed where a request failed.
         """
         grown = asyncio.Queue[int]()
         seen, ledger = SeenModel(model, grown.put_nowait, self._begins_within), Calls(_MEMORY)
@@ -189,7 +185,7 @@ class Engine:
                 yield count
             result = await job
             if seen.failed:
-                raise in_words(seen.failed)
+                raise seen.failed
             yield result
         finally:
             job.cancel()

@@ -1,40 +1,50 @@
-"""How the Space looks: theme, style sheet, a few lines of script, templates. Nothing comes from elsewhere.
-
-What templates print is text, whatever it holds, but for numbers and markup of ours.
-"""
+"""How the Space looks: its templates, and what Gradio's pages need to look alike. Nothing comes from elsewhere."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from truebench_hf.report.page import inert, spoken, style
-from truebench_hf.space.board.figures import Bar
+from truebench_hf.report.page import fragment, style, templates
+from truebench_hf.space.board.queries import address
 
-# One family per script, those that systems have at hand: Latin and Vietnamese, Cyrillic, Korean, Japanese, Chinese.
-FONTS = (
-    "system-ui", "Segoe UI", "Roboto", "Noto Sans", "Noto Sans KR", "Noto Sans CJK KR", "Apple SD Gothic Neo",
-    "Malgun Gothic", "Noto Sans JP", "Noto Sans CJK JP", "Hiragino Sans", "Yu Gothic", "Noto Sans SC",
-    "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", "sans-serif",
-)  # fmt: skip
-_GENERIC = ("system-ui", "sans-serif")
-MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace")
-FONT_LIST = ", ".join(name if name in _GENERIC else f'"{name}"' for name in FONTS)  # as CSS reads them
-
+TABS = {
+    "leaderboard": "Leaderboard", "judges": "Trust in judges", "explorer": "Explorer", "playground": "Playground",
+    "submit": "Submit", "about": "About",
+}  # fmt: skip
 # For handlers that only look things up: they take milliseconds, and never wait behind those that run a model.
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
+_HERE = Path(__file__).parent
+_TEMPLATES = templates(_HERE)
+_GLOBALS = {"address": address, "fragment": lambda section: Markup(fragment(section))}
 
 
-def theme() -> Any:
-    """The Gradio theme with fonts of the visitor's own system."""
+def filled(template: str, **values: Any) -> str:
+    """Return a template, filled. What it prints is text, whatever it holds, or markup of ours."""
+    return _TEMPLATES.get_template(f"{template}.html.jinja", globals=_GLOBALS).render(**values)
+
+
+def macro(template: str, name: str, *values: Any) -> str:
+    """Return one of a template's macros, filled."""
+    return str(getattr(_TEMPLATES.get_template(f"{template}.html.jinja", globals=_GLOBALS).module, name)(*values))
+
+
+def read(name: str) -> str:
+    """Return a file of this folder."""
+    return (_HERE / name).read_text("utf-8")
+
+
+def gradio_theme() -> Any:
+    """Return the Gradio theme with fonts of the visitor's own system."""
     import gradio as gr
 
+    mono = ("ui-monospace", "Menlo", "Consolas", "monospace")
     return gr.themes.Base(
         primary_hue="blue", secondary_hue="slate", neutral_hue="slate", radius_size="md",
-        font=[gr.themes.Font(name) for name in FONTS], font_mono=[gr.themes.Font(name) for name in MONO],
+        font=[gr.themes.Font(name) for name in ("system-ui", "sans-serif")],
+        font_mono=[gr.themes.Font(name) for name in mono],
     ).set(  # what Gradio takes has a contrast of 3.7 and 2.6 to 1 only
         body_text_color_subdued="*neutral_500",
         button_primary_background_fill="*primary_600", button_primary_background_fill_dark="*primary_600",
@@ -42,32 +52,6 @@ def theme() -> Any:
     )  # fmt: skip
 
 
-def css() -> str:
-    """The style sheet: that of sections, which a report shows alike, that of the playground, and the Space's own."""
-    here = Path(__file__).parent
-    own = ("playground.css", "space.css")
-    return "".join([style(), *((here / name).read_text("utf-8") for name in own)])
-
-
-# Gradio tells of a tab being selected while the page is still being laid out: until the link was followed, the address is
-# left alone.
-FOLLOWED = "() => { window.tbFollowed = true; window.tbViews?.followed(); }"
-CHOSEN = "() => window.tbViews?.chosen('%s')"
-
-
-def filled(template: str, **values: Any) -> str:
-    """A template by its file's name, filled."""
-    return _TEMPLATES.get_template(template).render(**values)
-
-
-def macro(template: str, name: str, *values: Any) -> str:
-    """One of a template's macros, filled."""
-    return str(getattr(_TEMPLATES.get_template(template).module, name)(*values))
-
-
-_TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-    lstrip_blocks=True, finalize=lambda value: value if isinstance(value, int | float | Markup) else inert(value),
-)  # fmt: skip
-_TEMPLATES.globals["spoken"] = spoken
-_TEMPLATES.tests |= {"bar": lambda cell: isinstance(cell, Bar), "points": lambda cell: isinstance(cell, tuple)}
+def gradio_css() -> str:
+    """Return the style sheet of Gradio's pages: that of sections, which a report shows alike, and their own."""
+    return style() + read("gradio.css")

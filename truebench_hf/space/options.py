@@ -16,6 +16,7 @@ from truebench_hf.options import option, pairs
 
 # What only rates or classifies writes no answer and decides no criterion.
 _NO_CHAT = ("reward", "hf-classifier")
+_YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,21 +61,17 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> SpaceOption
 
     Raises UserError, naming the variable, on what cannot be read and on what the options themselves refuse.
     """
-    from pydantic import TypeAdapter, ValidationError
-
-    types = typing.get_type_hints(SpaceOptions)
-    values: dict[str, typing.Any] = {}
+    types, values = typing.get_type_hints(SpaceOptions), dict[str, typing.Any]()
     for field in fields(SpaceOptions):
         variable = f"TRUEBENCH_{field.name.upper()}"
-        if not (text := environment.get(variable, "").strip()):
-            continue
-        try:
+        if text := environment.get(variable, "").strip():
+            values[field.name] = text
             if typing.get_origin(types[field.name]) is tuple:
                 values[field.name] = tuple(part.strip() for part in text.split(",") if part.strip())
-            else:
-                values[field.name] = TypeAdapter(types[field.name]).validate_python(text)
-        except ValidationError as error:
-            raise UserError(f"{variable}={text}: must be yes or no") from error
+            elif types[field.name] is bool:
+                if text.lower() not in _YES_OR_NO:
+                    raise UserError(f"{variable}={text}: must be yes or no")
+                values[field.name] = _YES_OR_NO[text.lower()]
     try:
         return SpaceOptions(**values)
     except UserError as error:

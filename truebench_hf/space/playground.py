@@ -1,10 +1,9 @@
-"""Tab 4, the playground: an answer judged by a checklist and improved, and an answer held against its document."""
+"""The playground: an answer judged by a checklist and improved, and an answer held against its document."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -20,36 +19,19 @@ from truebench_hf.judging.rules.deciding import ruled, rules_of
 from truebench_hf.models.asking import Problem
 from truebench_hf.space import playground_html as html
 from truebench_hf.space import visitors
-from truebench_hf.space.board import words
 from truebench_hf.space.engine import Engine
-from truebench_hf.space.playground_mode import Mode, examples
+from truebench_hf.space.look import read
+from truebench_hf.space.playground_mode import Mode
 from truebench_hf.space.visitors import Updates, VisitorError, lines_within, status, text_within
+from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Criterion, Verdict
 
-LEVELS = {
-    "decision": "Decision: a probability per criterion",
-    "cascade": "Cascade: a probability, and reasons where it is in doubt",
-    "rubric": "Rubric: one call per criterion, with reasons",
-    "checklist": "Checklist: one call for all, with reasons",
-}
 Judged = tuple[tuple[str, ...], tuple[Verdict, ...]]  # what was judged: the prompt, the answer, criteria; and verdicts
 _MODES = ("Answer and judge", "Grounding")
 _DOCUMENTS = 6  # examples: the shortest documents of the built-in sample, which a small model reads in time
-_SELDOM = " A model this small rarely keeps to the form that is asked for."
-_RECORDED = "An example, decided by counting and by people. The button has the model answer it."
-_PLACE = "One criterion per line, for example:\nThe answer is in English.\nIt has exactly three points."
-_ONE_LEVEL = (
-    "<p class='tb-soft'>The judge is asked for a probability per criterion. On a sample of rubrics (rubric_mini) this model "
-    "wrote no verdict that could be read, so judging with reasons is not offered; its probabilities are at chance.</p>"
-)
-_LABELLED = (
-    "<p class='tb-soft'>The judge labels every sentence of the answer: supported by the document, contradictory to it, unsupported (it "
-    "is not there), or nothing to verify. Excerpts that it quotes are looked up in the document by program.</p>"
-)
-_GUESSED = (
-    "<p class='tb-soft'>This judge writes no labels that can be read: it guesses a probability for every sentence of the "
-    "answer. Beside each stands the sentence of the document that has most words in common with it, found by program.</p>"
-)
+_TEXTS: dict[str, Any] = yaml.safe_load(read("playground.yaml"))
+LEVELS: dict[str, str] = _TEXTS["levels"]
+_NOTES: dict[str, str] = _TEXTS["notes"]
 
 
 def build_tab(engine: Engine, app: Any) -> None:
@@ -85,22 +67,22 @@ class ChecklistMode(Mode):
         rows = _prompts()
         with gr.Row(elem_classes="tb-pair"):
             with gr.Column(min_width=320):
-                example = examples("example", [(r["language"], r["category"], r["input"][0], r["index"]) for r in rows])
+                example = self.example_box(
+                    "example", [(r["language"], r["category"], r["input"][0], r["index"]) for r in rows]
+                )
                 self.prompt = gr.Textbox(
                     recorded[0], label="Prompt", lines=3, max_lines=12, elem_id="prompt",
                     placeholder="Ask for something with conditions that can be checked.",
                 )  # fmt: skip
                 self.checklist = gr.Textbox(
-                    "\n".join(recorded[2:]), label=f"Checklist ({who})", lines=4, max_lines=12, placeholder=_PLACE,
+                    "\n".join(recorded[2:]), label=f"Checklist ({who})", lines=4, max_lines=12, placeholder=_NOTES["criteria"],
                     elem_id="checklist",
                 )  # fmt: skip
-                self.buttons("Answer and judge", "guided", _RECORDED)
-                with gr.Accordion("Step by step, and settings", open=False, elem_id="alone"):
-                    with gr.Row():
-                        draft = gr.Button("Write a checklist", elem_id="draft-start", min_width=140)
-                        answer_it = gr.Button("Answer", elem_id="answer-start", min_width=140)
-                        judge_it = gr.Button("Judge", elem_id="judge-start", min_width=140)
-                    tokens, how = self.longest("tokens"), self._levels()
+                self.buttons("Answer and judge", "guided", _NOTES["recorded"])
+                with gr.Row():
+                    draft = gr.Button("Write a checklist", elem_id="draft-start", min_width=140)
+                    judge_it = gr.Button("Judge this answer", elem_id="judge-start", min_width=140)
+                how = self._levels()
             with gr.Column(min_width=320):
                 self.answer_box("judge", "answer", 7, recorded[1])
                 self.verdicts = gr.HTML(html.verdicts_html(verdicts), elem_id="verdicts")
@@ -110,9 +92,8 @@ class ChecklistMode(Mode):
         self.judged = gr.State((recorded, verdicts), time_to_live=3600)
         fields = [self.prompt, self.checklist, self.answer]
         works: dict[Any, tuple[visitors.Work, Sequence[Any]]] = {
-            self.go: (self.guided, [self.prompt, self.checklist, tokens, *how]),
+            self.go: (self.guided, [self.prompt, self.checklist, *how]),
             draft: (self.drafted, [self.prompt]),
-            answer_it: (self.answered, [self.prompt, tokens]),
             judge_it: (self.decided, [*fields, *how]),
             improve: (self.improve, [*fields, self.judged, *how]),
         }
@@ -125,7 +106,7 @@ class ChecklistMode(Mode):
 
         names = [LEVELS[level] for level in self.engine.levels]
         if len(names) == 1:
-            gr.HTML(_ONE_LEVEL)
+            gr.HTML(_NOTES["one_level"], elem_classes="tb-soft")
             return []
         return [gr.Radio(names, value=names[0], label="How the judge is asked", elem_id="level")]
 
@@ -142,7 +123,7 @@ class ChecklistMode(Mode):
         measured, rest = list(outcome.verdicts.values()), [criterion.text for criterion in outcome.rest.criteria]
         return [html.verdicts_html(measured, rest) if measured else "", ""]
 
-    async def guided(self, prompt: str, checklist: str, tokens: float, how: str = "") -> Updates:
+    async def guided(self, prompt: str, checklist: str, how: str = "") -> Updates:
         """All of it: a checklist where there is none, an answer, and its verdicts."""
         request = text_within(prompt, visitors.PROMPT, "The prompt")
         criteria = lines_within(checklist) if (checklist or "").strip() else []
@@ -154,7 +135,7 @@ class ChecklistMode(Mode):
                     yield update
         except _NoChecklist as error:  # the answer is there all the same
             problem = str(error)
-        async for update in self.answered(request, tokens):
+        async for update in self.written(request):
             answer = update[0].get(self.answer, answer)
             yield update
         if problem:
@@ -175,14 +156,9 @@ class ChecklistMode(Mode):
         assert not isinstance(part, int)
         fitting = [text for text in part.questions if len(text) <= visitors.CRITERION][: visitors.CRITERIA]
         if not fitting:
-            why = _SELDOM if self.engine.small else ""
+            why = f" {_NOTES['seldom']}" if self.engine.small else ""
             raise _NoChecklist(f"The model wrote no checklist that can be used: {part.problem}.{why}")
-        yield {self.checklist: "\n".join(fitting)}, status(f"A checklist of {words.counted(len(fitting), 'question')}.")
-
-    async def answered(self, prompt: str, tokens: float) -> Updates:
-        """An answer alone."""
-        async for update in self.written(text_within(prompt, visitors.PROMPT, "The prompt"), tokens):
-            yield update
+        yield {self.checklist: "\n".join(fitting)}, status(f"A checklist of {how_many(len(fitting), 'question')}.")
 
     async def decided(self, prompt: str, checklist: str, answer: str, how: str = "") -> Updates:
         """Verdicts alone."""
@@ -214,7 +190,7 @@ class ChecklistMode(Mode):
                 yield {}, status(f"Improving the answer: {part:,} characters so far …", "busy")
         assert not isinstance(part, int)
         if isinstance(part, Problem):
-            why = _SELDOM if self.engine.small else ""
+            why = f" {_NOTES['seldom']}" if self.engine.small else ""
             raise VisitorError(f"No improved answer: {part.text}.{why} The answer stays as it was.")
         if part.text.strip() == old:
             raise VisitorError("The model gave the same answer again: there is nothing to compare.")
@@ -237,7 +213,7 @@ class ChecklistMode(Mode):
         async for done in self.engine.verdicts(prompt, answer, criteria, level):
             what = f"criterion {min(len(done) + 1, count)} of {count}"
             if level == "checklist":
-                what = f"{words.counted(count, 'criterion', 'criteria')} in one call"
+                what = f"{how_many(count, 'criterion', 'criteria')} in one call"
             page = html.verdicts_html(done, criteria[len(done) :], self.engine.tiny)
             yield {self.verdicts: page}, status(f"Judging {what} …", "busy")
         outcome = html.outcome(done, self.engine.tiny)
@@ -255,26 +231,21 @@ class GroundingMode(Mode):
         with gr.Row(elem_classes="tb-pair"):
             with gr.Column(min_width=320):
                 rows = [(item.language, item.domain, item.source.request, item.id) for item in items]
-                example = examples("document-example", rows)
+                example = self.example_box("document-example", rows)
                 document = gr.Textbox(
                     label="Document", lines=8, max_lines=14, elem_id="document",
                     placeholder="What the answer has to rest on, and nothing else.",
                 )  # fmt: skip
                 request = gr.Textbox(label="Request", lines=2, max_lines=6, elem_id="request")
                 self.buttons("Answer and check", "checked")
-                with gr.Accordion("Step by step, and settings", open=False, elem_id="document-alone"):
-                    with gr.Row():
-                        answer_it = gr.Button("Answer", elem_id="from-document-start", min_width=140)
-                        check_it = gr.Button("Check", elem_id="grounding-start", min_width=140)
-                    tokens = self.longest("document-tokens")
+                check_it = gr.Button("Check this answer", elem_id="grounding-start", min_width=140)
             with gr.Column(min_width=320):
                 self.answer_box("check", "document-answer", 6)
-                gr.HTML(_GUESSED if engine.tiny else _LABELLED)
+                gr.HTML(_NOTES["guessed" if engine.tiny else "labelled"], elem_classes="tb-soft")
                 self.results = gr.HTML("", elem_id="grounding-outcome"), gr.HTML("", elem_id="grounding")
         self.judged = gr.State(((), ()), time_to_live=3600)
         works: dict[Any, tuple[visitors.Work, Sequence[Any]]] = {
-            self.go: (self.guided, [document, request, tokens]),
-            answer_it: (self.answered, [document, request, tokens]),
+            self.go: (self.guided, [document, request]),
             check_it: (self.checked, [document, request, self.answer]),
         }
         texts = {item.id: (item.document, item.source.request) for item in items}
@@ -289,19 +260,13 @@ class GroundingMode(Mode):
             visitors.check_length(text, limit, what)
         return [None, None] if texts == judged[0] else ["", ""]
 
-    async def guided(self, document: str, request: str, tokens: float) -> Updates:
+    async def guided(self, document: str, request: str) -> Updates:
         """An answer from the document, and whether it rests on it."""
-        answer = ""
-        async for update in self.answered(document, request, tokens):
+        source, answer = _source(document, request), ""
+        async for update in self.written(source.request, source.document):
             answer = update[0].get(self.answer, answer)
             yield update
         async for update in self.checked(document, request, answer):
-            yield update
-
-    async def answered(self, document: str, request: str, tokens: float) -> Updates:
-        """An answer alone."""
-        source = _source(document, request)
-        async for update in self.written(source.request, tokens, source.document):
             yield update
 
     async def checked(self, document: str, request: str, answer: str) -> Updates:
@@ -337,9 +302,8 @@ def recorded_example(rules: str) -> tuple[tuple[str, ...], tuple[Verdict, ...]]:
 
     What can be counted is counted, unless rules are off; the rest was decided by people, as the file says.
     """
-    record = yaml.safe_load(Path(__file__).with_name("playground.yaml").read_text("utf-8"))
-    verdicts = [Verdict(Criterion(v["criterion"]), v["label"], v["reason"], "people") for v in record["verdicts"]]
-    case = Case(record["prompt"], record["answer"].strip(), tuple(verdict.criterion for verdict in verdicts))
+    verdicts = [Verdict(Criterion(v["criterion"]), v["label"], v["reason"], "people") for v in _TEXTS["verdicts"]]
+    case = Case(_TEXTS["prompt"], _TEXTS["answer"].strip(), tuple(verdict.criterion for verdict in verdicts))
     measured = ruled(case, rules).verdicts
     texts = (case.instruction, case.response, *(criterion.text for criterion in case.criteria))
     return texts, tuple(measured.get(place, verdict) for place, verdict in enumerate(verdicts))

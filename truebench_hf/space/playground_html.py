@@ -14,15 +14,15 @@ from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.votes import transitions
 from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import highlighted
-from truebench_hf.space.board import words
 from truebench_hf.space.look import macro
 from truebench_hf.space.visitors import shown_name
 from truebench_hf.text import anonymous
 from truebench_hf.text.differences import difference
+from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Verdict
 
 State = Literal["good", "fail", "open"]
-_TEMPLATE = "playground.html.jinja"
+_TEMPLATE = "playground"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def outcome(verdicts: Sequence[Verdict], tiny: bool) -> ShownOutcome:
     guess = " by a tiny model's guess" if tiny and not sure and kind != "open" else ""
     by = [f"{measured} measured"] if measured else []
     by += [f"{met + missed - measured} a tiny model's guess"] if tiny and met + missed > measured else []
-    parts = [f"{met} of {words.counted(len(labels), 'criterion', 'criteria')} met"]
+    parts = [f"{met} of {how_many(len(labels), 'criterion', 'criteria')} met"]
     parts += [f"{count} {what}" for count, what in ((missed, "not met"), (left, "not decided")) if count]
     behind = f" ({', '.join(by)})" if by else ""
     return ShownOutcome(kind, f"{head}{guess}", f"{', '.join(parts)}{behind}.")
@@ -104,7 +104,7 @@ def grounding_outcome(grounding: Grounding) -> ShownOutcome:
     guess = " by a tiny model's guess" if grounding.template == "decision" and kind != "open" else ""
     more = f"{reason[:1].upper()}{reason[1:]}"
     if wrong := sum(unit.label in ("unsupported", "contradictory") for unit in units):
-        many = words.counted(len(units), "sentence")
+        many = how_many(len(units), "sentence")
         more = f"{wrong} of {many} {'is' if wrong == 1 else 'are'} not supported by the document."
     elif grounding.accurate and len(units) == 1:
         more = "The one sentence is supported or needs no evidence."

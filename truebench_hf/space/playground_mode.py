@@ -26,6 +26,16 @@ class Mode:
         self.answer: Any = None
         self.results: tuple[Any, ...] = ()
 
+    def example_box(self, name: str, rows: Sequence[tuple[str, str, str, Any]]) -> Any:
+        """Lay out what a visitor may start from: the language, the kind, the text and the id of each."""
+        import gradio as gr
+
+        choices = [
+            (f"{words.column(language)} · {kind} · {' '.join(text.split())[:60]}…", str(id_))
+            for language, kind, text, id_ in rows
+        ]
+        return gr.Dropdown(choices, value=None, label="Start from an example", elem_id=name)
+
     def buttons(self, label: str, name: str, line: str = "") -> None:
         """Lay out the button that a visitor is to press first, the one that stops, the line, and what is refused at once."""
         import gradio as gr
@@ -45,13 +55,6 @@ class Mode:
         with gr.Accordion("As Markdown", open=False):
             self.rendered = gr.HTML(rich(value) or "", elem_id=f"{name}-rendered")
 
-    def longest(self, name: str) -> Any:
-        """Lay out and return a slider for the longest answer."""
-        import gradio as gr
-
-        most = visitors.TOKENS
-        return gr.Slider(16, most, value=min(256, most), step=16, label="Longest answer, in tokens", elem_id=name)
-
     def wire(
         self, app: Any, example: Any, fields: Sequence[Any], works: Mapping[Any, tuple[visitors.Work, Sequence[Any]]],
         examples: Mapping[str, tuple[str, ...]], judged: Any,
@@ -65,24 +68,19 @@ class Mode:
             for button, (work, inputs) in works.items()
         ]
         self.stop.click(None, cancels=events)
-        filled = [*fields, self.line, *self.results]
         empty = ("", status(""), *("" for _ in self.results))  # the answer, the line, results
-        example.input(lambda name: (*examples.get(name or "", ("", "")), *empty), example, filled, **QUIET)
+        example.input(
+            lambda name: (*examples.get(name or "", ("", "")), *empty), example, [*fields, self.line, *self.results], **QUIET
+        )  # fmt: skip
         changes = [field.change for field in fields]
-        gr.on(
-            changes,
-            self.edited,
-            [*fields, judged],
-            [self.refused, self.rendered, *self.results],
-            trigger_mode="always_last",
-            **QUIET,
-        )
+        results = [self.refused, self.rendered, *self.results]
+        gr.on(changes, self.edited, [*fields, judged], results, trigger_mode="always_last", **QUIET)
         place = f"truebench-{self.answer.elem_id}"
         gr.on(changes, None, list(fields), None, js=_KEEP % place, **QUIET)
         app.load(None, list(fields), list(fields), js=_KEPT % place, **QUIET)
 
     def edited(self, *values: Any) -> list[Any]:
-        """What is refused at once, the answer as HTML, and results on texts that have changed."""
+        """Return what is refused at once, the answer as HTML, and results on texts that have changed."""
         import gradio as gr
 
         *texts, _ = values
@@ -104,27 +102,16 @@ class Mode:
             await self.engine.ready(model)
         yield {}, status("Waiting for the model …", "busy")
 
-    async def written(self, prompt: str, tokens: float, document: str = "") -> Updates:
-        """The model's answer as it grows. What was there before goes, results on it included."""
+    async def written(self, prompt: str, document: str = "") -> Updates:
+        """Show the model's answer as it grows. What was there before goes, results on it included."""
         yield {self.answer: "", **dict.fromkeys(self.results, "")}, status("Waiting for the model …", "busy")
         async for update in self.loaded(self.engine.model):
             yield update
         last = None
-        async for last in self.engine.answer(prompt, int(tokens), document):
+        async for last in self.engine.answer(prompt, document):
             yield {self.answer: last.text}, status("Writing …" if last.text else "Thinking …", "busy")
         if last is None or not last.text.strip():
-            raise VisitorError("The model gave an empty answer; please try another prompt, or more tokens.")
+            raise VisitorError("The model gave an empty answer; please try another prompt.")
         cut = ", cut off at the token limit" if last.truncated else ""
-        tokens_told = last.usage.total(last.usage.output_tokens)
-        yield {self.answer: last.text.strip()}, status(f"Answered in {tokens_told} tokens{cut}.")
-
-
-def examples(name: str, rows: Sequence[tuple[str, str, str, Any]]) -> Any:
-    """Lay out what a visitor may start from: of each its language, its kind, its text, and its id."""
-    import gradio as gr
-
-    choices = [
-        (f"{words.column(language)} · {kind} · {' '.join(text.split())[:60]}…", str(id_))
-        for language, kind, text, id_ in rows
-    ]
-    return gr.Dropdown(choices, value=None, label="Start from an example", elem_id=name)
+        tokens = last.usage.total(last.usage.output_tokens)
+        yield {self.answer: last.text.strip()}, status(f"Answered in {tokens} tokens{cut}.")

@@ -1,4 +1,4 @@
-"""Tab 5: hand in a run's judgments; they are checked, scored again, and queued as a pull request. What became of others."""
+"""Submissions: hand in a run's judgments; they are checked, scored again, and queued as a pull request. What became of others."""
 
 from __future__ import annotations
 
@@ -25,45 +25,43 @@ from truebench_hf.space.visitors import Updates
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn
 
-_TEMPLATE = "submit.html.jinja"
 
-
-def build(options: SpaceOptions, tab: Any) -> None:
-    """Lay out the tab inside the current Blocks. What was submitted is asked for when it is opened."""
+def build(options: SpaceOptions, app: Any) -> None:
+    """Lay out the tab inside the current Blocks, which are those of `app`. The Hub is asked for the list when the page opens."""
     import gradio as gr
 
     if not (options.submit and options.results):
-        gr.HTML(macro(_TEMPLATE, "closed"), elem_id="submissions")
+        gr.HTML(macro("submit", "closed"), elem_id="submissions")
         return
+    listed = Submissions(options.results)
     with gr.Row(elem_classes="tb-pair"):
         with gr.Column(min_width=320):
-            gr.HTML(macro(_TEMPLATE, "opening", visitors.UPLOAD_MIB))
+            gr.HTML(macro("submit", "opening", visitors.UPLOAD_MIB))
             file = gr.File(label="judgments.jsonl", file_types=[".jsonl"], elem_id="upload", height=140)
             check = gr.Button("Check the file", variant="primary", elem_id="check-start")
-            check_line, report = gr.HTML(elem_id="check-line"), gr.HTML(elem_id="checked", visible=False)
-            queue, queue_line = (
-                gr.Button("Queue it as a pull request", elem_id="queue-start"),
-                gr.HTML(elem_id="queue-line"),
-            )
+            check_line, report = gr.HTML(elem_id="check-line"), gr.HTML(elem_id="checked")
+            queue = gr.Button("Queue it as a pull request", elem_id="queue-start")
+            queue_line = gr.HTML(elem_id="queue-line")
         with gr.Column(min_width=320):
-            others = Submissions(options.results)
-            listed = gr.HTML(others.html(), elem_id="submissions")
+            page = gr.HTML(listed.html(), elem_id="submissions")
 
     async def checked(path: str | None) -> Updates:
-        yield {report: gr.update(visible=False)}, visitors.status("Checking …", "busy")
+        yield {report: ""}, visitors.status("Checking …", "busy")
         rows, line, ranked = await asyncio.to_thread(check_file, path)
-        figures = fragment(pairs("What the file gives", rows))
-        yield {report: gr.update(value=figures, visible=True)}, visitors.status(line, "good" if ranked else "open")
+        yield (
+            {report: fragment(pairs("What the file gives", rows))},
+            visitors.status(line, "good" if ranked else "open"),
+        )
 
     async def queued(path: str | None) -> Updates:
         yield {}, visitors.status("Checking and sending …", "busy")
-        line = visitors.status(await asyncio.to_thread(queue_file, path, others.repo), "good")
+        line = visitors.status(await asyncio.to_thread(queue_file, path, listed.repo), "good")
         yield {}, line
-        yield {listed: await asyncio.to_thread(others.renewed, now=True)}, line
+        yield {page: await asyncio.to_thread(listed.renewed, now=True)}, line
 
     visitors.start(check, checked, [file], [report], check_line, lane="files", at_a_time=2)
-    visitors.start(queue, queued, [file], [listed], queue_line, lane="files", at_a_time=2)
-    tab.select(others.renewed, None, listed, **QUIET)
+    visitors.start(queue, queued, [file], [page], queue_line, lane="files", at_a_time=2)
+    app.load(listed.renewed, None, page, **QUIET)
 
 
 def check_file(path: str | None) -> tuple[tuple[tuple[str, str], ...], str, bool]:
@@ -86,7 +84,7 @@ def queue_file(path: str | None, repo: str) -> str:
     except UserError as error:
         # The Hub's answer is for the operator: it may name accounts and repositories that are not public.
         raise RuntimeError(f"submission not queued: {error}") from error
-    return Markup(macro(_TEMPLATE, "sent", pushed.new, pushed.url))
+    return Markup(macro("submit", "sent", pushed.new, pushed.url))
 
 
 def _validated(path: str | None) -> Submission:
@@ -112,23 +110,23 @@ class Submissions:
     def __init__(self, repo_id: str) -> None:
         self.repo = repo_id.partition("@")[0]
         self._kept: tuple[Submitted, ...] = ()
-        self._read_at = 0.0  # seconds since 1970, of what is kept
-        self._silent_since = 0.0  # 0: the Hub answered when it was last asked
+        self._read_at = self._silent_since = 0.0  # seconds since 1970, of what is kept; 0: the Hub answered
         self._asking: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def renewed(self, *, now: bool = False) -> str:
-        """The list, as HTML. Asks the Hub unless it was asked a minute ago (or `now`), waits for ten seconds, and never raises."""
+        """Return the list as HTML. Asks the Hub unless it was asked a minute ago (or `now`), waits ten seconds, never raises."""
         with self._lock:
             asking = self._asking
-            if asking is None or not asking.is_alive():
-                if not now and time.time() - self._read_at < _FRESH:
-                    return self.html()
+            if asking is not None and asking.is_alive():
                 # The Hub's client waits without end: one that hangs is left behind, and no second one is sent after it.
+                if self._silent_since:
+                    return self.html()
+            elif not now and time.time() - self._read_at < _FRESH:
+                return self.html()
+            else:
                 asking = self._asking = threading.Thread(target=self._ask, name="submissions", daemon=True)
                 asking.start()
-            elif self._silent_since:
-                return self.html()
         asking.join(_PATIENCE)
         if asking.is_alive():
             self._silent_since = self._silent_since or time.time()
@@ -137,15 +135,14 @@ class Submissions:
     def _ask(self) -> None:
         try:
             self._kept = submissions(self.repo, _MOST)
+            self._read_at, self._silent_since = time.time(), 0.0
         except Exception as error:  # the client has many of its own; all mean: keep what there is
             if not self._silent_since:
                 warn(f"submissions of {self.repo}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
             self._silent_since = self._silent_since or time.time()
-        else:
-            self._read_at, self._silent_since = time.time(), 0.0
 
     def html(self) -> str:
-        """The list as it is known, without asking."""
+        """Return the list as it is known, without asking."""
         line = "" if self._kept else "Nothing was submitted yet."
         if self._silent_since:
             since = time.strftime("%H:%M UTC on %Y-%m-%d", time.gmtime(self._silent_since))
@@ -154,4 +151,4 @@ class Submissions:
         elif not self._read_at:
             line = "Asking the Hub …"
         # A name without who provides it, as the leaderboard has it.
-        return macro(_TEMPLATE, "submitted", line, self._kept, lambda slug: _PROVIDED.sub("", slug, count=1) or slug)
+        return macro("submit", "submitted", line, self._kept, lambda slug: _PROVIDED.sub("", slug, count=1) or slug)

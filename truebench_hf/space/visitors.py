@@ -91,12 +91,16 @@ def sendable(text: str | None) -> str:
     return (text or "").replace("\0", "").encode("utf-8", "replace").decode().strip()
 
 
-def told(error: BaseException) -> str:
+def message_for(error: BaseException) -> str:
     """What a visitor is told about an error; all but a VisitorError goes to the operator's log instead."""
     if isinstance(error, VisitorError):
         return str(error)
     if isinstance(error, TimeoutError):
         return "This took too long and was stopped."
+    if isinstance(error, RequestFailed):  # the operator was told when it failed
+        if "window" in str(error):
+            return "The text is too long for the model's window; please shorten it."
+        return "The model gave no answer; please try again later."
     if isinstance(error, UserError):  # the operator can mend it: a line says how
         warn(f"space: {' '.join(anonymous.text(redaction.error(str(error))).split())}")
     else:
@@ -208,13 +212,6 @@ def told_of(spec: str, *typed: str) -> Iterator[None]:
         raise VisitorError(why) from error
 
 
-def in_words(error: RequestFailed) -> VisitorError:
-    """What a visitor is told of a request that failed."""
-    if "window" in str(error):
-        return VisitorError("The text is too long for the model's window; please shorten it.")
-    return VisitorError("The model gave no answer; please try again later.")
-
-
 # New values by component, and what the line says, again and again.
 Updates = AsyncGenerator[tuple[dict[Any, Any], str], None]
 Work = Callable[..., Updates]
@@ -239,7 +236,7 @@ def start(
                 async for changed, text in updates:
                     yield changed | {line: text}
         except Exception as error:  # whatever it is, a visitor sees one plain line and the operator the rest
-            yield {line: status(told(error), "bad")}
+            yield {line: status(message_for(error), "bad")}
 
     def rest(text: str | None) -> dict[Any, Any]:
         """The fields can be edited again. A line that work left busy says what became of it."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 import urllib.request
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from tests.golden.case import Case
 from tests.golden.cases.inputs import rows, scripts
@@ -31,27 +31,6 @@ def _write() -> None:
     scripts({"judge": [down, *wrong, {"contains": "<criteria", "verdicts": {}}]})
 
 
-class _Visitor:
-    """Asks a running Space for its pages."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        parts = json.loads(self.get("config"))["components"]
-        self._parts = {part["props"].get("elem_id"): part["id"] for part in parts}
-
-    def get(self, path: str) -> str:
-        text: str = urllib.request.urlopen(self._url + path, timeout=60).read().decode()
-        return text
-
-    def ask(self, part: str, function: str, **asked: str) -> str:
-        """Call a function of the server as the page's script does."""
-        body = {"data": asked, "component_id": self._parts[part], "fn_name": function, "session_hash": "golden"}
-        address, kind = f"{self._url}gradio_api/component_server/", {"Content-Type": "application/json"}
-        answer = urllib.request.urlopen(urllib.request.Request(address, json.dumps(body).encode(), kind), timeout=60)
-        text: str = json.loads(answer.read())
-        return text
-
-
 def _visit() -> None:
     from tests.space.visitor import launched
     from truebench_hf.space.app import serve
@@ -59,7 +38,7 @@ def _visit() -> None:
 
     app: Any = launched(lambda: serve(SpaceOptions(runs=("runs",)), block=False))
     try:
-        pages = _pages(_Visitor(app.local_url))
+        pages = _pages(app.local_url)
     finally:
         app.close(verbose=False)
     Path("space").mkdir()
@@ -67,26 +46,32 @@ def _visit() -> None:
         Path("space", name).write_text(text, encoding="utf-8")
 
 
-def _pages(visitor: _Visitor) -> dict[str, str]:
-    own = visitor.ask("leaderboard", "show_board", board="own")
-    alpha, beta = re.findall(r'data-key="([^"]*)"', own)
-    asked: dict[str, tuple[str, str, dict[str, str]]] = {
-        "board": ("leaderboard", "show_board", {}),
-        "board_chart": ("leaderboard", "show_board", {"board": "own", "view": "Chart"}),
-        "board_own_languages": ("leaderboard", "show_board", {"board": "own", "view": "Languages"}),
-        "board_judges": ("leaderboard", "show_board", {"board": "metaeval"}),
-        "model": ("leaderboard", "open_model", {"board": "own", "model": beta}),
-        "model_gone": ("leaderboard", "open_model", {"board": "own", "model": "none-such"}),
-        "explorer": ("explorer-page", "show_conversations", {"run": alpha}),
-        "explorer_beside": ("explorer-page", "show_conversations", {"run": alpha, "beside": beta, "id": "q4"}),
-        "explorer_filtered": ("explorer-page", "show_conversations", {"run": beta, "language": "DE", "failed": "HAS q"}),
-        "explorer_markdown": ("explorer-page", "show_conversations", {"run": beta, "outcome": "passed", "show": "markdown"}),
-        "judges": ("judges-page", "show_judges", {}),
-    }  # fmt: skip
-    pages = {f"{name}.html": visitor.ask(part, function, **query) for name, (part, function, query) in asked.items()}
-    # What stands in the page before Gradio has drawn it.
-    pages["first_view.html"] = visitor.get("?board=own").partition("<gradio-app")[0]
-    pages["table.csv"] = visitor.ask("leaderboard", "table_csv", board="own")
+def _pages(url: str) -> dict[str, str]:
+    def got(**query: str) -> str:
+        text: str = urllib.request.urlopen(f"{url}?{urlencode(query)}", timeout=60).read().decode()
+        return text
+
+    alpha, beta = re.findall(r'data-key="([^"]*)"', got(board="own"))
+    addresses = {
+        "board": {},
+        "board_own": {"board": "own"},
+        "board_own_languages": {"board": "own", "view": "Languages"},
+        "board_charts": {"board": "truebench", "view": "Charts"},
+        "board_judges": {"board": "metaeval"},
+        "model": {"tab": "model", "model": beta},
+        "model_gone": {"tab": "model", "model": "none-such"},
+        "explorer": {"tab": "explorer", "run": alpha},
+        "explorer_beside": {"tab": "explorer", "run": alpha, "beside": beta, "id": "q4"},
+        "explorer_filtered": {"tab": "explorer", "run": beta, "language": "DE", "failed": "HAS q"},
+        "explorer_markdown": {"tab": "explorer", "run": beta, "outcome": "passed", "show": "markdown"},
+        "judges": {"tab": "judges"},
+    }
+    pages = {f"{name}.html": got(**query) for name, query in addresses.items()}
+    # The styles and scripts of a page are files of their own, and all pages have the same.
+    pages = {name: re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL) for name, text in pages.items()}
+    pages = {name: re.sub(r"\b\d{4}-\d\d-\d\d\b", "DAY", text) for name, text in pages.items()}
+    for name in ("board.json", "board.csv", f"badge.svg?model={beta}"):
+        pages[name.partition("?")[0]] = urllib.request.urlopen(f"{url}api/{name}", timeout=60).read().decode()
     return pages
 
 

@@ -15,8 +15,10 @@ from truebench_hf.comparing.runs import BoardEntry, slug
 from truebench_hf.comparing.table import Kind
 from truebench_hf.data.catalogue import CATALOGUE, NAMES
 from truebench_hf.hashing import digest
+from truebench_hf.report.sections import percent
 from truebench_hf.space.board import words
 from truebench_hf.space.board.store import Snapshot
+from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Score
 
 What = Literal["measured", "submitted", "paper", "partial", "demonstration"]
@@ -55,7 +57,7 @@ class BoardGroup:
 
 
 @dataclass(frozen=True)
-class OneBoard:
+class ShownBoard:
     """A board to choose: its columns, and its groups in the order of the page. `id` stands in links."""
 
     id: str
@@ -79,7 +81,7 @@ class OneBoard:
 
 
 @lru_cache(maxsize=2)
-def boards(snapshot: Snapshot) -> tuple[OneBoard, ...]:
+def boards(snapshot: Snapshot) -> tuple[ShownBoard, ...]:
     """All boards of a state of the results: those with results of ours first, and among each judges last."""
     by_board: dict[tuple[str, str], tuple[Kind, list[BoardEntry]]] = {}
     for kind in snapshot.kinds:
@@ -93,10 +95,11 @@ def boards(snapshot: Snapshot) -> tuple[OneBoard, ...]:
                 place = f"{kind.name}-{slug(instruction)[:60]}-{digest(instruction)[:4]}", instruction
             by_board.setdefault(place, (kind, []))[1].append(entry)
     all_boards = [
-        OneBoard(name, title, kind, _groups(entries, kind.noun)) for (name, title), (kind, entries) in by_board.items()
+        ShownBoard(name, title, kind, _groups(entries, kind.noun))
+        for (name, title), (kind, entries) in by_board.items()
     ]
 
-    def order(board: OneBoard) -> tuple[bool, bool, int, bool]:
+    def order(board: ShownBoard) -> tuple[bool, bool, int, bool]:
         return not board.ours, board.kind.name == JUDGES, _ORDER.index(board.groups[0].what), board.id != OWN
 
     return tuple(sorted(all_boards, key=order))
@@ -141,7 +144,7 @@ def title(snapshot: Snapshot) -> str:
         return ""
     group, noun = board.ours[0], "judge" if board.kind.name == JUDGES else "model"
     data = words.data(group.entries[0].facts.get("Data", "")) or board.title
-    return f"{words.counted(len(group.entries), noun)} on {data}"
+    return f"{how_many(len(group.entries), noun)} on {data}"
 
 
 def lead(group: BoardGroup) -> str:
@@ -174,7 +177,7 @@ def heading(group: BoardGroup) -> str:
     parts = [
         re.sub(r", [\d,]+ \w+\Z", "", words.data(first.facts.get("Data", ""))),
         f"judge {words.fact('Judge', judge)}" if judge else "",
-        words.counted(most, group.noun) if most else "",
+        how_many(most, group.noun) if most else "",
     ]
     return " · ".join(filter(None, parts))
 
@@ -195,6 +198,21 @@ class JudgeTrust:
     def is_chance(self) -> bool:
         """Whether the judge cannot be told from one that guesses: balanced accuracy of 50 %."""
         return self.score.ci95 is not None and self.score.ci95[0] <= 0.5
+
+    @property
+    def percent(self) -> str:
+        """The balanced accuracy as it reads."""
+        return percent(self.score.value, 1)
+
+    @property
+    def text(self) -> str:
+        """The interval, the number of rubrics, how the judge was asked, and what guessing gets."""
+        score = self.score
+        interval = "({:.1f} to {:.1f})".format(*(100 * end for end in score.ci95)) if score.ci95 else "(no interval)"
+        on = f"on {how_many(score.n, 'rubric')} of {self.where}" if score.n else f"of {self.where}"
+        way = (f", asked by {self.how}" if self.how else "") + ("" if self.same_way else ", another way than here")
+        chance = ": no better than guessing, which gets 50" if self.is_chance else "; guessing gets 50"
+        return f"{interval} {on}{way}{chance}"
 
 
 def judge_trust(snapshot: Snapshot, group: BoardGroup) -> JudgeTrust | None:

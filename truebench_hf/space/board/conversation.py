@@ -5,36 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import count, repeat
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from truebench_hf.report.page import fragment
-from truebench_hf.report.sections import Conversation, Exchange, Outcome, conversation, exchanges, percent
+from truebench_hf.report.sections import Conversation, Exchange, Outcome, conversation, exchanges
 from truebench_hf.space.board import words
 from truebench_hf.space.board.items import UNANSWERED, Check, ExplorerItem
-from truebench_hf.text.differences import Pieces, differing
 from truebench_hf.text.terminal import steerless
 from truebench_hf.types import Message, Verdict
 
 _OUTCOMES: dict[str, Outcome] = {"failed": "no", "unscored": "open", "passed": "yes"}
-_ALIKE = 0.25  # of the words; below, nearly all would be marked
 
 
 @dataclass(frozen=True, slots=True)
 class ShownMessage:
-    """A message: who speaks, its text in pieces with whether the other model's lacks them, or as Markdown, and its
-    number among all of a conversation (0: nothing refers to it)."""
+    """A message: who speaks, its text, the same as Markdown, and its number in a conversation (0: nothing refers to it)."""
 
     role: str
     text: str
-    pieces: Pieces
     rich: Markup | None = None
     number: int = 0
 
 
 @dataclass(frozen=True)
-class Part:
+class ShownPart:
     """What one model did in a turn: what only it was asked, its answers, thinking and verdicts (as HTML)."""
 
     messages: tuple[ShownMessage, ...]
@@ -42,7 +39,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class VerdictPair:
     """A criterion with what became of it in two answers: the state and the reason of each."""
 
     text: str
@@ -54,8 +51,8 @@ class ShownRound:
     """A turn: what all were asked, once, a part for each model, and the criteria where two models had the same."""
 
     prompts: tuple[ShownMessage, ...]
-    parts: tuple[Part, ...]
-    both: tuple[Both, ...] = ()
+    parts: tuple[ShownPart, ...]
+    both: tuple[VerdictPair, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,24 +67,20 @@ class Side:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the template draws. `alike` says how the answers of two models were held against each other.
-
-    `checks` stand under `heads` beside a conversation; `both` are those of two.
-    """
+    """What the template draws: `checks` stand under `heads` beside a conversation; `both` are those of two."""
 
     name: str
     language: str
     document: str
     sides: tuple[Side, ...]
-    rounds: tuple[ShownRound, ...]
-    alike: str = ""
+    rounds: tuple[ShownRound, ...] = ()
     heads: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
-    both: tuple[Both, ...] = ()
+    both: tuple[VerdictPair, ...] = ()
 
 
 def shown(items: Sequence[ExplorerItem | str], markdown: bool = False) -> Shown:
-    """A conversation, or those of two models on the same instance; a text says why one is missing."""
+    """Return a conversation, or those of two models on the same instance; a text says why one is missing."""
     conversations, sides = [], []
     present = [item for item in items if isinstance(item, ExplorerItem)]
     for item in items:
@@ -97,31 +90,28 @@ def shown(items: Sequence[ExplorerItem | str], markdown: bool = False) -> Shown:
             conversations.append(_conversation(item))
             sides.append(Side(words.model(conversations[-1].who), conversations[-1].outcome, conversations[-1].error))
     if not present:
-        return Shown("", "", "", tuple(sides), ())
+        return Shown("", "", "", tuple(sides))
     item, two = present[0], len(present) == 2
     instance = item.judged.instance
     kind = " / ".join(filter(None, (instance.category, instance.task)))
     name = " · ".join(filter(None, (item.name, words.column(instance.language), kind)))
-    rounds, shares = [], list[float]()
-    numbers = iter(range(1, 10**6)) if item.checks and not two else iter(int, 1)
-    for number in range(max(len(of.exchanges) for of in conversations)):
-        turns = [of.exchanges[number] if number < len(of.exchanges) else Exchange((), ()) for of in conversations]
-        shown_round, share = _round(turns, markdown, numbers)
-        rounds.append(shown_round)
-        shares += [share] if share is not None else []
-    both: tuple[Both, ...] = ()
+    numbers = count(1) if item.checks and not two else repeat(0)
+    rounds = []
+    for number in range(max(len(each.exchanges) for each in conversations)):
+        turns = [each.exchanges[number] if number < len(each.exchanges) else Exchange((), ()) for each in conversations]
+        rounds.append(_round(turns, markdown, numbers))
+    both: tuple[VerdictPair, ...] = ()
     if two:  # the checks that both have, in the order of the first
         theirs = {check.text: check for check in present[1].checks}
         pairs = [(check, theirs[check.text]) for check in item.checks if check.text in theirs]
-        both = tuple(Both(own.text, ((own.state, own.note), (other.state, other.note))) for own, other in pairs)
-    return Shown(
-        name, conversations[0].language, conversations[0].context, tuple(sides), tuple(rounds),
-        _alike(shares, markdown) if two else "", item.heads, () if both else item.checks, both,
-    )  # fmt: skip
+        both = tuple(VerdictPair(own.text, ((own.state, own.note), (other.state, other.note))) for own, other in pairs)
+    first = conversations[0]
+    checks = () if both else item.checks
+    return Shown(name, first.language, first.context, tuple(sides), tuple(rounds), item.heads, checks, both)
 
 
 def _conversation(item: ExplorerItem) -> Conversation:
-    """With bare criteria where no model had it."""
+    """Return the conversation with how it ended; with bare criteria where no model had it."""
     judged = item.judged
     drawn = replace(conversation(judged, None), who=judged.response.model, outcome=_OUTCOMES.get(item.ended, ""))
     if item.ended != UNANSWERED:
@@ -130,32 +120,26 @@ def _conversation(item: ExplorerItem) -> Conversation:
     return replace(drawn, exchanges=exchanges(judged.response.messages, bare), outcome="", error="")
 
 
-def _round(turns: Sequence[Exchange], markdown: bool, numbers: Iterator[int]) -> tuple[ShownRound, float | None]:
-    """A turn, and the share of words that two answers have in common (None: they were not compared)."""
+def _round(turns: Sequence[Exchange], markdown: bool, numbers: Iterator[int]) -> ShownRound:
+    """Return a turn: what all were asked once, then each model's part."""
+
+    def drawn(message: Message) -> ShownMessage:
+        html = rich(message.content) if markdown and message.role == "assistant" else None
+        return ShownMessage(message.role, message.content, html, next(numbers))
+
     prompts = [[message for message in turn.messages if message.role != "assistant"] for turn in turns]
-    answers = [[message for message in turn.messages if message.role == "assistant"] for turn in turns]
     known = [messages for messages, turn in zip(prompts, turns, strict=True) if turn.messages]
-    once = known[0] if known and all(messages == known[0] for messages in known) else []
-    pieces: list[list[Pieces]] = [[((message.content, False),) for message in messages] for messages in answers]
-    share = None
-    if [len(messages) for messages in answers] == [1, 1]:  # cut where they differ, if they are alike enough
-        left, right, share = differing(answers[0][0].content, answers[1][0].content)
-        pieces = pieces if share is None or share < _ALIKE else [[left], [right]]
-
-    def as_shown(message: Message, cut: Pieces | None = None) -> ShownMessage:
-        html = rich(message.content) if markdown and cut is not None else None
-        return ShownMessage(message.role, message.content, cut or ((message.content, False),), html, next(numbers))
-
+    alike = bool(known) and all(messages == known[0] for messages in known)
+    asked_once = tuple(map(drawn, known[0])) if alike else ()
     both, parts = _side_by_side(turns), []
-    all_prompts = tuple(map(as_shown, once))
-    for turn, own, messages, cuts in zip(turns, prompts, answers, pieces, strict=True):
+    for turn in turns:
         verdicts = replace(turn, messages=(), verdicts=() if both else turn.verdicts)
-        alone = () if once else tuple(map(as_shown, own))
-        parts.append(Part((*alone, *map(as_shown, messages, cuts)), Markup(fragment(verdicts))))
-    return ShownRound(all_prompts, tuple(parts), both), share
+        own = [message for message in turn.messages if not alike or message.role == "assistant"]
+        parts.append(ShownPart(tuple(map(drawn, own)), Markup(fragment(verdicts))))
+    return ShownRound(asked_once, tuple(parts), both)
 
 
-def _side_by_side(turns: Sequence[Exchange]) -> tuple[Both, ...]:
+def _side_by_side(turns: Sequence[Exchange]) -> tuple[VerdictPair, ...]:
     """The verdicts of two answers; () where there are no two, or they were held against other criteria."""
     if len(turns) != 2:
         return ()
@@ -164,21 +148,9 @@ def _side_by_side(turns: Sequence[Exchange]) -> tuple[Both, ...]:
         return ()
     states: dict[str | None, Outcome] = {"yes": "yes", "no": "no"}
     return tuple(
-        Both(own.criterion.text, tuple((states.get(v.label, "open"), v.reason) for v in (own, other)))
+        VerdictPair(own.criterion.text, tuple((states.get(v.label, "open"), v.reason) for v in (own, other)))
         for own, other in zip(first, second, strict=True)
     )
-
-
-def _alike(shares: Sequence[float], markdown: bool) -> str:
-    if not shares:
-        return ""
-    share = sum(shares) / len(shares)
-    if share == 1:
-        return "The answers have the same words."
-    alike = f"The answers share {percent(share, 0)} % of their words"
-    if min(shares) < _ALIKE:
-        return f"{alike}: where they share less than a quarter, differences are not marked."
-    return f"{alike}; what only one has is marked{' in the plain view' if markdown else ''}."
 
 
 _LONGEST = 60_000  # characters; what is longer is shown as it is

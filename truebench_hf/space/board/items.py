@@ -224,7 +224,7 @@ class Example:
 @dataclass(frozen=True)
 class Story:
     """What a run's judgments tell: by type of criteria ("" where the data names none) how many were decided and missed,
-    and the missed ones with how often; examples of failed conversations, of different categories where there are."""
+    and the missed ones with how often; examples of failed conversations, of different categories."""
 
     decided: Counter[str] = field(default_factory=Counter)
     missed: Counter[str] = field(default_factory=Counter)
@@ -235,7 +235,7 @@ class Story:
 def story(items: Items) -> Story:
     """Return what the conversations of a run tell."""
     decided, missed, texts = Counter[str](), Counter[str](), dict[str, Counter[str]]()
-    examples: list[Example] = []
+    failures: dict[str, Example] = {}
     for item in items.values():
         for criterion, label, reason in item.verdicts():
             kind = criterion.kind or ""
@@ -243,18 +243,13 @@ def story(items: Items) -> Story:
             if label == "no":
                 missed[kind] += 1
                 texts.setdefault(kind, Counter())[shortened(criterion.text, _LONGEST)] += 1
-                _keep(examples, item, criterion.text, reason)
+                instance = item.judged.instance
+                quotes = (shortened(text, _LONGEST) for text in (item.opening, criterion.text, reason))
+                failures.setdefault(item.name, Example(item.name, instance.language, instance.category, *quotes))
     most = {kind: tuple(count.most_common(_MOST)) for kind, count in texts.items()}
-    return Story(decided, missed, most, tuple(examples))
-
-
-def _keep(examples: list[Example], item: ExplorerItem, criterion: str, reason: str) -> None:
-    """Keep the first failure of each category, and further ones while there is room."""
-    seen = Counter(example.category for example in examples)
-    category, full = item.judged.instance.category, len(examples) == _EXAMPLES
-    twice = [place for place, example in enumerate(examples) if seen[example.category] > 1]
-    if any(example.name == item.name for example in examples) or (full and (category in seen or not twice)):
-        return
-    texts = (shortened(text, _LONGEST) for text in (item.opening, criterion, reason))
-    place = twice[-1] if full else len(examples)
-    examples[place : place + 1] = [Example(item.name, item.judged.instance.language, category, *texts)]
+    seen, placed = Counter[str](), list[tuple[int, Example]]()  # the first failure of each category comes first
+    for example in failures.values():
+        placed.append((seen[example.category], example))
+        seen[example.category] += 1
+    examples = [example for _, example in sorted(placed, key=lambda pair: pair[0])]
+    return Story(decided, missed, most, tuple(examples[:_EXAMPLES]))

@@ -25,7 +25,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """One state of the board, equal to itself alone. `ties_known` is False until the paired comparison of measured runs is done.
+    """One state of the board, equal to itself alone.
 
     `version` grows whenever something else is to be shown, and only then; `read_at` is when the sources were last
     looked at, in seconds since 1970. `stale` is empty, or says since when the results data set is out of reach.
@@ -33,8 +33,7 @@ class Snapshot:
 
     entries: tuple[BoardEntry, ...]
     kinds: tuple[Kind, ...]
-    ties_known: bool
-    read_at: float
+    read_at: float = 0.0
     version: int = 0
     stale: str = ""
 
@@ -48,7 +47,10 @@ class Snapshot:
 
 
 class BoardStore:
-    """Reads run folders and, where given, a results data set on the Hub. `snapshot` is always whole."""
+    """Reads run folders and, where given, a results data set on the Hub. `snapshot` is always whole.
+
+    Before the first `refresh` it holds what papers published.
+    """
 
     def __init__(self, roots: Sequence[Path] = (), hub_id: str = "") -> None:
         self._roots = tuple(roots)
@@ -56,24 +58,26 @@ class BoardStore:
         self._read: dict[Path, tuple[tuple[int, ...], BoardRun | None]] = {}
         self._judged: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
         self._lock = threading.Lock()
-        self.ready = threading.Event()  # the sources were looked at once, ties included
-        self.snapshot = Snapshot((), (), False, 0.0)
-        self._plain, self._kinds = self._scan()
-        self._show_plain()
+        self.ready = threading.Event()  # the sources were looked at once
+        self._plain, self._kinds = self._scan([])
+        self.snapshot = Snapshot(self._plain, self._kinds)
 
     def refresh(self) -> None:
-        """Look at the sources again: plain ranks at once, ties after. Only what changed is read again."""
+        """Look at the sources again. Only what changed is read again, and models are compared only where something did."""
         with self._lock:
+            old = self.snapshot
             if self._hub is not None:
                 self._hub.renew()
-            plain, kinds = self._scan()
-            if self.snapshot.ties_known and (plain, kinds) == (self._plain, self._kinds):
-                self._show(self.snapshot.entries, self.snapshot.kinds, ties_known=True)
-                return
-            self._plain, self._kinds = plain, kinds
-            self._show_plain()
-            if not self.snapshot.ties_known:
-                self._show(table.paired(plain, self._outcomes()), kinds, ties_known=True)
+            # Folders here come first: of a run that was published, too, this is the copy that stays.
+            roots = [*self._roots, *([self._hub.folder] if self._hub and self._hub.folder else [])]
+            plain, kinds = self._scan(roots)
+            entries = old.entries
+            if (plain, kinds) != (self._plain, self._kinds):
+                entries = table.paired(plain, self._outcomes(plain))
+                self._plain, self._kinds = plain, kinds
+            stale = self._hub.stale if self._hub else ""
+            changed = (entries, kinds, stale) != (old.entries, old.kinds, old.stale)
+            self.snapshot = Snapshot(entries, kinds, time.time(), old.version + changed, stale)
 
     def start(self, seconds: float) -> threading.Thread:
         """Refresh every so many seconds in a thread that ends with the process."""
@@ -95,18 +99,8 @@ class BoardStore:
         thread.start()
         return thread
 
-    def _show_plain(self) -> None:
-        """Show the entries by their totals, which is all there is to know where none has a folder."""
-        self._show(self._plain, self._kinds, ties_known=not any(entry.folder for entry in self._plain))
-
-    def _show(self, entries: tuple[BoardEntry, ...], kinds: tuple[Kind, ...], *, ties_known: bool) -> None:
-        old, stale = self.snapshot, self._hub.stale if self._hub else ""
-        same = (entries, kinds, ties_known, stale) == (old.entries, old.kinds, old.ties_known, old.stale)
-        self.snapshot = Snapshot(entries, kinds, ties_known, time.time(), old.version + (not same), stale)
-
-    def _scan(self) -> tuple[tuple[BoardEntry, ...], tuple[Kind, ...]]:
-        # Folders here come first: of a run that was published, too, this is the copy that stays.
-        roots = [*self._roots, *([self._hub.folder] if self._hub and self._hub.folder else [])]
+    def _scan(self, roots: Sequence[Path]) -> tuple[tuple[BoardEntry, ...], tuple[Kind, ...]]:
+        """Return all lines, ranked by their totals, and the kinds of boards."""
         read = {}
         for folder in runs.folders(roots):
             mark, old = runs.stamp(folder), self._read.get(folder)
@@ -117,11 +111,11 @@ class BoardStore:
         kinds, entries = table.merged([*published, *(run for _, run in read.values() if run)])
         return table.by_score(runs.once(entries)), kinds
 
-    def _outcomes(self) -> dict[str, Results]:
-        """Who passed what, by key of those with judgments that can be read, each file read once until it changes."""
+    def _outcomes(self, entries: Sequence[BoardEntry]) -> dict[str, Results]:
+        """Return who passed what, by key of those with judgments that can be read; a file is read once until it changes."""
         judged: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
         outcomes: dict[str, Results] = {}
-        for entry in (entry for entry in self._plain if entry.folder):
+        for entry in (entry for entry in entries if entry.folder):
             try:
                 # A new commit of the results is a folder of links to files that are known already.
                 file = (entry.folder / JUDGMENTS).resolve(strict=True)  # type: ignore[operator]
@@ -129,8 +123,7 @@ class BoardStore:
                 judged[file] = old if old is not None and old[0] == mark else (mark, read_outcomes(file))
             except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError):
                 continue  # whoever wrote it: such a run is shown without
-            results = of_entry(judged[file][1], entry.name) if judged[file][1] else None
-            if results is not None:
+            if judged[file][1] and (results := of_entry(judged[file][1], entry.name)) is not None:
                 outcomes[entry.key] = results
         self._judged = judged
         return outcomes

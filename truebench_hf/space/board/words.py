@@ -17,11 +17,6 @@ def column(title: str) -> str:
     return LANGUAGE_NAMES.get(title, title)
 
 
-def counted(count: int, noun: str, many: str = "") -> str:
-    """`1 result`, `2,485 results`; `many` where it is not the noun with an s."""
-    return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
-
-
 def model(name: str) -> str:
     """A model's name without who provides it, and without the file of a scripted one's."""
     if not re.fullmatch(r"[\w.:@+-]+(?:/[\w.:@+-]+)*", name):
@@ -34,7 +29,7 @@ def judge(fact: str) -> str:
     return " + ".join(model(_HOW.sub("", name)) for name in fact.split(" + "))
 
 
-def asked(fact: str) -> str:
+def way(fact: str) -> str:
     """How the judge of a `Judge` fact was asked: `checklist, 5 votes`; nothing where it does not say."""
     how = _HOW.search(fact)
     return how[1] if how else ""
@@ -42,7 +37,7 @@ def asked(fact: str) -> str:
 
 def paradigm(fact: str) -> str:
     """The paradigm of a `Judge` fact in the words of the judges' board: `checklist, reasoning`; "" where it does not say."""
-    level, *more = asked(fact).split(", ")
+    level, *more = way(fact).split(", ")
     if level in ("checklist", "rubric"):
         return f"{level}, {'no reasoning' if 'no reasoning' in more else 'reasoning'}"
     return level if level == "decision" else ""
@@ -61,6 +56,6 @@ def data(fact: str) -> str:
 def fact(name: str, text: str) -> str:
     """A fact as visitors read it."""
     if name == "Judge":
-        how = asked(text)
+        how = way(text)
         return judge(text) + (f" ({how})" if how else "")
     return data(text) if name == "Data" else text

@@ -1,0 +1,291 @@
+"""What a board shows of results: boards and groups, words, cells, charts and models; held against figures made by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.space.made import COLUMNS, entry, page, snapshot, text_of
+from tests.space.sample_runs import SCRIPT, real_runs
+from truebench_hf.comparing import table
+from truebench_hf.comparing.runs import BoardEntry, BoardRun
+from truebench_hf.errors import UserError
+from truebench_hf.space import site
+from truebench_hf.space.board import boards, items, leaderboard, words
+from truebench_hf.space.board.items import RecentItems
+from truebench_hf.space.board.leaderboard import Cell, PageRow
+from truebench_hf.space.board.queries import BoardQuery
+from truebench_hf.space.board.store import BoardStore, Snapshot
+from truebench_hf.study.ranking import BoardColumn
+from truebench_hf.types import Score
+
+
+@pytest.mark.parametrize(
+    ("fact", "reads", "how"),
+    [
+        ("openai:gpt-4o", "gpt-4o", words.model),
+        ("vllm:Qwen/Qwen3-8B", "Qwen3-8B", words.model),
+        ("scripted:rules.json", "rules", words.model),
+        ("Claude-3.5-Sonnet (2024-10-22)", "Claude-3.5-Sonnet (2024-10-22)", words.model),
+        (SCRIPT, SCRIPT, words.model),
+        ("", "", words.model),
+        ("openai:o3 (checklist, 5 votes)", "o3", words.judge),
+        ("openai:o3 (response) + hf:a/b (json)", "o3 + b", words.judge),
+        ("openai:o3 (rubric, no reasoning)", "rubric, no reasoning", words.paradigm),
+        ("openai:o3 (decision, 5 votes)", "decision", words.paradigm),
+        ("truebench, KO, sample of 20", "v0.6.1, Korean, sample of 20", words.data),
+        ("mini", "built-in sample", words.data),
+        ("my tasks.csv", "my tasks", words.data),
+        ("TRUEBench paper, 1,329 instances", "TRUEBench paper, 1,329 instances", words.data),
+        ("Safety", "Safety", words.column),
+    ],
+)
+def test_words(fact: str, reads: str, how: Any) -> None:
+    assert how(fact) == reads
+
+
+def test_boards_and_groups_in_the_order_of_the_page() -> None:
+    sample = {"Data": "truebench, sample of 20"}
+    now = snapshot(
+        entry("a", 0.5), entry("b", 0.9), entry("alone", 0.9, setting="t"), entry("sent", 0.9, source="submitted"),
+        entry("part", 0.9, setting="p", facts=sample), entry("scripted:x.json", 0.9, setting="d"),
+        entry("mini", 0.9, setting="m", facts={"Data": "mini"}), entry("mine", 0.9, setting="o", facts={"Data": "own.csv"}),
+        entry("X", 0.9, setting="i", facts={"Instruction": "Refunds"}), entry("o1", 0.6, source="paper", setting="q"),
+    )  # fmt: skip
+    by_title = {board.title: board for board in boards.boards(now)}
+    assert list(by_title) == ["Own data", "TRUEBench", "Refunds", "Judges"]
+    groups = [(g.what, [e.name for e in g.entries]) for g in by_title["TRUEBench"].groups]
+    assert groups == [
+        ("measured", ["b", "a"]), ("measured", ["alone"]), ("partial", ["part"]), ("submitted", ["sent"]),
+        ("demonstration", ["scripted:x.json"]), ("demonstration", ["mini"]), ("paper", ["o1"]),
+    ]  # fmt: skip
+    first = by_title["TRUEBench"].groups[0]
+    assert boards.heading(first) == "v0.6.1 · judge gpt-4.1 (checklist) · 100 tasks"
+    trust = boards.judge_trust(now, first)
+    assert trust is not None
+    assert (trust.score.value, trust.where) == (0.5903, "RubricEval paper, Table 9, hard")
+    assert by_title["TRUEBench"].group("no such group") is first
+    assert boards.judge_trust(now, by_title["Judges"].groups[0]) is None
+    text = text_of(page(now, board="truebench"))
+    assert "Yours Published" in text
+    assert "Demonstrations: made-up models, tiny judges or the built-in sample (2)" in text
+    assert "answers and judge are their word" in page(now, board="truebench", group=by_title["TRUEBench"].groups[3].id)
+
+
+LEADS = [
+    # the spans of places of some models, the sentence, why
+    ([(1, 1), (2, 3), (2, 3), (4, 4)], "A leads; B and C cannot be told apart behind.", "one surely first"),
+    ([(1, 2), (1, 2), (3, 4), (3, 4)], "A and B cannot be told apart at the top.", "two could be first"),
+    ([(1, 1), (2, 2), (3, 3), (4, 4)], "A leads.", "all are told apart"),
+    ([(1, 4)] * 4, "A, B, C and D cannot be told apart at the top.", "none is told apart"),
+    ([(1, 5)] * 5, "A and 4 others cannot be told apart at the top.", "too many to be named"),
+    ([None] * 4, "", "nothing is ranked"),
+]
+
+
+@pytest.mark.parametrize(("spans", "sentence"), [row[:2] for row in LEADS], ids=[row[2] for row in LEADS])
+def test_one_sentence_says_who_leads(spans: Sequence[tuple[int, int] | None], sentence: str) -> None:
+    entries = [
+        replace(entry(name, 0.5), rank=span and span[0], last=span and span[1])
+        for name, span in zip("ABCDE", spans, strict=False)
+    ]
+    assert boards.lead(boards.BoardGroup("id", "measured", tuple(entries))) == sentence
+
+
+def test_trust_in_the_judge_is_of_the_way_it_was_asked() -> None:
+    judges = [
+        replace(entry("gpt-4.1", score, setting=how, facts={"Paradigm": how, "Data": "labels"}), kind="metaeval", key=how)
+        for score, how in ((0.9, "checklist, no reasoning"), (0.52, "checklist, reasoning"))
+    ]  # fmt: skip
+    trusted = (
+        "judge: balanced accuracy 52.0 % (42.3 to 61.5) on 100 rubrics of labels, asked by checklist, reasoning: no better "
+        "than guessing, which gets 50"
+    )
+    markup = page(snapshot(entry("a", 0.5), *judges))
+    assert trusted in text_of(markup)
+    assert 'class="trust warns"' in markup, "the interval holds 50 %"
+    own = entry("a", 0.5, facts={"Judge": "openai:own (checklist)"}), replace(judges[0], name="own")
+    markup = page(snapshot(*own))
+    assert "90.0 % (82.6 to 94.5) on 100 rubrics of labels, asked by checklist, no reasoning, another way" in text_of(
+        markup
+    )
+    assert "warns" not in markup
+    unknown = page(snapshot(entry("a", 0.5, facts={"Judge": "nobody"})))
+    assert "how far the judge can be trusted was not measured here" in unknown
+
+
+def test_a_sample_is_ranked_among_its_own_and_the_title_names_it() -> None:
+    sample = {"Data": "support.jsonl, sample of 600"}
+    now = snapshot(*(entry(name, score, facts=sample) for name, score in (("a", 0.9), ("b", 0.3))))
+    assert [(row.name, row.rank) for row in _rows(now)] == [("a", "1"), ("b", "2")]
+    assert boards.title(now) == "2 models on support, sample of 600"
+
+
+def test_results_as_json() -> None:
+    now = snapshot(entry("a", 0.9), entry("b", 0.3), entry("o1", 0.6, source="paper", setting="q"))
+    content = site.results_json(now, BoardQuery())
+    assert json.dumps(content, allow_nan=False)
+    assert [(row["name"], row["rank"], row["address"]) for row in content["rows"]] == [
+        ("a", 1, "?tab=model&model=a"), ("b", 2, "?tab=model&model=b"),
+    ]  # fmt: skip
+    assert content["lead"] == "a leads."
+    query = dict(pair.split("=") for pair in content["boards"][-1]["address"].removeprefix("?").split("&"))
+    assert site.results_json(now, BoardQuery.of(query))["board"] == content["boards"][-1]["board"]
+
+
+def _rows(now: Snapshot, view: str = "") -> tuple[PageRow, ...]:
+    drawn = leaderboard.page(now, BoardQuery(view=view)).table
+    assert drawn is not None
+    return drawn.rows
+
+
+def test_cells_say_what_stands_behind_them() -> None:
+    now = snapshot(entry("all", 0.8), entry("few", 0.5, safety=Score(None, 0, 4)), entry("open", 0.9, n=60, left=40))
+    rows = {row.name: row for row in _rows(now)}
+    assert rows["all"].cells[0] == Cell(
+        "50", 50.0, "Safety: 50.0, 12 decided, 95 %: 25.4 to 74.6, +0.0 points against the mean of the column", 0, True
+    )
+    assert rows["few"].cells[0] == Cell("–", None, "4 left open, none decided")
+    assert rows["open"].cells[1] == Cell("60 %", 0.6, "40 left open")
+    assert (rows["open"].rank, rows["open"].rank_why) == ("–", "not ranked: 40 % of it was left open")
+    assert list(rows) == ["all", "few", "open"], "what has no rank comes last"
+    assert rows["all"].score == Cell("80.0", 80.0, "95 %: 71.1 to 86.7, 100 tasks")
+    assert 'cx="66.7"' in page(now), "80 on an axis from 40 to 100"
+    (part,) = _rows(snapshot(entry("part", 0.5, facts={"Data": "truebench, sample of 9"})))
+    assert (part.rank, part.rank_why) == ("–", "the only result of its kind: nothing to rank it among")
+    printed = snapshot(
+        entry("o1", 0.6, source="paper", misprints=frozenset(["category:Safety"])),
+        entry("o2", 0.5, source="paper", safety=Score(None, 0)), entry("none", None, source="paper", n=0),
+    )  # fmt: skip
+    first, second, last = _rows(printed)
+    assert (first.cells[0].text, second.cells[0].why) == ("50 (!)", "not published")
+    assert (last.rank_why, last.score) == ("not ranked: nothing was decided", Cell("–", None, "nothing was decided"))
+    details = _rows(printed, leaderboard.DETAILS)
+    assert [cell.why for cell in details[0].cells[:2]] == ["not told in the paper", ""]
+
+
+def test_two_lines_of_one_name_are_told_apart() -> None:
+    rows = _rows(snapshot(entry("openai:m", 0.5), entry("hf:org/m", 0.4), entry("n", 0.3)))
+    assert [(row.name, row.also) for row in rows] == [("m", "openai:m"), ("m", "hf:org/m"), ("n", "")]
+    same = entry("m", 0.5, key="1", facts={"Poet": "me"}), entry("m", 0.4, key="2", facts={"Poet": "you"})
+    assert [row.also for row in _rows(snapshot(*same))] == ["me", "you"]
+
+
+def test_figures_that_are_no_shares_fill_the_scale_that_they_need() -> None:
+    columns = (BoardColumn("errors", "Errors", percent=False),)
+    lines = [
+        BoardEntry(n, "haiku", n, "measured", "s", s, {"errors": s}, ascending=True)
+        for n, s in (("a", Score(1.0, 40, 0, (0.5, 1.5))), ("b", Score(3.0, 40, 0, (2.0, 4.0))))
+    ]
+    kinds, found = table.merged([BoardRun("haiku", "errors", True, columns, tuple(lines))])
+    now = Snapshot(table.by_score(found), kinds)
+    assert [(row.name, row.rank, row.score.text) for row in _rows(now)] == [("a", "1", "1.0"), ("b", "2", "3.0")]
+    assert 'cx="25.0"' in page(now)
+    assert 'cx="75.0"' in page(now)
+
+
+def test_charts_are_of_one_group_and_names_stay_texts() -> None:
+    hostile, cost = f"m {SCRIPT}", BoardColumn("cost", "Calls per verdict", "Cost", percent=False)
+    sized = [
+        entry(name, score, facts={"Size (B)": size}, scores={"overall": Score(score, 100), "cost": Score(calls, 9)}, data="d")
+        for name, score, size, calls in ((hostile, 0.5, "7", 1.0), ("b", 0.6, "70", 3.0), ("c", 0.4, "30", 2.0))
+    ]  # fmt: skip
+    other = entry("b", 0.3, setting="t", facts={"Size (B)": "1", "Judge": "openai:o3"}, data="d", key="again")
+    alone = entry(hostile, 0.2, setting="t", facts={"Judge": "openai:o3"}, data="d", key="more")
+    now = snapshot(*sized, other, alone, columns=(*COLUMNS, cost))
+    sizes, calls, judges = leaderboard.page(now, BoardQuery(view=leaderboard.CHARTS)).plots
+    assert sizes.title == "Overall and size (B)"
+    assert [(line.name, [point[:2] for point in line.points]) for line in sizes.series] == [
+        (hostile, [(7.0, 50.0)]), ("c", [(30.0, 40.0)]), ("b", [(70.0, 60.0)]), ("Best at its cost", [(7.0, 50.0), (70.0, 60.0)]),
+    ]  # fmt: skip
+    assert calls.title == "Overall and calls per verdict"
+    assert {point[:2] for point in judges.series[0].points} == {(50.0, 20.0), (60.0, 30.0)}, "one model, two judges"
+    assert (judges.x and judges.x.label, judges.y and judges.y.label) == ("gpt-4.1 (checklist)", "o3")
+    markup = page(now, view=leaderboard.CHARTS)
+    assert "Overall and size (B)" in markup
+    assert "<script" not in markup
+    many = snapshot(*(entry(f"m{n}", 0.5, facts={"Size (B)": str(n + 1)}) for n in range(13)))
+    (crowd,) = leaderboard.page(many, BoardQuery(view=leaderboard.CHARTS)).plots
+    assert [(line.name, len(line.points)) for line in crowd.series] == [("Models", 13)]
+    assert leaderboard.CHARTS not in leaderboard.page(snapshot(sized[0]), BoardQuery()).views, "one size is no chart"
+
+
+def test_no_results_at_all() -> None:
+    kinds, _ = table.merged([BoardRun("truebench", "overall", False, COLUMNS, ())])
+    assert boards.boards(Snapshot((), kinds)) == ()
+
+
+def test_a_model_is_held_against_the_field_and_has_a_page_of_its_own() -> None:
+    """Four models of one overall score: what departs in Safety (50, 50, 50 and 90 %) is 40 points, in percent."""
+    safety = {name: Score({"a": 0.1, "d": 0.9}.get(name, 0.5), 40) for name in "abcd"}
+    elsewhere = entry("d", 0.25, setting="t", facts={"Judge": "openai:o3"}, key="other")
+    now = snapshot(*(entry(name, 0.5, safety=score) for name, score in safety.items()), elsewhere)
+    text = text_of(page(now, tab="model", model="d"))
+    assert "Pass rate in %: 50.0 over 100 tasks, rank 1–4 of 4" in text
+    assert "Better than its score suggests Safety 90 % (+53)" in text
+    assert "Worse than its score suggests Safety 10 % (-53)" in text_of(page(now, tab="model", model="a"))
+    assert "Its other results TRUEBench · v0.6.1 · judge o3 · 100 tasks 25.0" in text
+    assert "This result came without its conversations." in text
+    assert "Its judge has a balanced accuracy of 59.0 % (no interval) of RubricEval paper, Table 9, hard" in text
+    few = snapshot(*(entry(name, 0.5) for name in "abcd"))
+    assert "too few other models, or too few tasks of a kind" in page(few, tab="model", model="d")
+    assert "Model page" in page(snapshot(entry("hf:org/m", 0.5)), tab="model", model="hf:org/m")
+    assert "1 task left open" in page(snapshot(entry("m", 0.5, left=1)), tab="model", model="m")
+
+
+def test_models_of_real_runs_and_hostile_texts_stay_texts(tmp_path: Path) -> None:
+    board = BoardStore([real_runs(tmp_path)])
+    board.refresh()
+    (group,) = (g for g in boards.boards(board.snapshot)[0].groups if g.what == "demonstration")
+    alpha = next(e for e in group.entries if "Alpha" in e.name)
+    markup = page(board, tab="model", model=alpha.key)
+    text = text_of(markup)
+    assert "Pass rate in %: 75.0 over 36 tasks, rank 1–2 of 2" in text
+    assert "3 examples" in text
+    assert "Measured on 20" in text
+    assert "<script" not in markup
+    pages = site.Pages(board)
+    assert ">75.0 %</text>" in pages.badge({"model": alpha.key})
+    assert "no result" in pages.badge({"model": "no-such-key"})
+    assert str(tmp_path) not in markup + page(board, group=group.id) + pages.csv({"group": group.id})
+    assert "not on the board" in page(board, tab="model", model="no-such-key")
+    paper = next(e for e in board.snapshot.entries if e.name == "o1")
+    assert "are not published" in page(board, tab="model", model=paper.key)
+
+
+def test_a_story_is_what_the_judgments_say(tmp_path: Path) -> None:
+    file = tmp_path / "judgments.jsonl"
+    texts = [
+        ("1", "EN", "A", ["no", "yes"]), ("2", "KO", "A", ["no", "no"]), ("3", "DE", "B", ["no", None]),
+        ("4", "DE", "A", ["no", "yes"]),
+    ]  # fmt: skip
+    undecided = {"probability": None, "votes": [], "conflicting": False}
+    rows = [
+        {
+            "id": i, "language": language, "category": category, "task": "", "model": "m", "judge": "j", "error": None,
+            "truncated": [], "reasoning": [""], "usage": {}, "passed": None,
+            "messages": [{"role": "user", "content": f"ask {i}"}, {"role": "assistant", "content": "# T\n- **a**\n- b"}],
+            "verdicts": [[
+                {"criterion": f"c{n}", "kind": "Format", "label": label, "reason": SCRIPT, **undecided}
+                for n, label in enumerate(labels)
+            ]],
+        }
+        for i, language, category, labels in texts
+    ]  # fmt: skip
+    file.write_text("\n".join(map(json.dumps, rows)))
+    result = BoardEntry("k", "truebench", "m", "measured", "s", Score(None, 0), folder=tmp_path)
+    told = items.story(RecentItems().of(result))
+    assert (told.decided, told.missed) == ({"Format": 7}, {"Format": 5})
+    assert told.most == {"Format": (("c0", 4), ("c1", 1))}
+    assert [(e.name, e.category) for e in told.examples] == [("1", "A"), ("3", "B"), ("2", "A")], (
+        "of each category first"
+    )
+    for broken in ("[]", '{"id": 1}', "3", "{", '{"messages": [3], "verdicts": 1}'):
+        file.write_text(broken)
+        with pytest.raises(UserError, match="cannot be read"):
+            RecentItems().of(result)

@@ -1,0 +1,327 @@
+"""The leaderboard's page: what can be chosen, the table of one group or its charts, and the other groups."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil, floor, log10
+
+from truebench_hf.comparing.papers import JUDGES, PAPERS
+from truebench_hf.comparing.runs import BoardEntry
+from truebench_hf.comparing.table import COVERED, MISPRINT, SIZE, UNKNOWN, Kind, coverage, size
+from truebench_hf.report.sections import Axis, Plot, Series, percent, points
+from truebench_hf.report.table import Column
+from truebench_hf.space.board import boards, words
+from truebench_hf.space.board.boards import BoardGroup, JudgeTrust, ShownBoard
+from truebench_hf.space.board.queries import BoardQuery
+from truebench_hf.space.board.store import Snapshot
+from truebench_hf.study.ranking import COST
+from truebench_hf.text.terminal import how_many
+from truebench_hf.types import Score
+
+CHARTS, DETAILS = "Charts", "Details"
+FEW = 30  # below so many instances a cell is shown pale: its interval is wider than most differences
+_MOST_NAMED = 12  # models that a chart gives a colour each
+_SUBMITTED = "Submitted by visitors: the scores follow from the judgments handed in; answers and judge are their word."
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in a cell: a text, a value to sort by (None: nothing is there), why, and a tint.
+
+    The tint runs from -100 (the lowest of its column) over 0 (the mean of the column) to 100.
+    """
+
+    text: str
+    sort: float | str | None
+    why: str = ""
+    tint: int | None = None
+    few: bool = False
+
+
+@dataclass(frozen=True)
+class PageRow:
+    """A line: `also` tells it from others of its name, `search` is what it is found by beside its name."""
+
+    entry: BoardEntry
+    name: str
+    also: str
+    search: str
+    rank: str
+    rank_why: str
+    score: Cell
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """The rows of a group under their columns; the dots of `main` stand on an axis of its own, named in `axis`."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[PageRow, ...]
+    main: Column
+    axis: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the template draws. `lead` says who leads. `sides` are our results and the published ones where there are both:
+    name, id of the first group, whether it is shown. `facts` are numbers and words above the table. `others` are the
+    further groups of this side under their headings.
+    """
+
+    boards: tuple[ShownBoard, ...]
+    board: ShownBoard
+    group: BoardGroup | None = None
+    views: Sequence[str] = ()
+    view: str = ""
+    heading: str = ""
+    lead: str = ""
+    sides: tuple[tuple[str, str, bool], ...] = ()
+    facts: Sequence[tuple[str, str]] = ()
+    trust: JudgeTrust | None = None
+    table: PageTable | None = None
+    plots: Sequence[Plot] = ()
+    others: Mapping[str, Sequence[BoardGroup]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    stale: str = ""
+
+    @property
+    def approximate(self) -> bool:
+        """Whether ranks rest on totals alone."""
+        return self.group is not None and any(entry.approximate for entry in self.group.entries)
+
+
+def chosen(snapshot: Snapshot, query: BoardQuery) -> tuple[tuple[ShownBoard, ...], ShownBoard, BoardGroup | None]:
+    """Return all boards, and the board and group that are asked for, or else the first."""
+    all_boards = boards.boards(snapshot)
+    board = next((board for board in all_boards if board.id == query.board), all_boards[0])
+    return all_boards, board, board.group(query.group)
+
+
+def page(snapshot: Snapshot, query: BoardQuery) -> Page:
+    """Return the page that is asked for, or what comes nearest to it."""
+    all_boards, board, group = chosen(snapshot, query)
+    if group is None:
+        return Page(all_boards, board, stale=snapshot.stale)
+    kind, entries = board.kind, group.entries
+    scored = {name for entry in entries for name, score in entry.scores.items() if score.value is not None}
+    views = [name for name, columns in kind.groups.items() if any(column.name in scored for column in columns)]
+    plots = list(_plots(kind, group, board))
+    views += [DETAILS, CHARTS] if plots else [DETAILS]
+    view = query.view if query.view in views else views[0]
+    published, others = group.what == "paper", dict[str, list[BoardGroup]]()
+    for other in board.published if published else board.ours:
+        if other is not group:
+            others.setdefault(boards.HEADINGS[other.what], []).append(other)
+    sides: tuple[tuple[str, str, bool], ...] = ()
+    if board.ours and board.published:
+        sides = ("Yours", board.ours[0].id, not published), ("Published", board.published[0].id, published)
+    notes = PAPERS[kind.name].notes if published else (_SUBMITTED,) if group.what == "submitted" else ()
+    return Page(
+        all_boards, board, group, views, view, boards.heading(group), boards.lead(group), sides,
+        list(_facts(snapshot, board, group)), boards.judge_trust(snapshot, group),
+        None if view == CHARTS else table(kind, group, view), plots if view == CHARTS else (), others, notes, snapshot.stale,
+    )  # fmt: skip
+
+
+def _facts(snapshot: Snapshot, board: ShownBoard, group: BoardGroup) -> Iterator[tuple[str, str]]:
+    """Yield what is counted on a board, and when it was read: a number and words."""
+    present = {name for entry in group.entries for name in entry.scores}
+    for name in ("Languages", "Categories"):
+        parts = sum(column.name in present for column in board.kind.groups.get(name, ()))
+        if parts > 1:
+            yield str(parts), name.lower()
+    count, _, noun = how_many(len(group.entries), "judge" if board.kind.name == JUDGES else "model").partition(" ")
+    yield count, noun
+    if snapshot.read_at:
+        yield time.strftime("%H:%M UTC", time.gmtime(snapshot.read_at)), "last read"
+
+
+def table(kind: Kind, group: BoardGroup, view: str) -> PageTable:
+    """Return the table of a group with the columns of a view."""
+    columns, spreads = tuple(_columns(kind, group.entries, view)), dict[str, tuple[float, float]]()
+    for name in (column.name for column in columns if column.kind == "score" and column.unit):
+        scores = (entry.scores.get(name) for entry in group.entries)
+        if values := [score.value for score in scores if score is not None and score.value is not None]:
+            mean = sum(values) / len(values)
+            spreads[name] = mean, max(0.1, *(abs(value - mean) for value in values))
+    low, high = score_axis(kind, group.entries)
+    main = Column(
+        "score", kind.main, "score", kind.unit, "%" if kind.factor == 100 else "", 1,
+        axis=(low / kind.factor, high / kind.factor),
+    )  # fmt: skip
+    also = boards.differing(group)
+    rows = tuple(
+        PageRow(
+            entry, words.model(entry.name), also.get(entry.key, ""), " ".join((entry.name, *entry.facts.values())),
+            *_rank(group, entry), _score(kind, entry.overall, main),
+            tuple(_cell(entry, column, spreads.get(column.name)) for column in columns),
+        )
+        for entry in group.entries
+    )  # fmt: skip
+    return PageTable(columns, rows, main, f"{low:g} to {high:g}")
+
+
+def _columns(kind: Kind, entries: Sequence[BoardEntry], view: str) -> Iterator[Column]:
+    """Yield the columns of a view beside rank, name and main score."""
+
+    def scored(name: str, title: str) -> Column:
+        column = kind.column[name]
+        return Column(name, title, "score", column.about, "%" if column.percent else "", 0 if column.percent else 1)
+
+    present = {name for entry in entries for name in entry.scores}
+    decided = Column("coverage", "Decided", "number", "The share that the judge decided")
+    if view in kind.groups:
+        for column in kind.groups[view]:
+            if column.name in present:
+                yield scored(column.name, words.column(column.title))
+        if any(coverage(entry.overall) < 1 for entry in entries):
+            yield decided
+        return
+    yield decided
+    yield Column("n", f"{kind.noun}s".capitalize(), "count")
+    for title, name in list(kind.scores.items())[1:]:
+        if not kind.column[name].group and name in present:
+            yield scored(name, title)
+    for fact in kind.facts:
+        values = {entry.facts.get(fact) for entry in entries}
+        if values != {None} and (len(values) > 1 or fact not in boards.IN_HEADING):
+            yield Column(fact, fact, "number" if fact == SIZE else "text")
+
+
+def _cell(entry: BoardEntry, column: Column, spread: tuple[float, float] | None) -> Cell:
+    overall, printed = entry.overall, entry.source == "paper"
+    counted = overall.n + overall.unscored > 0
+    if column.name == SIZE:
+        known = size(entry)
+        return _nothing("not known") if known is None else Cell(f"{known:g}", known)
+    if column.kind == "text":
+        text = words.fact(column.name, entry.facts.get(column.name, ""))
+        return Cell(text, text.casefold()) if text and text != UNKNOWN else _nothing("not known")
+    if column.kind != "score" and (not counted or (printed and column.name == "coverage")):
+        return _nothing("not told in the paper" if printed else "nothing was judged")
+    if column.name == "n":
+        return Cell(f"{overall.n:,}", overall.n)
+    if column.name == "coverage":
+        decided = coverage(overall)
+        return Cell(f"{percent(decided, 0)} %", decided, f"{overall.unscored:,} left open")
+    score = entry.scores.get(column.name)
+    if score is None or score.value is None:
+        return _nothing(_left_open(score) or ("not published" if printed else "not in the data of this run"))
+    mark = MISPRINT if column.name in entry.misprints else ""
+    parts = [f"{column.title}: {column.factor * score.value:.1f}"]
+    parts += [f"{score.n:,} decided"] if score.n else []
+    parts += [f"95 %: {_ends(score.ci95, column.factor)}"] if score.ci95 else []
+    parts += [f"{score.unscored:,} left open"] if score.unscored else []
+    parts += ["as printed: the paper contradicts itself here"] if mark else []
+    parts += [f"{points(score.value - spread[0])} points against the mean of the column"] if spread else []
+    tint = round(100 * (score.value - spread[0]) / spread[1]) if spread else None
+    text = f"{column.number(score.value)}{mark}"
+    return Cell(text, round(column.factor * score.value, 3), ", ".join(parts), tint, 0 < score.n < FEW)
+
+
+def _score(kind: Kind, score: Score, main: Column) -> Cell:
+    """Return the cell of the main score."""
+    if score.value is None:
+        return _nothing(_left_open(score) or "nothing was decided")
+    parts = [f"95 %: {_ends(score.ci95, kind.factor)}" if score.ci95 else "no interval is known"]
+    parts += [how_many(score.n, kind.noun)] if score.n else []
+    return Cell(main.number(score.value), round(kind.factor * score.value, 4), ", ".join(parts))
+
+
+def _nothing(why: str) -> Cell:
+    return Cell("–", None, why)
+
+
+def _left_open(score: Score | None) -> str:
+    return f"{score.unscored:,} left open, none decided" if score and score.unscored else ""
+
+
+def _ends(interval: tuple[float, float], factor: int) -> str:
+    """Return the ends of an interval as they are read."""
+    return f"{factor * interval[0]:.1f} to {factor * interval[1]:.1f}"
+
+
+def _rank(group: BoardGroup, entry: BoardEntry) -> tuple[str, str]:
+    """Return the span of places, or a dash with the reason."""
+    if len(group.entries) == 1:
+        return "–", "the only result of its kind: nothing to rank it among"
+    if entry.rank is not None:
+        return places(entry), ""
+    if entry.overall.value is None:
+        return "–", "not ranked: nothing was decided"
+    if coverage(entry.overall) < COVERED:
+        return "–", f"not ranked: {percent(1 - coverage(entry.overall), 0)} % of it was left open"
+    return "–", "not ranked: there is no interval"
+
+
+def places(entry: BoardEntry) -> str:
+    """Return the span of places of a ranked entry as it reads: `3`, or `3–5`."""
+    return f"{entry.rank}" if entry.last in (None, entry.rank) else f"{entry.rank}–{entry.last}"
+
+
+def score_axis(kind: Kind, entries: Sequence[BoardEntry]) -> tuple[float, float]:
+    """Return round ends between which lie all main scores with their intervals, as visitors read them."""
+    factor, overall = kind.factor, [entry.overall for entry in entries if entry.overall.value is not None]
+    values = [factor * end for score in overall for end in (score.value or 0.0, *(score.ci95 or ()))]
+    if not values:
+        return 0.0, float(factor)
+    width = max(max(values) - min(values), 1.0 if factor == 100 else 1e-6)
+    step = 10.0 ** floor(log10(width))
+    low, high = step * floor(min(values) / step), step * ceil(max(values) / step)
+    return round(low, 6), round(high if high > low else low + step, 6)
+
+
+def _plots(kind: Kind, group: BoardGroup, board: ShownBoard) -> Iterator[Plot]:
+    """Yield what can be drawn of a group: score against size and costs, and against the scores that another judge gave."""
+    entries = [entry for entry in group.entries if entry.overall.value is not None]
+    y = Axis(kind.unit, *score_axis(kind, entries))
+    sizes = {entry.key: known for entry in entries if (known := size(entry)) is not None}
+    if len(sizes) > 1:
+        yield _against(kind, entries, sizes, SIZE, y)
+    for column in kind.groups.get(COST, ()):
+        scores = {entry.key: entry.scores.get(column.name) for entry in entries}
+        costs = {key: score.value for key, score in scores.items() if score and score.value is not None}
+        if len(costs) > 1:
+            yield _against(kind, entries, costs, column.title, y)
+    data = {entry.data for entry in entries}
+    for other in board.ours if len(data) == 1 and data != {""} else ():
+        by_name = {entry.name: entry.overall.value for entry in other.entries if entry.data in data}
+        both = [(entry, value) for entry in entries if (value := by_name.get(entry.name)) is not None]
+        if other is not group and len(both) > 1:
+            yield _judges_against_each_other(kind, group, other, both)
+
+
+def _against(kind: Kind, entries: Sequence[BoardEntry], costs: Mapping[str, float], title: str, y: Axis) -> Plot:
+    """Return scores against what they cost, with the line of those that no cheaper one beats."""
+    drawn = sorted((entry for entry in entries if entry.key in costs), key=lambda entry: costs[entry.key])
+    placed = [(costs[entry.key], kind.factor * (entry.overall.value or 0.0), entry) for entry in drawn]
+    best = [
+        (x, score, 0.0, words.model(entry.name)) for place, (x, score, entry) in enumerate(placed)
+        if all(score > other for _, other, _ in placed[:place])
+    ]  # fmt: skip
+    series = [
+        Series(words.model(entry.name), ((x, score, 0.4, f"{score:.1f} at {x:g}"),)) for x, score, entry in placed
+    ]
+    if len(series) > _MOST_NAMED:
+        named = [(*point[:3], f"{line.name}: {point[3]}") for line in series for point in line.points]
+        series = [Series("Models", tuple(named))]
+    line = [Series("Best at its cost", tuple(best), joined=True)] if len(best) > 1 else []
+    x = Axis(title, 0.0, max(costs.values()) or 1.0)
+    return Plot(f"{kind.main} and {title[:1].lower()}{title[1:]}", (*series, *line), x, y)
+
+
+def _judges_against_each_other(
+    kind: Kind, group: BoardGroup, other: BoardGroup, both: Sequence[tuple[BoardEntry, float]]
+) -> Plot:
+    """Return the scores of the same models on the same data by two judges: on the diagonal they agree."""
+    values = [kind.factor * value for entry, score in both for value in (entry.overall.value or 0.0, score)]
+    low, high = 10.0 * floor(min(values) / 10), 10.0 * ceil(max(values) / 10) or 1.0
+    marks = tuple(
+        (kind.factor * (entry.overall.value or 0.0), kind.factor * value, 0.4, words.model(entry.name))
+        for entry, value in both
+    )
+    x, y = (Axis(words.fact("Judge", part.entries[0].facts.get("Judge", "")), low, high) for part in (group, other))
+    return Plot("Two judges on the same models", (Series("Models", marks),), x, y, diagonal=True)

@@ -1,0 +1,165 @@
+"""The page of a model: how it does, where it departs from the field, what it misses most, and where else it was measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from statistics import fmean
+
+from truebench_hf.comparing.runs import BoardEntry
+from truebench_hf.comparing.table import UNKNOWN, Kind
+from truebench_hf.errors import UserError
+from truebench_hf.report.sections import percent, points
+from truebench_hf.results.folder import Results
+from truebench_hf.space.board import boards, words
+from truebench_hf.space.board.boards import BoardGroup, ShownBoard
+from truebench_hf.space.board.items import Example, Story
+from truebench_hf.space.board.leaderboard import FEW, places
+from truebench_hf.space.board.queries import address
+from truebench_hf.space.board.store import Snapshot
+from truebench_hf.study.ranking import COST
+from truebench_hf.text.terminal import how_many
+
+_DEVIATIONS = 2
+_FIELD = 3  # models, at least, that a model is compared with
+_HUB = re.compile(r"(?:hf:|vllm:)([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@[\w./-]+)?\Z")
+_Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class ModelPage:
+    """What the template draws. `against` and `missed` are titles with lines; `missing` is why there is no more."""
+
+    key: str
+    name: str
+    board: ShownBoard
+    group: BoardGroup
+    score: str
+    summary: str
+    unscored: str
+    trust: str
+    facts: _Pairs
+    hub_page: str
+    explorable: bool
+    against: tuple[tuple[str, _Pairs], ...]
+    missing: str
+    missed: tuple[tuple[str, _Pairs], ...]
+    examples: tuple[Example, ...]
+    others: tuple[tuple[str, str, str, str], ...]  # results of the same name: address, board, score, day
+
+
+def page(snapshot: Snapshot, key: str, story: Story | None) -> ModelPage | None:
+    """Return the page of a result; `story` is None where there are no judgments to tell by.
+
+    None where no such result is on a board, or no longer.
+    """
+    for board in boards.boards(snapshot):
+        for group in board.groups:
+            for entry in group.entries:
+                if entry.key == key:
+                    return _page(snapshot, board, group, entry, story)
+    return None
+
+
+def _page(
+    snapshot: Snapshot, board: ShownBoard, group: BoardGroup, entry: BoardEntry, story: Story | None
+) -> ModelPage:
+    kind, score, summary = board.kind, entry.overall, "Nothing was decided."
+    if score.value is not None:
+        number = f" over {how_many(score.n, kind.noun)}" if score.n else ""
+        rank = f"rank {places(entry)} of {sum(other.rank is not None for other in group.entries)}"
+        if len(group.entries) == 1 or entry.rank is None:
+            rank = "not ranked"
+        summary = f"{kind.unit}: {_score(kind, entry)}{number}, {rank}"
+    missing = ""
+    if entry.source == "paper":
+        missing = "The paper prints scores only: answers, verdicts and the criteria that were missed are not published."
+    elif story is None:
+        missing = "This result came without its conversations."
+    elif not story.examples:
+        missing = "No criterion was missed." if any(story.decided.values()) else "No criterion was decided."
+    hub, left, trust = _HUB.fullmatch(entry.name), score.unscored, boards.judge_trust(snapshot, group)
+    return ModelPage(
+        entry.key, words.model(entry.name), board, group, _score(kind, entry), summary,
+        f"{how_many(left, kind.noun)} left open: no verdict could be had" if left else "",
+        f"{trust.percent} % {trust.text}" if trust else "", tuple(_facts(kind, entry)),
+        hub[1] if hub else "", entry.folder is not None, tuple(_against(kind, group, entry)), missing,
+        tuple(_missed(story)) if story else (), story.examples if story else (), tuple(_others(snapshot, entry)),
+    )  # fmt: skip
+
+
+def _score(kind: Kind, entry: BoardEntry) -> str:
+    return "–" if entry.overall.value is None else f"{kind.factor * entry.overall.value:.1f}"
+
+
+def _facts(kind: Kind, entry: BoardEntry) -> Iterator[tuple[str, str]]:
+    """Yield the facts that are known, what it cost, and when it was measured."""
+    for name, text in entry.facts.items():
+        if text != UNKNOWN:
+            yield name, words.fact(name, text)
+    for column in kind.groups.get(COST, ()):
+        if (cost := entry.scores.get(column.name)) is not None and cost.value is not None:
+            yield column.title, f"{cost.value:,.4g}"
+    if day := _day(entry):
+        yield "Measured on", day
+
+
+def _day(entry: BoardEntry) -> str:
+    """Return the day on which the run of an entry ended, as its folder says; "" where it says none."""
+    with suppress(UserError, OSError, LookupError, TypeError, AttributeError, RecursionError):
+        if entry.folder is not None:
+            day = re.match(r"\d{4}-\d\d-\d\d", Results.open(entry.folder).info["sessions"][-1]["finished"])
+            return day[0] if day else ""
+    return ""
+
+
+def _others(snapshot: Snapshot, entry: BoardEntry) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the other results of the same name, in the order of the boards."""
+    for board in boards.boards(snapshot):
+        for group in board.groups:
+            for other in group.entries:
+                if other.key != entry.key and words.model(other.name) == words.model(entry.name):
+                    heading = f"{board.title} · {boards.heading(group)}"
+                    place = address("model", model=other.key)
+                    yield place, heading, _score(board.kind, other), _day(other)
+
+
+def _against(kind: Kind, group: BoardGroup, entry: BoardEntry) -> Iterator[tuple[str, _Pairs]]:
+    """Yield where a model departs most from the field, beyond what its overall score leads one to expect.
+
+    Columns count where the model and most of the field stand on at least FEW tasks, or on a number that nobody tells.
+    """
+
+    def solid(other: BoardEntry, name: str) -> float | None:
+        score = other.scores.get(name)
+        return None if score is None or 0 < score.n < FEW else score.value
+
+    field = [other for other in group.entries if other.overall.value is not None and other is not entry]
+    if entry.overall.value is None or len(field) < _FIELD:
+        return
+    level = entry.overall.value - fmean(other.overall.value or 0.0 for other in field)
+    departures: list[tuple[float, str, str]] = []
+    headers = {name: header for header, name in kind.scores.items()}
+    for column in (column for columns in kind.groups.values() for column in columns if column.percent):
+        own, others = solid(entry, column.name), [solid(other, column.name) for other in field]
+        known = [value for value in others if value is not None]
+        if own is not None and 2 * len(known) >= len(field):
+            departure = own - fmean(known) - level
+            name = words.column(headers[column.name])
+            departures.append((departure, name, f"{percent(own, 0)} % ({points(departure, 0)})"))
+    departures.sort(key=lambda departure: departure[0])
+    better = [line for line in reversed(departures[-_DEVIATIONS:]) if line[0] > 0]
+    worse = [line for line in departures[:_DEVIATIONS] if line[0] < 0]
+    for title, lines in (("Better than its score suggests", better), ("Worse than its score suggests", worse)):
+        if lines:
+            yield title, tuple((name, text) for _, name, text in lines)
+
+
+def _missed(story: Story) -> Iterator[tuple[str, _Pairs]]:
+    """Yield by type of criteria, the most missed first, the share missed and the criteria missed most."""
+    for kind in sorted(story.missed, key=lambda kind: -story.missed[kind])[:4]:
+        lost, decided = story.missed[kind], story.decided[kind]
+        title = f"{kind.replace('_', ' ').capitalize() if kind else 'Criteria'}: {lost:,} of {decided:,} missed"
+        yield title, tuple((text, f"{count:,}×") for text, count in story.most[kind] if count > 1)

@@ -1,0 +1,227 @@
+"""The pages that the library draws, by their addresses; results as JSON and CSV; and the headers of all answers."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
+from truebench_hf.comparing import table
+from truebench_hf.comparing.runs import Source
+from truebench_hf.comparing.table import UNKNOWN
+from truebench_hf.errors import UserError
+from truebench_hf.report.page import style
+from truebench_hf.report.table import Column, Table
+from truebench_hf.space.board import boards, judges, leaderboard, model, words
+from truebench_hf.space.board.explorer import Explorer
+from truebench_hf.space.board.items import RecentItems, Story, story
+from truebench_hf.space.board.queries import BoardQuery, ExplorerQuery, JudgesQuery, address, short_text
+from truebench_hf.space.board.store import BoardStore, Recent, Snapshot
+from truebench_hf.space.look import TABS, filled, macro, read
+from truebench_hf.text.terminal import how_many
+from truebench_hf.version import __version__
+
+GRADIO = ("playground", "submit")  # the tabs that Gradio draws
+_NAME = "TRUEBench: do models do office work as told?"
+_ALL_CRITERIA = "Real tasks, each with a checklist. An answer passes only when it meets every criterion."
+_KEPT = 40  # pages of one state of the results
+_SOURCES: dict[Source, str] = {"paper": "Published", "measured": "Measured", "submitted": "Submitted"}
+_MOST_DATA = 8  # names of data sets; submissions may name any number of them
+_CITATIONS = Path(__file__).parents[1] / "citations.txt"
+
+
+class Pages:
+    """Draws what an address asks for; whatever it asks, the answer is a page. Holds no visitor's state."""
+
+    def __init__(self, board: BoardStore, results: str = "") -> None:
+        self.board, self._results = board, results
+        self._items = RecentItems()
+        self._explorer = Explorer(self._items)
+        self._recent = Recent[str](_KEPT)
+
+    def html(self, query: Mapping[str, str]) -> str:
+        """Return the whole page."""
+        tab, snapshot = query.get("tab", ""), self.board.snapshot
+        key = snapshot.version, tuple((name, short_text(value)) for name, value in sorted(query.items()))
+        content = self._recent.of(key, lambda: self._content(tab, snapshot, query))
+        theme = query.get("__theme", "")
+        return filled(
+            "page", heading=head(snapshot, "leaderboard" if tab == "model" or tab not in TABS else tab),
+            content=Markup(content), theme=theme if theme in ("light", "dark") else "", style=_STYLE, script=_SCRIPT,
+        )  # fmt: skip
+
+    def _content(self, tab: str, snapshot: Snapshot, query: Mapping[str, str]) -> str:
+        """Return what stands below the heading."""
+        if tab == "judges":
+            return filled("judges", page=judges.page(snapshot, JudgesQuery.of(query)), model=words.model)
+        if tab == "explorer":
+            drawn = self._explorer.page(snapshot, ExplorerQuery.of(query))
+            return filled("explorer", page=drawn)
+        if tab == "about":
+            return about(snapshot, self._results, os.environ.get("SPACE_ID", ""))
+        wanted = BoardQuery.of(query)
+        if tab == "model":
+            return filled("model", page=model.page(snapshot, wanted.model, self._story(snapshot, wanted.model)))
+        drawn_board = leaderboard.page(snapshot, wanted)
+        return filled("board", page=drawn_board, heading=boards.heading, few=leaderboard.FEW)
+
+    def _story(self, snapshot: Snapshot, key: str) -> Story | None:
+        """Return what the judgments of a result tell; None where there are none that can be read."""
+        try:
+            return story(self._items.of(entry)) if (entry := snapshot.entry(key)) else None
+        except UserError:
+            return None
+
+    def csv(self, query: Mapping[str, str]) -> str:
+        """Return the group that is asked for with every column, as CSV."""
+        _, board, group = leaderboard.chosen(self.board.snapshot, BoardQuery.of(query))
+        return table.to_csv(board.kind, group.entries if group else ())
+
+    def badge(self, query: Mapping[str, str]) -> str:
+        """Return the score of a model as a small picture (SVG) for its card."""
+        drawn = model.page(self.board.snapshot, BoardQuery.of(query).model, None)
+        score = (
+            f"{drawn.score} %" if drawn and drawn.board.kind.factor == 100 else drawn.score if drawn else "no result"
+        )
+        return filled("badge", name=drawn.board.title if drawn else "truebench_hf", score=score)
+
+
+def head(snapshot: Snapshot, tab: str) -> Markup:
+    """Return the heading of all pages, which comes from the results that stand first, and the way to other pages."""
+    title = boards.title(snapshot)
+    kind = boards.boards(snapshot)[0].kind
+    below = _ALL_CRITERIA if not title or kind.name == TRUEBENCH else kind.title
+    return Markup(macro("parts", "head", title or _NAME, below, TABS, tab))
+
+
+def results_json(snapshot: Snapshot, query: BoardQuery) -> dict[str, Any]:
+    """Return a group of results: what it is, who leads, a record per row with every score, and where other groups are."""
+    all_boards, board, group = leaderboard.chosen(snapshot, query)
+    rows = [
+        {
+            "name": entry.name, "rank": entry.rank, "last_rank": entry.last, "source": entry.source,
+            "scores": {name: asdict(score) for name, score in entry.scores.items()}, "facts": dict(entry.facts),
+            "address": address("model", model=entry.key),
+        }
+        for entry in (group.entries if group else ())
+    ]  # fmt: skip
+    return {
+        "board": board.title,
+        "ranked_by": board.kind.main,
+        "unit": board.kind.unit,
+        "heading": boards.heading(group) if group else "",
+        "lead": boards.lead(group) if group else "",
+        "rows": rows,
+        "boards": [
+            {"board": other.title, "heading": boards.heading(part), "address": f"?board={other.id}&group={part.id}"}
+            for other in all_boards
+            for part in other.groups
+        ],
+    }
+
+
+def about(snapshot: Snapshot, results: str, space: str) -> str:
+    """Return what this page is, what the board holds, and how to cite it.
+
+    `results` is ORG/NAME[@REVISION] of the results data set, `space` the id of the Space on the Hub, if any.
+    """
+    rows: list[dict[str, Any]] = []
+    for kind in snapshot.kinds:
+        count = Counter(entry.source for entry in snapshot.of(kind))
+        rows.append({"kind": kind.title, **{source: count[source] for source in _SOURCES}})
+    data = Counter(
+        words.data(entry.facts.get("Data", UNKNOWN)) for entry in snapshot.entries if entry.source != "paper"
+    )
+    named = ", ".join(f"{name} ({how_many(lines, 'result')})" for name, lines in data.most_common(_MOST_DATA))
+    more = f", and {len(data) - _MOST_DATA} more" if len(data) > _MOST_DATA else ""
+    columns = (Column("kind", "Results"), *(Column(source, title, "count") for source, title in _SOURCES.items()))
+    name, _, revision = results.partition("@")
+    return filled(
+        "about", held=Table("held", columns, rows, "What this board holds"), version=__version__, space=space,
+        data=f"Data of the runs: {named}{more}." if data else "No run has been measured here yet.",
+        when=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(snapshot.read_at)) if snapshot.read_at else "not yet",
+        stale=snapshot.stale, results=name, tree=f"/tree/{revision}" if revision else "",
+        citations=_CITATIONS.read_text("utf-8").replace("VERSION", __version__).strip(),
+        # The Hub shows a Space in a frame, in which other sites refuse to stand.
+        text=Markup(MarkdownIt().render(read("about.md")).replace('href="https:', 'target="_blank" rel="noopener" href="https:')),
+    )  # fmt: skip
+
+
+_STYLE = Markup(style() + read("page.css"))
+_SCRIPT = Markup(read("page.js"))
+
+# Gradio's page is made of scripts and styles that stand in it, and compiles the scripts of events; all else is ours alone.
+# The Hub shows a Space in a frame of its own page.
+_POLICY = "; ".join(
+    (
+        "default-src 'self'", "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:", "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:", "font-src 'self' data:", "media-src 'self' data: blob:",
+        "connect-src 'self' data: blob:", "worker-src 'self' blob:", "object-src 'none'", "base-uri 'self'",
+        "form-action 'self'", "frame-ancestors 'self' https://huggingface.co",
+    )
+)  # fmt: skip
+_HEADERS = {
+    b"content-security-policy": _POLICY.encode(),
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"strict-origin-when-cross-origin",
+}
+
+
+class Site:
+    """ASGI app: our pages and data, compressed, in front of Gradio's app, and safe headers on all answers."""
+
+    def __init__(self, pages: Pages, gradio_app: Any) -> None:
+        from starlette.applications import Starlette
+        from starlette.middleware import Middleware
+        from starlette.middleware.gzip import GZipMiddleware
+        from starlette.responses import HTMLResponse, JSONResponse, Response
+        from starlette.routing import Route
+
+        shared = {"Access-Control-Allow-Origin": "*"}  # for pages elsewhere that show results
+
+        def page(request: Any) -> Any:
+            return HTMLResponse(pages.html(dict(request.query_params)))
+
+        def results(request: Any) -> Any:
+            content = results_json(pages.board.snapshot, BoardQuery.of(request.query_params))
+            return JSONResponse(content, headers=shared)
+
+        def csv(request: Any) -> Any:
+            name = {"Content-Disposition": "attachment; filename=truebench_leaderboard.csv"}
+            return Response("\ufeff" + pages.csv(dict(request.query_params)), media_type="text/csv", headers=name)
+
+        def badge(request: Any) -> Any:
+            content = pages.badge(dict(request.query_params))
+            return Response(content, media_type="image/svg+xml", headers=shared)
+
+        routes = {"/": page, "/api/board.json": results, "/api/board.csv": csv, "/api/badge.svg": badge}
+        compressed = [Middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)]
+        self._ours = Starlette(routes=[Route(path, view) for path, view in routes.items()], middleware=compressed)
+        self._paths, self._gradio = frozenset(routes), gradio_app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer with a page of ours or pass the request on to Gradio."""
+        app = self._gradio
+        if scope["type"] == "http" and scope["path"] in self._paths and scope["method"] in ("GET", "HEAD"):
+            query = parse_qs(scope["query_string"].decode("latin-1"))
+            app = self._gradio if scope["path"] == "/" and query.get("tab", [""])[0] in GRADIO else self._ours
+            if app is self._gradio:  # which reads `page` as that of an app of several, and falls over an unknown one
+                pairs = (pair for pair in scope["query_string"].split(b"&") if pair.startswith((b"tab=", b"__theme=")))
+                scope = {**scope, "query_string": b"&".join(pairs)}
+
+        async def send_safe(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                kept = [pair for pair in message.get("headers", ()) if pair[0].lower() not in _HEADERS]
+                message = {**message, "headers": [*kept, *_HEADERS.items()]}
+            await send(message)
+
+        await app(scope, receive, send_safe if scope["type"] == "http" else send)
