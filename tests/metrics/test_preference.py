@@ -1,12 +1,16 @@
+"""Preferences between two responses: from ratings, agreement with people, and what hangs on the order."""
+
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truebench_hf.errors import UserError
+from tests.support.worked import check, worked
 from truebench_hf.metrics.preference import (
     joined,
     judgebench_accuracy,
@@ -18,255 +22,144 @@ from truebench_hf.metrics.preference import (
     turned,
 )
 
-
-@pytest.mark.parametrize(
-    ("ratings", "label", "reason"),
-    [
-        ([1, 1, 1], "win", "A much better, says everyone"),
-        ([2, 2, 3], "win", "mean 2.33"),
-        ([2, 3], "tie", "2.5 exactly belongs to the tie"),
-        ([3, 4], "tie", "3.5 exactly belongs to the tie"),
-        ([3, 4, 4], "loss", "mean 3.67"),
-        ([1, 5], "tie", "opposite opinions cancel out"),
-        ([None, 5], "loss", "a missing rating is passed over"),
-        ([], None, "nobody rated"),
-        ([None], None, "nobody rated"),
-    ],
-)
-def test_preference_from_ratings(ratings: list[float | None], label: str | None, reason: str) -> None:
-    assert preference_from_ratings(ratings) == label, reason
+W, T, L, X = "win", "tie", "loss", None
+LABELS, DECIDED = st.sampled_from([W, T, L, X]), st.sampled_from([W, T, L])
+# First in both, second in both, the same twice, one tie, one undecided.
+ASKED = [W, L, W, T, T, X], [L, W, W, T, W, W]
 
 
-def test_preference_from_scores() -> None:
-    assert preference_from_scores(0.8, 0.6) == "win"
-    assert preference_from_scores(0.6, 0.8) == "loss"
-    assert preference_from_scores(0.6, 0.6) == "tie"
-    assert preference_from_scores(None, 0.6) is None
-    assert preference_from_scores(0.0, 0.0) == "tie"  # a score of 0 is a score
+def judgebench(gold: str | None, orders: tuple[str | None, ...]) -> float | None:
+    return judgebench_accuracy([gold], [orders])
 
 
-@pytest.mark.parametrize(
-    ("gold", "predicted", "distance"),
-    [
-        ("win", "win", 0),
-        ("tie", "tie", 0),
-        ("tie", "win", 1),
-        ("win", "tie", 1),  # calling a win a tie is half as bad as calling it a loss
-        ("loss", "tie", 1),
-        ("win", "loss", 2),
-        ("loss", "win", 2),
-    ],
-)
-def test_label_distance(gold: str, predicted: str, distance: int) -> None:
-    assert label_distance(gold, predicted) == distance
-
-
-def test_agreement_by_hand() -> None:
-    gold = ["win", "win", "tie", "loss", "loss", None, "win"]
-    predicted = ["win", "tie", "win", "win", "loss", "win", None]
-    found = pairwise_agreement(gold, predicted)
-    assert (found["wpld"].n, found["wpld"].unscored) == (5, 2)
-    assert (found["pld_0"].value, found["pld_1"].value, found["pld_2"].value) == (2 / 5, 2 / 5, 1 / 5)
-    assert found["wpld"].value == pytest.approx((2 * 1 + 1 * 2) / 5)
-
-
-def test_wpld_of_tick_table_4() -> None:
-    # 1,000 pairs in the shares printed for TICK: 0.522, 0.443, 0.035 give 0.513 (0.514 before rounding).
-    gold = ["win"] * 1000
-    predicted = ["win"] * 522 + ["tie"] * 443 + ["loss"] * 35
-    assert pairwise_agreement(gold, predicted)["wpld"].value == pytest.approx(0.513)
-
-
-def test_pld_0_is_accuracy() -> None:
-    from sklearn.metrics import accuracy_score
-
-    rng = random.Random(0)
-    gold, predicted = (rng.choices(["win", "tie", "loss"], k=200) for _ in range(2))
-    found = pairwise_agreement(gold, predicted)
-    assert found["pld_0"].value == pytest.approx(accuracy_score(gold, predicted))
-    assert (found["pld_0"].value or 0) + (found["pld_1"].value or 0) + (found["pld_2"].value or 0) == pytest.approx(1)
-
-
-@pytest.mark.parametrize("column", [[], [None, None]])
-def test_nothing_decided(column: list[str | None]) -> None:
-    found = pairwise_agreement(column, column)
-    assert (found["wpld"].n, found["wpld"].unscored, found["pld_0"].value, found["wpld"].value) == (
-        0,
-        len(column),
-        None,
-        None,
+def agreement(gold: list[str | None], predicted: list[str | None]) -> tuple[Any, ...]:
+    """The shares at distance 0, 1 and 2, WPLD, its units, and those left out."""
+    scores = pairwise_agreement(gold, predicted)
+    return (
+        *(scores[name].value for name in ("pld_0", "pld_1", "pld_2", "wpld")),
+        scores["wpld"].n,
+        scores["wpld"].unscored,
     )
 
 
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(UserError, match="'draw' is not one of win, tie, loss"):
-        pairwise_agreement(["win"], ["draw"])
-    with pytest.raises(UserError, match="gold has 1, predicted has 0"):
-        pairwise_agreement(["win"], [])
-    with pytest.raises(UserError, match="0 is off the scale"):
-        preference_from_ratings([0, 3])
+@worked(
+    (preference_from_ratings, ([1, 1, 1],), W, "A much better, says everyone"),
+    (preference_from_ratings, ([2, 2, 3],), W, "mean 2.33"),
+    (preference_from_ratings, ([2, 3],), T, "2.5 exactly belongs to the tie"),
+    (preference_from_ratings, ([3, 4],), T, "3.5 exactly belongs to the tie"),
+    (preference_from_ratings, ([3, 4, 4],), L, "mean 3.67"),
+    (preference_from_ratings, ([1, 5],), T, "opposite opinions cancel out"),
+    (preference_from_ratings, ([X, 5],), L, "a missing rating is passed over"),
+    (preference_from_ratings, ([],), None, "nobody rated"),
+    (preference_from_ratings, ([X],), None, "nobody rated"),
+    (preference_from_scores, (0.8, 0.6), W, "higher"),
+    (preference_from_scores, (0.6, 0.8), L, "lower"),
+    (preference_from_scores, (0.6, 0.6), T, "equal"),
+    (preference_from_scores, (X, 0.6), None, "open"),
+    (preference_from_scores, (0.0, 0.0), T, "a score of 0 is a score"),
+    (label_distance, (W, W), 0, "alike"),
+    (label_distance, (T, T), 0, "alike"),
+    (label_distance, (T, W), 1, "half as bad as the opposite"),
+    (label_distance, (W, T), 1, "calling a win a tie too"),
+    (label_distance, (L, T), 1, "half"),
+    (label_distance, (W, L), 2, "opposite"),
+    (label_distance, (L, W), 2, "opposite"),
+    (agreement, ([W, W, T, L, L, X, W], [W, T, W, W, L, W, X]), (2 / 5, 2 / 5, 1 / 5, 4 / 5, 5, 2), "two undecided"),
+    # Shares printed as 0.522, 0.443, 0.035 give 0.513 (0.514 before rounding).
+    (agreement, ([W] * 1000, [W] * 522 + [T] * 443 + [L] * 35), (0.522, 0.443, 0.035, 0.513, 1000, 0), "TICK, Table 4"),
+    (agreement, ([], []), (None, None, None, None, 0, 0), "nothing"),
+    (agreement, ([X] * 2, [X] * 2), (None, None, None, None, 0, 2), "nothing decided"),
+    (agreement, ([W, L] * 5, [T] * 10), (0, 1, 0, 1, 10, 0), "all tied against wins and losses: half wrong each"),
+    (agreement, ([W, L] * 5, [W, L] * 5), (1, 0, 0, 0, 10, 0), "an oracle"),
+    (agreement, ([W, L] * 5, [L, W] * 5), (0, 0, 1, 2, 10, 0), "inverted"),
+    (joined, ((W, W),), W, "consistent"),
+    (joined, ((T, T),), T, "consistent"),
+    (joined, ((L,),), L, "one order alone"),
+    (joined, ((W, L),), T, "what hangs on the order is no preference"),
+    (joined, ((W, T),), T, "so is half a one"),
+    (joined, ((W, X),), None, "undecided in one order"),
+    (joined, ((X, X),), None, "undecided in both"),
+    (joined, ((X,),), None, "undecided"),
+    (joined, ((),), None, "never asked"),
+    # As given the first place won in 1 and 3, lost in 2. Swapped it won in 1, and lost in 2, 3, 5, 6.
+    (position_bias, ASKED, {"n": 5, "consistent": 2 / 5, "first": 1 / 5, "second": 1 / 5, "calls": 8, "first_rate": 3 / 8},
+     "counts of places"),
+    (position_bias, ([], []), {"n": 0, "consistent": None, "first": None, "second": None, "calls": 0, "first_rate": None},
+     "nothing asked"),
+    (judgebench, (W, (W, W)), 1, "right in both"),
+    (judgebench, (W, (W, T)), 1, "a win and a tie"),
+    (judgebench, (W, (X, W)), 1, "a win and no answer"),
+    (judgebench, (W, (W, L)), 0, "a win and a loss"),
+    (judgebench, (W, (T, T)), 0, "no win"),
+    (judgebench, (W, (X, X)), 0, "no answer"),
+    (judgebench, (L, (L, T)), 1, "the same for response B"),
+    (judgebench, (L, (W, T)), 0, "wrong"),
+    (judgebench, (L, (L,)), 1, "one order"),
+    (judgebench, (L, (X,)), 0, "one order, no answer"),
+    (judgebench, (T, (T, T)), None, "JudgeBench has no ties: left out"),
+    (judgebench, (X, (W, W)), None, "no label: left out"),
+    (judgebench_accuracy, ([], []), None, "nothing"),
+)  # fmt: skip
+def test_by_hand(call: Callable[..., Any], arguments: Any, expected: Any, why: str) -> None:
+    check(call(*arguments), expected, why)
 
 
-LABELS = st.sampled_from(["win", "tie", "loss", None])
-DECIDED = st.sampled_from(["win", "tie", "loss"])
-
-
-def test_wpld_is_the_mean_absolute_error_of_labels_as_numbers() -> None:
-    from sklearn.metrics import mean_absolute_error
-
-    rng = random.Random(1)
-    gold, predicted = (rng.choices(["win", "tie", "loss"], k=300) for _ in range(2))
-    numbers = {"win": 1, "tie": 0, "loss": -1}
-    found = pairwise_agreement(gold, predicted)
-    assert found["wpld"].value == pytest.approx(
-        mean_absolute_error([numbers[g] for g in gold], [numbers[p] for p in predicted])
-    )
-
-
-def test_intervals_by_statsmodels_and_by_cluster() -> None:
+def test_against_scikit_learn_and_statsmodels() -> None:
+    from sklearn.metrics import accuracy_score, mean_absolute_error
     from statsmodels.stats.proportion import proportion_confint
 
-    gold, predicted = ["win"] * 20, ["win"] * 15 + ["tie"] * 3 + ["loss"] * 2
-    found = pairwise_agreement(gold, predicted)
-    assert found["pld_0"].ci95 == pytest.approx(proportion_confint(15, 20, method="wilson"))
-    assert found["wpld"].ci95 is not None
-    low, high = found["wpld"].ci95
+    rng, numbers = random.Random(0), {W: 1, T: 0, L: -1}
+    gold, predicted = (rng.choices([W, T, L], k=300) for _ in range(2))
+    scores = pairwise_agreement(gold, predicted)
+    assert scores["pld_0"].value == pytest.approx(accuracy_score(gold, predicted))
+    wanted = mean_absolute_error([numbers[g] for g in gold], [numbers[p] for p in predicted])
+    assert scores["wpld"].value == pytest.approx(wanted)
+    few = pairwise_agreement([W] * 20, [W] * 15 + [T] * 3 + [L] * 2)["pld_0"]
+    assert few.ci95 == pytest.approx(proportion_confint(15, 20, method="wilson"))
+
+
+def test_intervals_by_cluster() -> None:
+    gold, predicted = [W] * 20, [W] * 15 + [T] * 3 + [L] * 2
+    plain = pairwise_agreement(gold, predicted)
+    low, high = plain["wpld"].ci95
     assert 0 < low < 7 / 20 < high < 2
-    # Ten instructions with two pairs each that share their fate tell less than twenty pairs that do not.
-    alike = pairwise_agreement(gold * 2, predicted * 2, [*range(20)] * 2)
-    assert alike["pld_0"].ci95 is not None
-    assert found["pld_0"].ci95 is not None
-    assert alike["pld_0"].ci95[1] - alike["pld_0"].ci95[0] > 0.9 * (found["pld_0"].ci95[1] - found["pld_0"].ci95[0])
-    few = pairwise_agreement(["win"] * 4, ["win"] * 4, [1, 1, 2, 2])
+    # Twenty instructions with two pairs each that share their fate tell no more than twenty pairs.
+    alike = pairwise_agreement(gold * 2, predicted * 2, [*range(20)] * 2)["pld_0"].ci95
+    assert alike[1] - alike[0] > 0.9 * (plain["pld_0"].ci95[1] - plain["pld_0"].ci95[0])
+    few = pairwise_agreement([W] * 4, [W] * 4, [1, 1, 2, 2])
     assert (few["pld_0"].ci95, few["wpld"].ci95) == (None, None)
-    assert pairwise_agreement(["win"] * 4, ["win"] * 4)["pld_0"].ci95 is not None, "Wilson at any n"
-
-
-@pytest.mark.parametrize(
-    ("predicted", "pld", "wpld", "reason"),
-    [
-        (["tie"] * 10, (0, 1, 0), 1, "all tied against wins and losses: half wrong each"),
-        (["win", "loss"] * 5, (1, 0, 0), 0, "an oracle"),
-        (["loss", "win"] * 5, (0, 0, 1), 2, "inverted"),
-    ],
-)
-def test_agreement_where_no_pair_is_labelled_a_tie(
-    predicted: list[str], pld: tuple[float, float, float], wpld: float, reason: str
-) -> None:
-    found = pairwise_agreement(["win", "loss"] * 5, predicted)
-    assert ((found["pld_0"].value, found["pld_1"].value, found["pld_2"].value), found["wpld"].value) == (pld, wpld), (
-        reason
-    )
+    assert pairwise_agreement([W] * 4, [W] * 4)["pld_0"].ci95 is not None, "Wilson at any n"
 
 
 @pytest.mark.parametrize("ones", [9, 10, 60, 400])
 def test_the_interval_of_nothing_but_ties_is_narrow(ones: int) -> None:
-    found = pairwise_agreement(["win"] * ones, ["tie"] * ones)
+    ends = pairwise_agreement([W] * ones, [T] * ones)["wpld"].ci95
     if ones < 10:
-        assert found["wpld"].ci95 is None
+        assert ends is None
         return
-    assert found["wpld"].ci95 is not None
-    low, high = found["wpld"].ci95
-    assert low == pytest.approx(ones / (ones + 1.96**2), rel=1e-4), "Wilson's, where all agree"
-    assert high == pytest.approx(2 - low)
-    other = pairwise_agreement(["win"] * ones, ["tie"] * (ones - 1) + ["loss"])["wpld"].ci95
+    low = ones / (ones + 1.96**2)
+    assert ends == pytest.approx((low, 2 - low), rel=1e-4), "Wilson's, where all agree"
+    other = pairwise_agreement([W] * ones, [T] * (ones - 1) + [L])["wpld"].ci95
     assert other[0] <= 1 <= other[1], "one that differs moves it little"
 
 
-@pytest.mark.slow
-def test_the_interval_of_wpld_covers() -> None:
-    rng = random.Random(3)
-    for weights in ((0.5, 0.45, 0.05), (0.9, 0.05, 0.05), (0.05, 0.9, 0.05)):
-        truth, covered = weights[1] + 2 * weights[2], 0
-        for _ in range(400):
-            predicted = rng.choices(["win", "tie", "loss"], weights, k=60)
-            interval = pairwise_agreement(["win"] * 60, predicted)["wpld"].ci95
-            assert interval is not None
-            covered += interval[0] <= truth <= interval[1]
-        assert covered / 400 >= 0.92, (weights, covered)
-
-
-@pytest.mark.parametrize(
-    ("orders", "label", "reason"),
-    [
-        (("win", "win"), "win", "consistent"),
-        (("tie", "tie"), "tie", "consistent"),
-        (("loss",), "loss", "one order alone"),
-        (("win", "loss"), "tie", "what hangs on the order is no preference"),
-        (("win", "tie"), "tie", "so is half a one"),
-        (("win", None), None, "undecided in one order"),
-        ((None, None), None, "undecided in both"),
-        ((None,), None, "undecided"),
-        ((), None, "never asked"),
-    ],
-)
-def test_joined(orders: tuple[str | None, ...], label: str | None, reason: str) -> None:
-    assert joined(orders) == label, reason
-
-
 @given(LABELS, LABELS)
-def test_joining_knows_no_order_and_no_names(one: str | None, other: str | None) -> None:
-    found = joined((one, other))
-    assert found == joined((other, one)), "which order was asked first does not matter"
-    assert turned(found) == joined((turned(one), turned(other))), "nor which response is called A"
-    assert (found is None) == (None in (one, other))
-    assert found == one if one == other else found in (None, "tie")
-    assert turned(turned(one)) == one
+def test_joining_knows_no_order_and_no_names(first: str | None, second: str | None) -> None:
+    label = joined((first, second))
+    assert label == joined((second, first)), "which order was asked first does not matter"
+    assert turned(label) == joined((turned(first), turned(second))), "nor which response is called A"
+    assert (label is None) == (None in (first, second))
+    assert label == first if first == second else label in (None, T)
+    assert turned(turned(first)) == first
 
 
 @given(st.lists(st.tuples(DECIDED, LABELS, LABELS), max_size=40))
 def test_position_bias_and_counts_hold_together(rows: list[tuple[str, str | None, str | None]]) -> None:
-    gold, as_given, swapped = [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]
-    found = position_bias(as_given, swapped)
-    both = [(one, other) for _, one, other in rows if one and other]
-    assert found.n == len(both)
-    shares = [share for share in (found.consistent, found.first, found.second) if share is not None]
-    assert sum(shares) <= 1 + 1e-9
-    back = position_bias(list(map(turned, swapped)), list(map(turned, as_given)))
-    assert back == found, "the same answers, with the responses named the other way round"
-    strict = [joined((one, other)) == label for label, one, other in rows if label != "tie"]
+    gold, as_given, swapped = ([row[place] for row in rows] for place in range(3))
+    bias = position_bias(as_given, swapped)
+    assert bias.n == sum(bool(first and second) for _, first, second in rows)
+    assert sum(share or 0 for share in (bias.consistent, bias.first, bias.second)) <= 1 + 1e-9
+    assert position_bias(list(map(turned, swapped)), list(map(turned, as_given))) == bias, "named the other way round"
+    strict = [joined((first, second)) == label for label, first, second in rows if label != T]
     theirs = judgebench_accuracy(gold, list(zip(as_given, swapped, strict=True)))
-    assert theirs is None if not strict else (theirs or 0) * len(strict) >= sum(strict) - 1e-9
-
-
-def test_position_bias_by_hand() -> None:
-    # First in both, second in both, the same twice, one tie, one undecided.
-    as_given = ["win", "loss", "win", "tie", "tie", None]
-    swapped = ["loss", "win", "win", "tie", "win", "win"]
-    found = position_bias(as_given, swapped)
-    assert (found.n, found.consistent, found.first, found.second) == (5, 2 / 5, 1 / 5, 1 / 5)
-    # As given the first place won in 1 and 3, lost in 2. Swapped it won in 1, and lost in 2, 3, 5, 6.
-    assert (found.calls, found.first_rate) == (8, 3 / 8)
-    none = position_bias([], [])
-    assert (none.n, none.consistent, none.first, none.second, none.calls, none.first_rate) == (
-        0,
-        None,
-        None,
-        None,
-        0,
-        None,
-    )
-    with pytest.raises(UserError, match="as_given has 1, swapped has 0"):
-        position_bias(["win"], [])
-
-
-@pytest.mark.parametrize(
-    ("gold", "orders", "right", "reason"),
-    [
-        ("win", ("win", "win"), 1, "right in both"),
-        ("win", ("win", "tie"), 1, "a win and a tie"),
-        ("win", (None, "win"), 1, "a win and no answer"),
-        ("win", ("win", "loss"), 0, "a win and a loss"),
-        ("win", ("tie", "tie"), 0, "no win"),
-        ("win", (None, None), 0, "no answer"),
-        ("loss", ("loss", "tie"), 1, "the same for response B"),
-        ("loss", ("win", "tie"), 0, "wrong"),
-        ("loss", ("loss",), 1, "one order"),
-        ("loss", (None,), 0, "one order, no answer"),
-        ("tie", ("tie", "tie"), None, "JudgeBench has no ties: left out"),
-        (None, ("win", "win"), None, "no label: left out"),
-    ],
-)
-def test_judgebench_count(gold: str | None, orders: tuple[str | None, ...], right: int | None, reason: str) -> None:
-    assert judgebench_accuracy([gold], [orders]) == right, reason
-    assert judgebench_accuracy([], []) is None
+    assert theirs is None if not strict else theirs * len(strict) >= sum(strict) - 1e-9

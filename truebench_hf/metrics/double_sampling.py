@@ -52,7 +52,7 @@ def bounded(settled: Estimate, failed: Estimate, passed: Estimate, why: str | No
 
 
 # Labels at the overall rate that are added to each stratum where its variance is taken: a few labels that all agree
-# do not prove a stratum pure. Checked by simulation (tests/metrics/test_double_sampling.py).
+# do not prove a stratum pure. Checked by simulation (tests/metrics/test_coverage.py).
 PSEUDO = 2.0
 
 
