@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,11 +12,12 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.options import NOBODY
-from truebench_hf.report.sections import Beside, Conversation, Section, as_counted, conversation, csv_text, percent
+from truebench_hf.report.sections import Beside, Conversation, as_counted, conversation, csv_text, percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.finished import Finished
 from truebench_hf.results.verdicts import ordered
 from truebench_hf.study.notes import providers
+from truebench_hf.study.outcome import Outcome
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import how_many, shortened
 
@@ -176,22 +176,25 @@ _ON_PAGE = 1000  # flips with both answers on the page: more than anybody reads
 _LONGEST = 160  # characters of a reason on the terminal
 
 
-def sections(comparison: Comparison, *, page: bool = True) -> list[Section]:
-    """Everything a comparison shows, in order; what only a `page` shows is not read for the terminal."""
-    if not comparison.flips:
-        return [_differences(comparison)]
-    return [_differences(comparison), _flips(comparison), *([_beside(comparison)] if page else [])]
+def outcome(comparison: Comparison, *, page: bool = True) -> Outcome[Comparison]:
+    """What a comparison shows and writes; what only a `page` shows is not read for the terminal."""
+    flipped = bool(comparison.flips)
+    return Outcome(
+        comparison, title=_title(comparison), notes=notes(comparison),
+        tables=[_differences(comparison), *([_flips(comparison)] if flipped else [])],
+        charts=[_beside(comparison)] if flipped and page else [],
+        items={"compare.json": as_json(comparison), "flips.csv": _csv(comparison)},
+    )  # fmt: skip
 
 
-def title(comparison: Comparison) -> str:
-    """What is compared."""
+def _title(comparison: Comparison) -> str:
     return f"A {_name(comparison, 0)} and B {_name(comparison, 1)}"
 
 
 def notes(comparison: Comparison) -> list[str]:
     """What keeps the runs from being comparable, what is not compared, and what came out."""
     lines = [f"Not comparable as models: {'; '.join(comparison.differs)}."] if comparison.differs else []
-    lines.append(_outcome(comparison))
+    lines.append(_verdict(comparison))
     if comparison.undecided:
         lines.append(f"Undecided in one of the runs, and left out: {_listed(comparison.undecided)}.")
     if comparison.by_content:
@@ -220,20 +223,12 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def files(comparison: Comparison) -> dict[str, str | Iterable[str]]:
-    """The files beside the page, by name; those that hold texts in parts, since these are read as they are written."""
-    return {
-        "compare.json": json.dumps(as_json(comparison), ensure_ascii=False, indent=1) + "\n",
-        "flips.csv": _csv(comparison),
-    }
-
-
 def _name(comparison: Comparison, place: int) -> str:
     run = comparison.runs[place]
     return run.model if comparison.runs[0].model != comparison.runs[1].model else f"{run.model} ({run.where})"
 
 
-def _outcome(comparison: Comparison) -> str:
+def _verdict(comparison: Comparison) -> str:
     sure = comparison.overall.difference
     if sure.value is None:
         return "No instance is decided in both runs."
@@ -271,7 +266,7 @@ def _differences(comparison: Comparison) -> Table:
         "Intervals: Bonett and Price for passes, else of the mean difference; none below ten instances. McNemar: exact, "
         "for passes. Alone: instances where only A passes (or scores more), and only B. Of twenty groups one differs by chance."
     )
-    return Table("differences", _LINES, rows, title(comparison), note)
+    return Table("differences", _LINES, rows, _title(comparison), note)
 
 
 def _flips(comparison: Comparison) -> Table:
