@@ -212,11 +212,11 @@ def notes(comparison: Comparison) -> list[str]:
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """The content of `compare.json`: shares are between 0 and 1, differences (B - A) between -1 and 1."""
-    runs = zip("ab", comparison.runs, strict=True)
+    runs, table = zip("ab", comparison.runs, strict=True), _differences(comparison)
     return {
         **{letter: {"run": run.where, "model": run.model, "judge": run.judge} for letter, run in runs},
         "kind": comparison.runs[0].kind, "differs": list(comparison.differs),
-        "differences": _differences(comparison).records(),
+        "differences": [{"by": row["by"], **record} for row, record in zip(table.rows, table.records(), strict=True)],
         "flips": [{"id": flip.ids[0], "id_b": flip.ids[1], "a": flip.scores[0], "b": flip.scores[1]} for flip in comparison.flips],
         "undecided": list(comparison.undecided), "otherwise": list(comparison.otherwise),
         "only_a": list(comparison.only[0]), "only_b": list(comparison.only[1]), "self_judged": list(comparison.self_judged),
@@ -243,7 +243,6 @@ _LINES = (
     Column("difference", "B - A", "score", "In points: above 0, B is better.", "points", parts=("value", "interval", "n", "unscored")),
     Column("p_value", "p", "p_value", "McNemar's exact test.", minor=1),
     Column("alone", "A:B alone", about="Instances where only A passes (or scores more), and where only B does."),
-    Column("by", "of", minor=2),
 )  # fmt: skip
 _FLIPS = (
     Column("id", "Instance"), Column("language", "language"), Column("category", "category"), Column("a", "A"), Column("b", "B"),
