@@ -231,7 +231,7 @@ def test_a_run_that_changes_meanwhile_is_told(tmp_path: Path) -> None:
     comparison = compare(one, two)
     stored(tmp_path / "b", judged("q", "no", "c!"), judged("p", "no", "d"))
     with pytest.raises(UserError, match="b: was changed while it was read; repeat the command"):
-        sections_of.sections(comparison)
+        sections_of.outcome(comparison)
 
 
 def failing(items: Iterator[Judged]) -> Iterator[Judged]:

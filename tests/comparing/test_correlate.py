@@ -32,7 +32,7 @@ def test_every_column_against_every_other(tmp_path: Path) -> None:
     assert (down.agreement["kendall"].value, down.line.slope, down.line.r2) == pytest.approx((-1.0, -10.0, 1.0))
     assert up.only == ((), ())
     strangers = correlate([ours], [table(tmp_path / "c.json", [{"model": "stranger", "s": 1}])])
-    assert [section.title for section in shown.sections(strangers)][-1] == "Not in common: 13"
+    assert shown.outcome(strangers).tables[-1].title == "Not in common: 13"
 
 
 def test_by_hand(tmp_path: Path) -> None:
@@ -88,11 +88,12 @@ def test_runs_have_hard_and_soft_scores(tmp_path: Path) -> None:
     found = correlate([str(tmp_path / "runs")], [others])
     assert [one.column for one in found.pairings] == ["hard", "soft (criterion)", "soft (turn)"]
     assert found.pairings[0].points["y"].tolist() == pytest.approx([0.9, 0.6, 0.3])
-    grid, plot = shown.sections(found)[:2]
+    outcome = shown.outcome(found)
+    grid, plot = outcome.tables[0], outcome.charts[0]
     # Data on the one scale, what people read in percent: the line, too.
     assert grid.texts[0][-1] == f"{100 * found.pairings[0].line.slope:.3f}"  # type: ignore[union-attr]
     assert [y for _, y, *_ in plot.series[0].points] == pytest.approx([90, 60, 30])  # type: ignore[union-attr]
-    told = json.loads(shown.files(found)["correlate.json"])["models"]
+    told = outcome.items["correlate.json"]["models"]
     assert [point["y"] for point in told if point["column"] == "hard"] == pytest.approx([0.9, 0.6, 0.3])
     published = read_scores(["published"], (), "SCORES", "--column").columns["Overall"]
     assert published["o1"] == pytest.approx(0.6907)

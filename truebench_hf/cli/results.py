@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from truebench_hf.comparing.gate import CheckOptions
     from truebench_hf.data.records import Stamp
     from truebench_hf.results.verdicts import VerdictFrames
+    from truebench_hf.study.outcome import Outcome
 
 FORMATS = ("terminal", "latex", "markdown", "csv", "json")
 Out = Annotated[Path | None, typer.Option(help="Folder for the report and the tables.")]
@@ -40,10 +41,9 @@ def compare(
     out: Out = None,
 ) -> None:
     """`truebench compare`."""
-    from truebench_hf.comparing import compare as pairs
+    from truebench_hf.comparing.compare import compare, outcome
 
-    comparison = pairs.compare(run_a, run_b, model_a=model_a, model_b=model_b)
-    _present(pairs, comparison, out, pairs.sections(comparison, page=out is not None))
+    _present(outcome(compare(run_a, run_b, model_a=model_a, model_b=model_b), page=out is not None), out)
 
 
 def check(options: CheckOptions) -> None:
@@ -73,10 +73,9 @@ def leaderboard(
     out: Out = None,
 ) -> None:
     """`truebench leaderboard`."""
-    from truebench_hf.comparing import leaderboard as boards
+    from truebench_hf.comparing.leaderboard import leaderboard, outcome
 
-    ranked = boards.leaderboard(runs or (), published=with_published, kind=kind)
-    _present(boards, ranked, out, boards.sections(ranked))
+    _present(outcome(leaderboard(runs or (), published=with_published, kind=kind)), out)
 
 
 def table(
@@ -108,18 +107,19 @@ def correlate(
     out: Out = None,
 ) -> None:
     """`truebench study correlate`."""
-    from truebench_hf.comparing import correlate as pairings
+    from truebench_hf.comparing.correlate import correlate, outcome
 
-    correlated = pairings.correlate(scores, others, column=column or (), with_column=with_column or (), seed=seed)
-    _present(pairings, correlated, out, pairings.sections(correlated))
+    correlated = correlate(scores, others, column=column or (), with_column=with_column or (), seed=seed)
+    _present(outcome(correlated), out)
 
 
-def _present(module: Any, result: Any, out: Path | None, sections: Any) -> None:
-    """Print what a module of sections says of a result, and write the report into a folder."""
+def _present(outcome: Outcome[Any], out: Path | None) -> None:
+    """Print what comes out, and write the report with its files into a folder."""
     from truebench_hf.report.console import present
+    from truebench_hf.study.outcome import REPORT, lines
 
-    page = out / "report.html" if out else None
-    present(module.title(result), sections, page, notes=module.notes(result), files=module.files(result))
+    files = {name: lines(name, content) for name, content in outcome.items.items()}
+    present(outcome.title, outcome.report, out and out / REPORT, notes=outcome.notes, files=files)
 
 
 def facts_rank(
@@ -130,9 +130,11 @@ def facts_rank(
 ) -> None:
     """`truebench facts rank`."""
     from truebench_hf.benchmarks.facts import rank as ranks
+    from truebench_hf.report.console import present
 
     ranking = ranks.rank(runs)
-    _present(ranks, ranking, out, ranks.tables(ranking))
+    page = out and out / "report.html"
+    present(ranks.title(ranking), ranks.tables(ranking), page, notes=ranks.notes(ranking), files=ranks.files(ranking))
 
 
 def export(

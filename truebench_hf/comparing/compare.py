@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,11 +12,12 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.options import NOBODY
-from truebench_hf.report.sections import Beside, Conversation, Section, as_counted, conversation, csv_text, percent
+from truebench_hf.report.sections import Beside, Conversation, as_counted, conversation, csv_text, percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.finished import Finished
 from truebench_hf.results.verdicts import ordered
 from truebench_hf.study.notes import providers
+from truebench_hf.study.outcome import Outcome
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import how_many, shortened
 
@@ -176,22 +176,25 @@ _ON_PAGE = 1000  # flips with both answers on the page: more than anybody reads
 _LONGEST = 160  # characters of a reason on the terminal
 
 
-def sections(comparison: Comparison, *, page: bool = True) -> list[Section]:
-    """Everything a comparison shows, in order; what only a `page` shows is not read for the terminal."""
-    if not comparison.flips:
-        return [_differences(comparison)]
-    return [_differences(comparison), _flips(comparison), *([_beside(comparison)] if page else [])]
+def outcome(comparison: Comparison, *, page: bool = True) -> Outcome[Comparison]:
+    """What a comparison shows and writes; what only a `page` shows is not read for the terminal."""
+    flipped = bool(comparison.flips)
+    return Outcome(
+        comparison, title=_title(comparison), notes=notes(comparison),
+        tables=[_differences(comparison), *([_flips(comparison)] if flipped else [])],
+        charts=[_beside(comparison)] if flipped and page else [],
+        items={"compare.json": as_json(comparison), "flips.csv": _csv(comparison)},
+    )  # fmt: skip
 
 
-def title(comparison: Comparison) -> str:
-    """What is compared."""
+def _title(comparison: Comparison) -> str:
     return f"A {_name(comparison, 0)} and B {_name(comparison, 1)}"
 
 
 def notes(comparison: Comparison) -> list[str]:
     """What keeps the runs from being comparable, what is not compared, and what came out."""
     lines = [f"Not comparable as models: {'; '.join(comparison.differs)}."] if comparison.differs else []
-    lines.append(_outcome(comparison))
+    lines.append(_verdict(comparison))
     if comparison.undecided:
         lines.append(f"Undecided in one of the runs, and left out: {_listed(comparison.undecided)}.")
     if comparison.by_content:
@@ -209,23 +212,15 @@ def notes(comparison: Comparison) -> list[str]:
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """The content of `compare.json`: shares are between 0 and 1, differences (B - A) between -1 and 1."""
-    runs = zip("ab", comparison.runs, strict=True)
+    runs, table = zip("ab", comparison.runs, strict=True), _differences(comparison)
     return {
         **{letter: {"run": run.where, "model": run.model, "judge": run.judge} for letter, run in runs},
         "kind": comparison.runs[0].kind, "differs": list(comparison.differs),
-        "differences": _differences(comparison).records(),
+        "differences": [{"by": row["by"], **record} for row, record in zip(table.rows, table.records(), strict=True)],
         "flips": [{"id": flip.ids[0], "id_b": flip.ids[1], "a": flip.scores[0], "b": flip.scores[1]} for flip in comparison.flips],
         "undecided": list(comparison.undecided), "otherwise": list(comparison.otherwise),
         "only_a": list(comparison.only[0]), "only_b": list(comparison.only[1]), "self_judged": list(comparison.self_judged),
     }  # fmt: skip
-
-
-def files(comparison: Comparison) -> dict[str, str | Iterable[str]]:
-    """The files beside the page, by name; those that hold texts in parts, since these are read as they are written."""
-    return {
-        "compare.json": json.dumps(as_json(comparison), ensure_ascii=False, indent=1) + "\n",
-        "flips.csv": _csv(comparison),
-    }
 
 
 def _name(comparison: Comparison, place: int) -> str:
@@ -233,7 +228,7 @@ def _name(comparison: Comparison, place: int) -> str:
     return run.model if comparison.runs[0].model != comparison.runs[1].model else f"{run.model} ({run.where})"
 
 
-def _outcome(comparison: Comparison) -> str:
+def _verdict(comparison: Comparison) -> str:
     sure = comparison.overall.difference
     if sure.value is None:
         return "No instance is decided in both runs."
@@ -248,7 +243,6 @@ _LINES = (
     Column("difference", "B - A", "score", "In points: above 0, B is better.", "points", parts=("value", "interval", "n", "unscored")),
     Column("p_value", "p", "p_value", "McNemar's exact test.", minor=1),
     Column("alone", "A:B alone", about="Instances where only A passes (or scores more), and where only B does."),
-    Column("by", "of", minor=2),
 )  # fmt: skip
 _FLIPS = (
     Column("id", "Instance"), Column("language", "language"), Column("category", "category"), Column("a", "A"), Column("b", "B"),
@@ -271,7 +265,7 @@ def _differences(comparison: Comparison) -> Table:
         "Intervals: Bonett and Price for passes, else of the mean difference; none below ten instances. McNemar: exact, "
         "for passes. Alone: instances where only A passes (or scores more), and only B. Of twenty groups one differs by chance."
     )
-    return Table("differences", _LINES, rows, title(comparison), note)
+    return Table("differences", _LINES, rows, _title(comparison), note)
 
 
 def _flips(comparison: Comparison) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +17,9 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.intervals import MIN_CLUSTERS
 from truebench_hf.metrics.ranks import Trend, rank_agreement, trend
 from truebench_hf.models.spec import without_provider
-from truebench_hf.report.sections import Axis, Plot, Section, Series
+from truebench_hf.report.sections import Axis, Plot, Series
 from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
+from truebench_hf.study.outcome import Outcome
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Score
 
@@ -118,23 +118,27 @@ _MODELS = (
 )
 
 
-def sections(correlated: Correlated) -> list[Section]:
-    """Everything a correlation shows, in order; shares in percent."""
+def outcome(correlated: Correlated) -> Outcome[Correlated]:
+    """What a correlation shows, with shares in percent, and writes, with shares from 0 to 1."""
     drawn = [pairing for pairing in correlated.pairings if len(pairing.points) > 1][:_PLOTS]
     points = _points(correlated, percent=True)
     far = points[points["p_value"] < FAR].sort_values("p_value", kind="stable")
     note = f"Farther from the line through all other models than chance puts {FAR:.0%} of them."
-    return [
-        coefficients(correlated, percent=True),
-        *([Table.of_frame("far", far, _MODELS, title="Far off the line", note=note, keys=3)] if len(far) else []),
-        *map(_plot, drawn),
-        *_missing(correlated),
-    ]
-
-
-def title(correlated: Correlated) -> str:
-    """What is held against what."""
-    return f"{correlated.scores.where} against {correlated.others.where}"
+    off_the_line = [Table.of_frame("far", far, _MODELS, title="Far off the line", note=note, keys=3)]
+    models = Table.of_frame("models", _points(correlated), _MODELS, keys=3)
+    where, others = correlated.scores.where, correlated.others.where
+    content = {
+        "scores": where, "with": others, "coefficients": coefficients(correlated).records(), "models": models.records(),
+        "only": [
+            {"with": pairing.other, "column": pairing.column, "scores": pairing.only[0], "others": pairing.only[1]}
+            for pairing in correlated.pairings
+        ],
+    }  # fmt: skip
+    return Outcome(
+        correlated, title=f"{where} against {others}", notes=notes(correlated),
+        tables=[coefficients(correlated, percent=True), *(off_the_line if len(far) else []), *_missing(correlated)],
+        charts=[*map(_plot, drawn)], items={"correlate.json": content, "models.csv": models.to_csv()},
+    )  # fmt: skip
 
 
 def notes(correlated: Correlated) -> list[str]:
@@ -145,23 +149,6 @@ def notes(correlated: Correlated) -> list[str]:
     if (count := len(correlated.pairings)) > _PLOTS:
         lines.append(f"The first {_PLOTS} of {count} pairs are drawn; name columns to choose others.")
     return lines
-
-
-def files(correlated: Correlated) -> dict[str, str]:
-    """The files beside the page, by name; shares are 0 to 1 there."""
-    models = Table.of_frame("models", _points(correlated), _MODELS, keys=3)
-    only = [
-        {"with": pairing.other, "column": pairing.column, "scores": pairing.only[0], "others": pairing.only[1]}
-        for pairing in correlated.pairings
-    ]
-    content = {
-        "scores": correlated.scores.where, "with": correlated.others.where,
-        "coefficients": coefficients(correlated).records(), "models": models.records(), "only": only,
-    }  # fmt: skip
-    return {
-        "correlate.json": json.dumps(content, ensure_ascii=False, indent=1) + "\n",
-        "models.csv": models.to_csv(),
-    }
 
 
 def coefficients(correlated: Correlated, *, percent: bool = False) -> Table:

@@ -25,7 +25,7 @@ from truebench_hf.types import Usage
 from truebench_hf.types import Verdict as CriterionVerdict
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
 
 COVERED = 0.9  # the share of pairs that has to be decided
 CODES = {"within": 0, "worse": 1, "unsure": 3, "drifted": 4}
@@ -277,35 +277,30 @@ def _held_against(gate: Gate, old: GatedRun) -> Gate:
         for name, rows in decided.groupby(column, observed=True, sort=True)
         if name
     }
-    gated = [(name, rows["old"], rows["new"], options.margin / 100, False) for name, rows in groups.items()]
+    gated: list[Any] = [(name, rows["old"], rows["new"], options.margin / 100, False) for name, rows in groups.items()]
     for name, percent, amounts in (
         ("length", options.length_margin, GatedRun.lengths), ("cost", options.cost_margin, GatedRun.costs),
     ):  # fmt: skip
         if percent is not None:
-            columns = (_column(amounts(old, list(pairs["old_id"]))), _column(amounts(new, list(pairs.index))))
-            gated.append((name, *columns, percent / 100, True))
+            means = amounts(old, list(pairs["old_id"])), amounts(new, list(pairs.index))
+            gated.append((name, *means, percent / 100, True))
     lines = tuple(_lines(gated))
     if unchanged := _unchanged(old, new, pairs):
         lines = tuple(line if line.name == "cost" else replace(line, verdict="within", more=None) for line in lines)
     return replace(gate, lines=lines, counts=counts, pairs=pairs, unchanged=unchanged)
 
 
-def _column(values: Sequence[float]) -> Series:
-    import pandas as pd
+def _lines(gated: Sequence[tuple[str, Any, Any, float, bool]]) -> Iterator[GateLine]:
+    """Yield the lines of (name, scores or amounts of the old run, of the new one, margin, whether these are amounts)."""
+    import numpy as np
 
-    return pd.Series(values, dtype=float)
-
-
-def _lines(gated: Sequence[tuple[str, Series, Series, float, bool]]) -> Iterator[GateLine]:
-    """Yield the lines of (name, old, new, margin, whether these are amounts)."""
-    losses = [
-        (ratio_loss if amount else score_loss)(old.to_numpy(), new.to_numpy()) for _, old, new, _, amount in gated
-    ]
+    columns = [(np.asarray(old, dtype=float), np.asarray(new, dtype=float)) for _, old, new, *_ in gated]
+    losses = [(ratio_loss if amount else score_loss)(*pair) for pair, (*_, amount) in zip(columns, gated, strict=True)]
     of_lines = verdicts(losses, [margin for *_, margin, _ in gated])
-    for (name, old, new, margin, amount), loss, verdict in zip(gated, losses, of_lines, strict=True):
-        before, now = (float(column.mean()) if len(column) else None for column in (old, new))
+    for (name, _, _, margin, amount), pair, loss, verdict in zip(gated, columns, losses, of_lines, strict=True):
+        old, new = (float(values.mean()) if len(values) else None for values in pair)
         more = more_needed(loss, margin) if verdict == "unsure" else None
-        yield GateLine(name, before, now, loss, margin, verdict, more, amount)
+        yield GateLine(name, old, new, loss, margin, verdict, more, amount)
 
 
 def _unchanged(old: GatedRun, new: GatedRun, pairs: DataFrame) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +21,10 @@ from truebench_hf.data.records import JUDGMENTS, of_entry, read_outcomes
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.ranks import RankSpan
 from truebench_hf.metrics.ranks import Results as Outcomes
-from truebench_hf.report.sections import Matrix, Section
-from truebench_hf.report.table import PUBLISHED, Column, Part, Row, Table
+from truebench_hf.report.sections import Matrix
+from truebench_hf.report.table import PUBLISHED, Column, Part, Row, Table, plain_score
 from truebench_hf.results.folder import Results
+from truebench_hf.study.outcome import Outcome
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import how_many, warn
 
@@ -169,10 +169,7 @@ def as_json(board: Leaderboard) -> dict[str, Any]:
             {
                 "model": entry.name, "results": entry.source, "rank": entry.rank, "last_rank": entry.last,
                 "approximate": entry.approximate, "facts": dict(entry.facts),
-                "scores": {
-                    name: {"value": s.value, "n": s.n, "unscored": s.unscored, "ci95": s.ci95}
-                    for name, s in entry.scores.items()
-                },
+                "scores": {name: plain_score(score) for name, score in entry.scores.items()},
                 "misprints": sorted(entry.misprints),
             }
             for entry in board.entries
@@ -185,14 +182,13 @@ _MOST = 40  # columns of a map
 _RANKS = "A rank spans the places that cannot be told apart within its group."
 
 
-def sections(board: Leaderboard) -> list[Section]:
-    """Everything a leaderboard shows, in order."""
-    return [_table(board), *_maps(board)]
-
-
-def title(board: Leaderboard) -> str:
-    """What the board is called."""
-    return f"{board.kind.title}: {how_many(len(board.entries), 'result')}"
+def outcome(board: Leaderboard) -> Outcome[Leaderboard]:
+    """What a leaderboard shows and writes."""
+    return Outcome(
+        board, title=f"{board.kind.title}: {how_many(len(board.entries), 'result')}", notes=notes(board),
+        tables=[_table(board)], charts=list(_maps(board)),
+        items={"leaderboard.csv": table.to_csv(board.kind, board.entries), "leaderboard.json": as_json(board)},
+    )  # fmt: skip
 
 
 def notes(board: Leaderboard) -> list[str]:
@@ -219,12 +215,6 @@ def notes(board: Leaderboard) -> list[str]:
     if len(board.left_out) > 5:
         lines.append(f"Left out: {len(board.left_out) - 5} more folders.")
     return lines
-
-
-def files(board: Leaderboard) -> dict[str, str]:
-    """The files beside the page, by name."""
-    content = json.dumps(as_json(board), ensure_ascii=False, indent=1) + "\n"
-    return {"leaderboard.csv": table.to_csv(board.kind, board.entries), "leaderboard.json": content}
 
 
 def _table(board: Leaderboard) -> Table:

@@ -22,10 +22,10 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Form
 from truebench_hf.data.rows import Record, user_error
 from truebench_hf.engine.folder import INFO
-from truebench_hf.errors import UserError
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.spec import family
-from truebench_hf.results.finished import Finished, JudgedKind, judged_with_scores, model_runs, one_model
+from truebench_hf.results.finished import Finished, JudgedKind, model_runs
 from truebench_hf.results.folder import JUDGED, Results
 from truebench_hf.results.verdicts import VerdictFrames
 from truebench_hf.study.ranking import LONGEST, Board, BoardColumn
@@ -251,13 +251,6 @@ class _TrueBench(JudgedKind):
     def frames(self, path: Path) -> VerdictFrames:
         return read_frames(path)
 
-    def model_runs(self, rows: DataFrame) -> Iterable[DataFrame]:
-        """By judge, too; of a response that stands twice the last row counts, at the place of the first."""
-        keys = ["instance", "sample"]
-        for _, of_run in rows.groupby(["model", "judge"], sort=False, observed=True):
-            last = of_run.drop_duplicates(keys, keep="last").set_index(keys)
-            yield last.loc[of_run.drop_duplicates(keys).set_index(keys).index].reset_index()
-
 
 def _documents(results: Results, frames: VerdictFrames) -> Any:
     by_id = scores_by_document(read_frame(results.path))
@@ -279,7 +272,14 @@ def read_run(where: str, model: str | None = None) -> Finished:
 
     Raises UserError as `read_all`, and where the model is not to be told.
     """
-    return one_model(where, read_all(where), model)
+    by_model = {run.model: run for run in read_all(where)}
+    if model is None and len(by_model) > 1:
+        raise UserError(
+            f"{where}: holds {', '.join(by_model)}; name one (--model-a, --model-b; of check --model-new, --model-old)"
+        )
+    if model is not None and model not in by_model:
+        raise unknown(f"model in {where}", model, by_model)
+    return by_model[model] if model is not None else next(iter(by_model.values()))
 
 
 def read_all(where: str) -> list[Finished]:
@@ -296,10 +296,13 @@ def rows_of(where: str) -> tuple[JudgedKind, Results, list[tuple[Judged, float |
     Raises UserError as `read_all`.
     """
     results, kind = _opened(where)
-    rows = judged_with_scores(results, kind)
-    if kind.name == TRUEBENCH:
-        rows = list({(item.response.model, item.key): (item, score) for item, score in rows}.values())
-    return kind, results, rows
+    judged = [item for item, _ in kind.each(results.path)]
+    scores = kind.scores(results, kind.frames(results.path))
+    rows = {
+        (item.response.model, item.key): (item, None if score != score else float(score))
+        for item, score in zip(judged, scores, strict=True)
+    }
+    return kind, results, list(rows.values())
 
 
 def _opened(where: str) -> tuple[Results, JudgedKind]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Form, Reader, Stamp, read_lines, stamp, told, unchanged
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError
 from truebench_hf.results.folder import Results
 from truebench_hf.results.verdicts import VerdictFrames, read_frames, unit_means
 from truebench_hf.types import Instance, Message
@@ -59,10 +59,6 @@ class JudgedKind:
             raise UserError(f"{self.file(path)}: holds no judged instances")
         return frames
 
-    def model_runs(self, rows: DataFrame) -> Iterable[DataFrame]:
-        """The rows of responses of each model."""
-        return [of_run for _, of_run in rows.groupby("model", sort=False, observed=True)]
-
 
 @dataclass(frozen=True)
 class Finished:
@@ -105,18 +101,6 @@ class Finished:
         return {lines[line]: item for line, item in items} if lines else {}
 
 
-def one_model(where: str, runs: Iterable[Finished], model: str | None = None) -> Finished:
-    """The run of a model, or the only one. Raises UserError where it is not there, or not to be told."""
-    by_model = {run.model: run for run in runs}
-    if model is None and len(by_model) > 1:
-        raise UserError(
-            f"{where}: holds {', '.join(by_model)}; name one (--model-a, --model-b; of check --model-new, --model-old)"
-        )
-    if model is not None and model not in by_model:
-        raise unknown(f"model in {where}", model, by_model)
-    return by_model[model] if model is not None else next(iter(by_model.values()))
-
-
 def model_runs(results: Results, kind: JudgedKind) -> list[Finished]:
     """Every model's run in a folder, or in a file of judged instances. Raises UserError where there is none."""
     import pandas as pd
@@ -130,8 +114,11 @@ def model_runs(results: Results, kind: JudgedKind) -> list[Finished]:
     asks = questions(file, lambda: kind.each(path), criteria=kind.has_criteria)
     rows = frames.responses[["instance", "sample", "language", "category", "model", "judge", "line"]]
     rows = rows.assign(score=kind.scores(results, frames), asked=pd.Series(asks, dtype="int64"))
-    runs = []
-    for of_model in kind.model_runs(rows):
+    runs, keys = [], ["instance", "sample"]
+    for _, of_run in rows.groupby(["model", "judge"], sort=False, observed=True):
+        # Of a response that stands twice the last row counts, at the place of the first.
+        last = of_run.drop_duplicates(keys, keep="last").set_index(keys)
+        of_model = last.loc[of_run.drop_duplicates(keys).set_index(keys).index].reset_index()
         # Of several samples of an instance the first stands for all, with the mean of their scores.
         first = of_model.drop_duplicates("instance").set_index("instance")
         scores = unit_means(of_model["score"].to_numpy(), of_model["instance"].to_numpy())
@@ -139,13 +126,6 @@ def model_runs(results: Results, kind: JudgedKind) -> list[Finished]:
         names = first["model"].iloc[0], first["judge"].iloc[0]
         runs.append(Finished(str(path), kind, *names, results.settings, instances, before))
     return runs
-
-
-def judged_with_scores(results: Results, kind: JudgedKind) -> list[tuple[Judged, float | None]]:
-    """Every judged response with its score. Raises UserError as `model_runs`."""
-    judged = [item for item, _ in kind.each(results.path)]
-    scores = kind.scores(results, kind.frames(results.path))
-    return [(item, None if score != score else float(score)) for item, score in zip(judged, scores, strict=True)]
 
 
 def conversations(
