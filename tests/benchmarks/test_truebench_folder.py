@@ -231,15 +231,6 @@ def test_rows_of_two_models_or_judges_are_scored_apart(
     assert score(capsys, file).stdout.count("1 rows stand twice") == 2, "a row of another model is no double"
 
 
-def test_a_file_of_two_models_is_not_that_of_the_run_it_lies_in(folder: Folder) -> None:
-    run(RunOptions(data=folder.data, model=folder.old, judge=(folder.judge,), out=str(folder.out)))
-    first, second = (folder.out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
-    other = json.dumps(json.loads(second) | {"model": "openai:b"})
-    (folder.out / "judgments.jsonl").write_text(f"{first}\n{other}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"of openai:b judged by .* run\.json tells, or this file, but not both"):
-        read_run(folder.out)
-
-
 def rows(folder: Folder, *by: tuple[str, str]) -> Path:
     """A file of judgments away from its folder, a row by each model and judge."""
     run(RunOptions(data=folder.data, model=folder.old, judge=(folder.judge,), out=str(folder.out)))
