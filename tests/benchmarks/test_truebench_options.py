@@ -39,10 +39,6 @@ def test_options_of_every_level_go_together(more: dict[str, Any], level: str) ->
     assert options(**more).settings.level == level
 
 
-def test_what_has_no_effect_is_not_noted_as_if_it_had() -> None:
-    assert options(**CHECKLIST, threshold=0.9, calibration="nowhere").settings == options(**CHECKLIST).settings
-
-
 def test_arguments_of_a_cascade_judge_that_is_not_named_are_refused() -> None:
     with pytest.raises(UserError, match="are about --cascade-judge"):  # which is the judge itself here
         Roles(options(**CASCADE, judge="smollm2", cascade_judge_arg=("timeout=3",)))
