@@ -227,8 +227,8 @@ def _conversation(row: Validated) -> Conversation:
             defect = any(finding.kind != "composite" for finding in own)
             label: Label | None = "no" if defect else "unknown" if own else "yes"
             looked = own or validation.found("E1") is not None  # bare where nobody looked
-            verdicts.append(Verdict(criterion, label, " ".join(map(_told, own))) if looked else criterion)
-        verdicts += [Verdict(Criterion(f"({MEANING[f.kind]})"), "no", _told(f)) for f in by_place.get(None, ())]
+            verdicts.append(Verdict(criterion, label, " ".join(map(_finding_text, own))) if looked else criterion)
+        verdicts += [Verdict(Criterion(f"({MEANING[f.kind]})"), "no", _finding_text(f)) for f in by_place.get(None, ())]
         exchanges.append(Exchange((Message("user", turn.prompt),), tuple(verdicts)))
     name = " · ".join(filter(None, (instance.id, instance.language, instance.category, instance.task)))
     outcomes: dict[str | None, Any] = {"PASS": "yes", "FAIL": "no", None: "open"}
@@ -238,7 +238,7 @@ def _conversation(row: Validated) -> Conversation:
     )  # fmt: skip
 
 
-def _told(finding: Finding) -> str:
+def _finding_text(finding: Finding) -> str:
     proposal = f": {' / '.join(finding.proposal)}" if finding.proposal else ""
     return f"{finding.kind}, {MEANING[finding.kind]}: {finding.reason} ({finding.change}{proposal})"
 
