@@ -24,7 +24,6 @@ from truebench_hf.benchmarks.truebench.validator import (
     RELEASE,
     Edit,
     Edited,
-    Finding,
     Kind,
     Validated,
     edited_rows,
@@ -41,7 +40,6 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import option, role
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations, Question
-from truebench_hf.report.sections import Conversation, Conversations, Exchange
 from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
 from truebench_hf.study.items import Items
 from truebench_hf.study.labelling import LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
@@ -49,7 +47,7 @@ from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PromptOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Criterion, Label, Message, Score, Verdict
+from truebench_hf.types import Score
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -60,7 +58,7 @@ SUBSETS = tuple(subset for count in range(len(ASPECTS) + 1) for subset in combin
 EDITS: tuple[Kind, ...] = tuple(ASPECTS.values())
 ALWAYS, _NONE, _FULL = "always FAIL", "none", ", ".join(ASPECTS)
 _PAPER_BEST = 0.610
-_PRINTED = 5  # undecided instances that the terminal lists
+_PRINTED = 5  # findings, or undecided instances, that the terminal lists
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +134,6 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             {table.name: table for table in tables if table.name},
             title=f"TRUEBench: {'criteria' if options.stage == 'criteria' else 'instructions'} validated",
             lead=f"by {options.validator}", tables=tables,
-            conversations=Conversations("Instances and their criteria", tuple(map(_conversation, done))),
             items={
                 "validations.jsonl": lines(done, bool(options.ablation)),
                 worklist.FILE: [row.model_dump() for row in work],
@@ -176,6 +173,13 @@ class ValidationLabels(Labelling):
         return Taken(shares, sections, notes=open_notes(settled), files=[file])
 
 
+_FINDINGS = (
+    Column("id", "id"), Column("what", "defect"), Column("turn", "turn", "count", minor=1),
+    Column("criterion", "criterion", "count", "Its number in the turn; none where one is missing."), Column("why", "why", "prose"),
+    Column("change", "change"), Column("proposal", "proposal", "prose"),
+)  # fmt: skip
+
+
 def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list[Table]:
     """The tables of validated instances; `looked` are the kinds of defects that were looked for."""
     meanings = {
@@ -195,6 +199,11 @@ def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list
         {"category": category or "(none)"} | {label: counts[category, label] for label in meanings}
         for category in categories if any(categories)
     ]  # fmt: skip
+    findings = [
+        {"id": row.instance.id, "what": f"{finding.kind}, {MEANING[finding.kind]}", "turn": finding.turn,
+         "criterion": finding.criterion, "why": finding.reason, "change": finding.change, "proposal": " / ".join(finding.proposal)}
+        for row in done for finding in row.validation.findings
+    ]  # fmt: skip
     unread = [{"id": row.instance.id, "problem": row.validation.problem} for row in done if not row.validation.label]
     columns = (
         Column("what", ""), Column("instances", "instances", "count"), Column("findings", "findings", "count"),
@@ -206,41 +215,11 @@ def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list
         Table("instances", columns, lines, "Instances", note),
         Table("categories", (Column("category", ""), *(Column(name, name, "count") for name in meanings)), by_category,
               "By category"),
+        Table("findings", _FINDINGS, findings, f"Findings: {len(findings)}", printed=len(findings) <= _PRINTED),
         Table("undecided", (Column("id", "id"), Column("problem", "why", "prose")), unread, f"Undecided: {len(unread)}",
               printed=len(unread) <= _PRINTED),
     ]  # fmt: skip
     return [table for table in tables if table.rows]
-
-
-def _conversation(row: Validated) -> Conversation:
-    """An instance with what was found at each criterion, and what is missing."""
-    instance, validation = row.instance, row.validation
-    exchanges = []
-    for number, turn in enumerate(instance.turns, 1):
-        by_place: dict[int | None, list[Finding]] = {}
-        for finding in validation.findings:
-            if finding.turn == number:
-                by_place.setdefault(finding.criterion, []).append(finding)
-        verdicts: list[Verdict | Criterion] = []
-        for place, criterion in enumerate(turn.criteria, 1):
-            own = by_place.get(place, [])
-            defect = any(finding.kind != "composite" for finding in own)
-            label: Label | None = "no" if defect else "unknown" if own else "yes"
-            looked = own or validation.found("E1") is not None  # bare where nobody looked
-            verdicts.append(Verdict(criterion, label, " ".join(map(_finding_text, own))) if looked else criterion)
-        verdicts += [Verdict(Criterion(f"({MEANING[f.kind]})"), "no", _finding_text(f)) for f in by_place.get(None, ())]
-        exchanges.append(Exchange((Message("user", turn.prompt),), tuple(verdicts)))
-    name = " · ".join(filter(None, (instance.id, instance.language, instance.category, instance.task)))
-    outcomes: dict[str | None, Any] = {"PASS": "yes", "FAIL": "no", None: "open"}
-    return Conversation(
-        name, tuple(exchanges), outcomes[validation.label], validation.problem, language=instance.language,
-        context=instance.context or "",
-    )  # fmt: skip
-
-
-def _finding_text(finding: Finding) -> str:
-    proposal = f": {' / '.join(finding.proposal)}" if finding.proposal else ""
-    return f"{finding.kind}, {MEANING[finding.kind]}: {finding.reason} ({finding.change}{proposal})"
 
 
 def lines(done: Sequence[Validated], known: bool) -> Iterator[dict[str, Any]]:
