@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.results import from_official_row, read_run
 from truebench_hf.benchmarks.truebench.scores import as_frames, score
 from truebench_hf.data.judged import Judged
-from truebench_hf.data.records import to_row
+from truebench_hf.data.records import Reader, to_row
 from truebench_hf.errors import UserError
+from truebench_hf.judging.judge import majority
 from truebench_hf.report.sections import csv_text
 from truebench_hf.report.sections import value as value_text
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
@@ -267,3 +269,19 @@ def test_score_exits_like_a_run(
     done = command_here(capsys, "study", "score", str(file), "--protocol", protocol, *flags)
     assert done.returncode == code, reason
     assert "Editing" in done.stdout, "the tables are printed all the same"
+
+
+def test_votes_have_a_flip_rate_and_a_share_each() -> None:
+    once = judged(1, "EN", "Editing", "Rewrite", [[Y, Y, X]])
+    assert not {"flip_rate", "vote_share"} & set(score([once]).scores)
+    votes: list[list[Label | None]] = [[Y, Y, N], [Y, Y, Y], [X, X, X]]
+    (criteria,) = [[verdict.criterion for verdict in turn] for turn in once.verdicts]
+    verdicts = [majority([Verdict(c, label) for label in cast]) for c, cast in zip(criteria, votes, strict=True)]
+    item = replace(once, verdicts=(tuple(verdicts),))
+    assert score([item]).scores["flip_rate"] == Score(0.5, 2, 1)
+    share = score([item]).scores["vote_share"]
+    assert isinstance(share, Score)
+    assert row_of(share) == (round((2 / 3 + 1) / 2, 3), 2, 1)
+    row = to_row(item, "judge")
+    assert [verdict["vote_share"] for verdict in row["verdicts"][0]] == [pytest.approx(2 / 3), 1.0, None]
+    Reader().judged(row, "line 1")
