@@ -58,7 +58,7 @@ SUBSETS = tuple(subset for count in range(len(ASPECTS) + 1) for subset in combin
 EDITS: tuple[Kind, ...] = tuple(ASPECTS.values())
 ALWAYS, _NONE, _FULL = "always FAIL", "none", ", ".join(ASPECTS)
 _PAPER_BEST = 0.610
-_PRINTED = 5  # findings, or undecided instances, that the terminal lists
+_PRINTED = 5  # undecided instances that the terminal lists
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +127,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         ]
         looked = PROMPT_KINDS if options.stage == "prompt" else kinds(tuple(ASPECTS))
         tables = validation_tables(done, looked)
+        tables += [worklist.table(work, "findings", "Findings")] if work else []
         if options.ablation:
             tables = [*ablation_tables(ablation_frame(done), options.ablation == RELEASE), *tables]
         asks = f"`truebench label out {options.out}` (or `label open`) asks people which changes are to be made."
@@ -173,13 +174,6 @@ class ValidationLabels(Labelling):
         return Taken(shares, sections, notes=open_notes(settled), files=[file])
 
 
-_FINDINGS = (
-    Column("id", "id"), Column("what", "defect"), Column("turn", "turn", "count", minor=1),
-    Column("criterion", "criterion", "count", "Its number in the turn; none where one is missing."), Column("why", "why", "prose"),
-    Column("change", "change"), Column("proposal", "proposal", "prose"),
-)  # fmt: skip
-
-
 def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list[Table]:
     """The tables of validated instances; `looked` are the kinds of defects that were looked for."""
     meanings = {
@@ -199,11 +193,6 @@ def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list
         {"category": category or "(none)"} | {label: counts[category, label] for label in meanings}
         for category in categories if any(categories)
     ]  # fmt: skip
-    findings = [
-        {"id": row.instance.id, "what": f"{finding.kind}, {MEANING[finding.kind]}", "turn": finding.turn,
-         "criterion": finding.criterion, "why": finding.reason, "change": finding.change, "proposal": " / ".join(finding.proposal)}
-        for row in done for finding in row.validation.findings
-    ]  # fmt: skip
     unread = [{"id": row.instance.id, "problem": row.validation.problem} for row in done if not row.validation.label]
     columns = (
         Column("what", ""), Column("instances", "instances", "count"), Column("findings", "findings", "count"),
@@ -215,7 +204,6 @@ def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list
         Table("instances", columns, lines, "Instances", note),
         Table("categories", (Column("category", ""), *(Column(name, name, "count") for name in meanings)), by_category,
               "By category"),
-        Table("findings", _FINDINGS, findings, f"Findings: {len(findings)}", printed=len(findings) <= _PRINTED),
         Table("undecided", (Column("id", "id"), Column("problem", "why", "prose")), unread, f"Undecided: {len(unread)}",
               printed=len(unread) <= _PRINTED),
     ]  # fmt: skip
