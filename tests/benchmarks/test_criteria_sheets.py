@@ -15,7 +15,6 @@ from truebench_hf.api.labels import ask_people
 from truebench_hf.benchmarks.truebench.criteria_types import read_answered
 from truebench_hf.benchmarks.truebench.rating import questions
 from truebench_hf.errors import UserError
-from truebench_hf.report.labels import SheetAnswer, write_answers
 from truebench_hf.study.labelling import LabelOutOptions
 
 SECRET = ("Criterion-ALFA-4711", "Criterion-BRAVO-4712", "Reference-4713", "Fault-4714", "modelname-4715")
@@ -71,19 +70,6 @@ def test_equal_answers_are_rated_once_and_count_for_each_model(tmp_path: Path) -
     found, _, _ = compare(tmp_path, **given, humans=rated(tmp_path))
     assert len(questions(read_answered(tmp_path / "out"))) == 1
     assert found["people"]["passed"] == 2
-
-
-def test_the_html_form_comes_back_too(tmp_path: Path) -> None:
-    given = write(tmp_path, {"m": [6, 7, 8, 9]}, type=("checklist",))
-    compare(tmp_path, **given)
-    known = [one.id for one in questions(read_answered(tmp_path / "out"))]
-    file = tmp_path / "ann.csv"
-    write_answers(file, [SheetAnswer(name, "ann", ("pass", "fail"), "fail", "", "") for name in known])
-    found, _, _ = compare(tmp_path, **given, humans=(str(file),))
-    assert (found["people"]["failed"], found["people"]["ceiling"], found["people"]["pairs"]) == (4, None, {})
-    agreement = found["types"]["checklist"]["agreement"]
-    assert agreement["kappa"].value == 0.0
-    assert agreement["first"].value is not None
 
 
 Spoil = Callable[[str], str]

@@ -193,26 +193,30 @@ def test_saturation_and_spread_by_hand(tmp_path: Path) -> None:
     assert ways == dict.fromkeys(found["types"], 4)
 
 
-def test_kappa_of_a_checklist_by_hand(tmp_path: Path) -> None:
-    """People: pass, pass, fail, fail; the checklist lets one of them pass: 3 of 4 agree, 2 of 4 by chance."""
-    given = write(tmp_path, {"m": [9, 8, 5, 5]}, type=("checklist",))
-
-    def strict(request: ChatRequest) -> str:
-        prompt = request.messages[0].content
-        return verdicts(prompt, {"ALFA": "PASS" if quality(prompt) == 9 else "FAIL", "BRAVO": "PASS"})
-
-    compare(tmp_path, strict, **given)
-    of = compare(tmp_path, strict, **given, humans=rated(tmp_path))[0]["types"]["checklist"]["agreement"]
-    assert (of["kappa"].value, of["band"], of["kappa"].ci95) == (pytest.approx(0.5), "moderate", None)
+def strict(request: ChatRequest) -> str:
+    """A checklist that only a nine passes."""
+    prompt = request.messages[0].content
+    return verdicts(prompt, {"ALFA": "PASS" if quality(prompt) == 9 else "FAIL", "BRAVO": "PASS"})
 
 
-def test_raters_who_say_the_same_of_all_leave_kappa_open_and_say_why(tmp_path: Path) -> None:
-    given = write(tmp_path, {"m": [8, 9, 8, 9]}, type=("mt-bench", "checklist"))
-    compare(tmp_path, **given)
-    found, _, _ = compare(tmp_path, **given, humans=rated(tmp_path))
-    assert [of["agreement"]["kappa"].value for of in found["types"].values()] == [None, None]
-    assert found["people"]["ceiling"] is None
-    assert "No kappa: mt-bench, first half: the half it is chosen on" in found["note"]
+@pytest.mark.parametrize(
+    ("answers", "judge", "kappa", "band", "why"),
+    [
+        ([9, 8, 5, 5], strict, pytest.approx(0.5), "moderate", "people pass two, it passes one: 3 of 4 agree, 2 of 4 by chance"),
+        ([8, 9, 8, 9], oracle, None, None, "raters who say the same of all leave it open"),
+    ],
+)  # fmt: skip
+def test_kappa_by_hand(
+    tmp_path: Path, answers: list[int], judge: Judge, kappa: float | None, band: str | None, why: str
+) -> None:
+    given = write(tmp_path, {"m": answers}, type=("mt-bench", "checklist") if judge is oracle else ("checklist",))
+    compare(tmp_path, judge, **given)
+    found, _, _ = compare(tmp_path, judge, **given, humans=rated(tmp_path))
+    of = found["types"]["checklist"]["agreement"]
+    assert (of["kappa"].value, of["band"], of["kappa"].ci95) == (kappa, band, None), why
+    if kappa is None:
+        assert found["people"]["ceiling"] is None
+        assert "No kappa: mt-bench, first half: the half it is chosen on" in found["note"]
 
 
 def test_the_majority_and_what_leaves_it_open(tmp_path: Path) -> None:
@@ -233,10 +237,9 @@ def test_the_majority_and_what_leaves_it_open(tmp_path: Path) -> None:
     assert found["types"]["checklist"]["agreement"]["people_undecided"] == 3
     assert [one["people"] for one in lines(tmp_path)] == [True, None, None, None]
     # ann and bob: both say pass to 5 and 6, which is one label alone; ann and cat: pass against fail, twice, and alike on 7.
-    pairs = {name: (kappa.n, kappa.value) for name, kappa in found["people"]["pairs"].items()}
-    assert pairs["rater 1 and rater 2"] == (2, None)
-    assert pairs["rater 1 and rater 3"] == (3, 0.0)
-    assert pairs["rater 3 and rater 4"] == (3, pytest.approx(0.4))
+    pairs = {name.replace("rater ", ""): (kappa.n, kappa.value) for name, kappa in found["people"]["pairs"].items()}
+    expected = {"1 and 2": (2, None), "1 and 3": (3, 0.0), "3 and 4": (3, pytest.approx(0.4))}
+    assert {name: pairs[name] for name in expected} == expected
     known = [kappa for _, kappa in pairs.values() if kappa is not None]
     assert found["people"]["ceiling"] == pytest.approx(sum(known) / len(known))
 
@@ -320,10 +323,10 @@ def test_a_conversation_of_several_turns_is_rated_as_one(tmp_path: Path) -> None
 
 
 def test_a_fault_is_turned_round_where_it_is_rated(tmp_path: Path) -> None:
-    criteria = [{"text": "ALFA is kept"}, {"text": "BRAVO is praised", "weight": -2}]
-    rows = [{"id": "1", "prompt": "Edit.", "criteria": criteria, "category": "Editing"}]
-    said = write_jsonl(tmp_path / "r.jsonl", [{"id": "1", "response": "q8", "model": "m"}])
-    found, judge, _ = compare(tmp_path, data=write_jsonl(tmp_path / "d.jsonl", rows), responses=(said,))
+    criteria = ["ALFA is kept", {"text": "BRAVO is praised", "weight": -2}]
+    rows = [{"id": "0", "prompt": "Edit.", "criteria": criteria, "category": "Editing"}]
+    given = write(tmp_path, {"m": [8]}) | {"data": write_jsonl(tmp_path / "d.jsonl", rows)}
+    found, judge, _ = compare(tmp_path, **given)
     prompts = prompts_by_type(judge)
     assert "2. Without this fault: BRAVO is praised\n" in prompts["biggen"]
     assert "2. BRAVO is praised (This names a fault" in prompts["checklist"]

@@ -75,7 +75,7 @@ def test_two_rows_run_end_to_end(
     assert "50.00" in printed.stdout
 
 
-def test_weights_and_faults(tmp_path: Path, models: dict[str, Any]) -> None:
+def test_weights_and_faults(tmp_path: Path, models: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     worth = [
         {"text": "names a colour", "weight": 3},
         {"text": "is one word", "points": 1},
@@ -97,33 +97,16 @@ def test_weights_and_faults(tmp_path: Path, models: dict[str, Any]) -> None:
     assert score(report, "drfr") == (pytest.approx(5 / 7), 7)
     assert sum("(This names a fault" in prompt for prompt in asked(tmp_path)) == 3
     lines = [json.loads(line) for line in (tmp_path / "out" / "judgments.jsonl").read_text().splitlines()]
-    assert [verdict.get("weight") for line in lines for verdict in line["verdicts"][0]] == [
-        3,
-        None,
-        -2,
-        None,
-        -5,
-        None,
-        -1,
-    ]
+    weights = [verdict.get("weight") for line in lines for verdict in line["verdicts"][0]]
+    assert weights == [3, None, -2, None, -5, None, -1]
     page = (tmp_path / "out" / "report.html").read_text()
     assert "(-5 points)" in page
-    for word, text in (("FAIL", "names a lake (-5 points)"), ("PASS", "has a slip (-2 points)")):
-        assert re.search(rf">{word}</b>\s*<[^>]*>{re.escape(text)}", page, re.IGNORECASE), text
-
-
-def test_scores_from_a_folder_know_the_weights(
-    tmp_path: Path, models: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [{"prompt": "Name a lake.", "criteria": [{"text": "a slip", "weight": -1}, {"text": "b", "weight": 2}]}]
-    report = truebench_hf.run(data=write_jsonl(tmp_path / "rows.jsonl", rows), **models)
     printed = command_here(capsys, "study", "score", models["out"]).stdout
-    assert score(report, "overall") == score(report, "weighted") == (1.0, 1)
-    assert printed.count("100.00") >= 4
     assert "Weighted share of points" in printed
     sampled = command_here(capsys, "label", "out", models["out"])
-    assert sampled.returncode == 2
-    assert "criteria with negative points cannot be labelled" in sampled.stderr
+    assert (sampled.returncode, "criteria with negative points cannot be labelled" in sampled.stderr) == (2, True)
+    for word, text in (("FAIL", "names a lake (-5 points)"), ("PASS", "has a slip (-2 points)")):
+        assert re.search(rf">{word}</b>\s*<[^>]*>{re.escape(text)}", page, re.IGNORECASE), text
 
 
 def test_turns_without_criteria_are_answered_and_not_judged(tmp_path: Path, models: dict[str, Any]) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.support.runs import Done, command_here, script, write_jsonl
-from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions
 from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
@@ -138,33 +137,24 @@ def test_metaeval(bench: Bench, mode: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["run", "tick"])
-@pytest.mark.parametrize("other", ["off", "evidence"])
-def test_a_folder_keeps_its_mode(bench: Bench, name: str, other: str) -> None:
-    assert bench.run("out", "--rules", "decide", name=name).returncode == 0
-    done = bench.run("out", "--rules", other, name=name)
-    assert done.returncode == 2
-    (line,) = [line for line in done.stderr.splitlines() if line.strip()]
-    assert f'rules: "decide" there, "{other}" now' in line
-    assert "choose another folder" in line
-    assert bench.run("out", "--rules", "decide", name=name).returncode == 0
-
-
-@pytest.mark.parametrize("name", ["run", "tick"])
-def test_modes_are_never_ranked_together(bench: Bench, name: str) -> None:
+def test_folders_and_boards_keep_modes_apart(bench: Bench, name: str) -> None:
     for mode in MODES:
         assert bench.run(mode, "--rules", mode, name=name).returncode == 0
-    assert bench.run("off2", "--rules", "off", name=name).returncode == 0
-    settings = {out: bench.info(out)["board"]["rows"][0]["setting"] for out in (*MODES, "off2")}
-    assert len({settings[mode] for mode in MODES}) == len(MODES)
-    assert settings["off"] == settings["off2"]
-    folders = [str(bench.folder / out) for out in MODES]
-    kind = "truebench" if name == "run" else name
-    done = command_here(bench.capsys, "leaderboard", *folders, "--kind", kind)
-    notes = [line for line in done.stdout.splitlines() if line.startswith("Note: Group")]
+    for other in ("off", "evidence"):
+        done = bench.run("decide", "--rules", other, name=name)
+        assert done.returncode == 2
+        (line,) = [line for line in done.stderr.splitlines() if line.strip()]
+        assert f'rules: "decide" there, "{other}" now' in line
+        assert "choose another folder" in line
+    settings = {mode: bench.info(mode)["board"]["rows"][0]["setting"] for mode in MODES}
+    assert len(set(settings.values())) == len(MODES)
+    kind, folders = "truebench" if name == "run" else name, [str(bench.folder / mode) for mode in MODES]
+    board = command_here(bench.capsys, "leaderboard", *folders, "--kind", kind)
+    notes = [line for line in board.stdout.splitlines() if line.startswith("Note: Group")]
     assert [sum(f"rules {mode})" in line for line in notes) for mode in MODES] == [0, 1, 1]
     assert len(notes) == len(MODES), "each is alone, and its note says why"
-    told = command_here(bench.capsys, "compare", str(bench.folder / "off"), str(bench.folder / "decide"))
-    assert "rules off and decide" in told.stdout.replace("rules:", "rules")
+    compared = command_here(bench.capsys, "compare", folders[0], str(bench.folder / "decide"))
+    assert "rules off and decide" in compared.stdout.replace("rules:", "rules")
 
 
 def test_the_official_protocol_knows_no_rules(bench: Bench) -> None:
@@ -179,13 +169,6 @@ def test_the_official_protocol_knows_no_rules(bench: Bench) -> None:
         RunOptions(data="mini", model="smollm2", judge=("smollm2",), out="x", protocol="official").settings.rules
         == "off"
     )
-
-
-def test_unknown_modes_and_what_leaves_nothing_to_do_are_refused() -> None:
-    with pytest.raises(UserError, match="mode of rules 'on'"):
-        RunOptions(data="mini", model="smollm2", judge=("smollm2",), out="x", rules="on")
-    with pytest.raises(UserError, match=r"--rules decide: is not for this command; off or evidence"):
-        ArbitrateOptions(data="rubric_mini", judge=("a", "b"), meta_judge=("a", "b"), out="x", rules="decide")
 
 
 def test_a_file_alone_tells_that_rules_decided(bench: Bench) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -70,35 +71,41 @@ def test_data_that_is_not_there(name: str) -> None:
     assert "mini" in str(caught.value)
 
 
-def test_select_by_language_and_category_in_any_case() -> None:
-    mini = load("mini")
-    chosen = select(mini, ["de", "KO"], ["translation"])
-    assert chosen
-    assert {instance.language for instance in chosen} <= {"DE", "KO"}
-    assert {instance.category for instance in chosen} == {"Translation"}
-    assert select(mini, [], []) == mini
+def named(*pairs: tuple[str, str]) -> list[Any]:
+    """Instances of these languages and categories."""
+    return [
+        replace(instance, language=language, category=category)
+        for instance, (language, category) in zip(load("mini"), pairs, strict=False)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("languages", "categories", "words", "reason"),
+    ("languages", "categories", "outcome", "why"),
     [
+        (["de", "KO"], ["editing"], ["DE", "KO"], "in any case"),
+        ([], ["Safety"], ["KO"], "of all languages"),
+        (["german"], [], ["DE"], "by its name"),
+        ([" Korean "], [], ["KO", "KO"], "with blanks"),
         (["DEU"], [], "unknown language 'DEU': did you mean", "near DE"),
-        (["Klingon"], [], "choose from", "near nothing"),
-        ([], ["Translations"], "did you mean Translation", "a plural"),
-        ([], ["Sumarization"], "did you mean Summarization", "a slip of the pen"),
+        (["Swedish"], [], "unknown language 'Swedish': choose from DE, KO", "letters of a code stand in every word"),
+        ([], ["Safty"], "did you mean Safety", "a slip of the pen"),
+        (["DE"], ["Safety"], "both", "nothing is left"),
     ],
 )
-def test_a_wrong_selection_is_refused(languages: list[str], categories: list[str], words: str, reason: str) -> None:
-    with pytest.raises(UserError) as caught:
-        select(load("mini"), languages, categories)
-    assert words in str(caught.value), reason
+def test_selection(languages: list[str], categories: list[str], outcome: list[str] | str, why: str) -> None:
+    instances = named(("DE", "Editing"), ("KO", "Editing"), ("KO", "Safety"))
+    if isinstance(outcome, str):
+        with pytest.raises(UserError, match=outcome):
+            select(instances, languages, categories)
+    else:
+        assert [instance.language for instance in select(instances, languages, categories)] == outcome, why
 
 
-def test_a_selection_without_instances_is_refused(tmp_path: Path) -> None:
-    rows = [row(1, [("a", ["b"])], language="DE", category="Safety"), row(2, [("a", ["b"])], language="KO")]
-    instances = load(write_jsonl(tmp_path / "data.jsonl", rows))
-    with pytest.raises(UserError, match="both"):
-        select(instances, ["DE"], ["Editing"])
+def test_a_language_that_the_data_calls_by_its_name() -> None:
+    for asked in ("DE", "german"):
+        assert [instance.language for instance in select(named(("German", "x"), ("EN", "x")), [asked], [])] == [
+            "German"
+        ]
 
 
 def test_the_hash_is_of_the_content(tmp_path: Path) -> None:
@@ -139,33 +146,23 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Home]:
         yield served
 
 
-def test_a_release_is_fetched_once(home: Home) -> None:
-    assert [instance.id for instance in load("v0.6.1")] == ["1"]
-    assert [instance.id for instance in load("v0.6.1")] == ["1"]
+def test_a_release_is_fetched_once_and_checked(home: Home, tmp_path: Path) -> None:
+    cache = tmp_path / "cache" / "truebench_hf"
+    for _ in range(2):
+        assert [instance.id for instance in load("v0.6.1")] == ["1"]
     assert home.asked == 1
-
-
-def test_a_spoilt_cache_is_fetched_again(home: Home, tmp_path: Path) -> None:
-    load("v0.6.1")
-    (cached,) = (tmp_path / "cache" / "truebench_hf").iterdir()
+    (cached,) = cache.iterdir()
     cached.write_bytes(cached.read_bytes() + b"\n")
     load("v0.6.1")
-    assert home.asked == 2
-
-
-def test_a_release_with_another_hash_is_refused_and_not_kept(home: Home, tmp_path: Path) -> None:
+    assert home.asked == 2, "a spoilt cache is fetched again"
+    cached.unlink()
     home.content += b"\n"
     with pytest.raises(UserError, match="does not have the pinned SHA-256"):
         load("v0.6.1")
-    assert list((tmp_path / "cache" / "truebench_hf").iterdir()) == []
-
-
-def test_a_release_that_cannot_be_fetched_names_the_remedy(home: Home) -> None:
+    assert list(cache.iterdir()) == []
     home.status = 503
-    with pytest.raises(UserError, match="503") as caught:
+    with pytest.raises(UserError, match=r"503.*download it and give its path"):
         load("v0.6.1")
-    assert "download it and give its path" in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_the_pinned_release_is_the_one_at_hand() -> None:
@@ -230,20 +227,29 @@ for name, file in (("user/good", "good.jsonl"), ("user/bad", "bad.jsonl")):
         assert "\n" not in missing
 
 
-@pytest.mark.parametrize(
-    ("has", "asked"),
-    [("DE", "german"), ("de", "German"), ("German", "DE"), ("german", "de"), ("DE", " de "), ("KO", "Korean")],
-)
-def test_a_language_by_its_code_or_its_name(has: str, asked: str) -> None:
-    made = [
-        replace(instance, language=language) for instance, language in zip(data.load("mini"), (has, "EN"), strict=False)
-    ]
-    assert [instance.language for instance in data.select(made, [asked], [])] == [has]
+# The built-in sample: whoever changes one checks its languages and its computed answers again.
+
+CHECKED = "8bc547847f9f6a651b361142306f04497d8a42aff8d1353485bb72d8f6cfbde4"  # of the file as it was when every figure in it was computed a second time
 
 
-@pytest.mark.parametrize("asked", ["german", "Swedish", "english please"])
-def test_a_language_that_the_data_lacks_is_near_no_code(asked: str) -> None:
-    """Two letters of a code stand in every word: "german" was near EN."""
-    made = [replace(data.load("mini")[0], language=language) for language in ("EN", "FR")]
-    with pytest.raises(UserError, match=f"unknown language '{asked}': choose from EN, FR"):
-        data.select(made, [asked], [])
+def test_the_file_is_the_one_that_was_checked() -> None:
+    assert hashlib.sha256(catalogue.MINI.read_bytes()).hexdigest() == CHECKED
+
+
+def test_three_instances_of_every_language_in_all_categories() -> None:
+    instances = load("mini")
+    assert [instance.id for instance in instances] == [str(number) for number in range(1, 37)]
+    assert Counter(instance.language for instance in instances) == dict.fromkeys(data.LANGUAGES, 3)
+    assert {instance.category for instance in instances} == set(data.CATEGORIES)
+
+
+def test_multi_turn_instances_keep_and_switch_context() -> None:
+    many = [instance for instance in load("mini") if len(instance.turns) > 1]
+    assert {instance.category for instance in many} == {"Multi-Turn"}
+    kinds = Counter(instance.task for instance in many)
+    assert min(kinds["Consistency"], kinds["Non-Consistency"]) >= 2
+
+
+def test_every_turn_has_three_to_six_distinct_criteria() -> None:
+    turns = [turn for instance in load("mini") for turn in instance.turns]
+    assert all(3 <= len({criterion.text for criterion in turn.criteria}) == len(turn.criteria) <= 6 for turn in turns)

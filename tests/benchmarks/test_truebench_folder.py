@@ -81,75 +81,48 @@ def test_a_judge_that_timed_out_is_mended_in_its_folder_and_may_move(folder: Fol
     assert "hushed" not in text
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"judge_arg": ("reasoning_effort=low",)}, r"judge_models\.judge openai:j\.options\.reasoning_effort"),
-        ({"judge": "openai:other"}, "judge: "),
-    ],
-)
-def test_what_shapes_verdicts_stays_bound(folder: Folder, more: dict[str, Any], said: str) -> None:
+def test_what_shapes_verdicts_stays_bound(folder: Folder) -> None:
     folder.generate(folder.old)
     with OpenAIServer() as server:
-        one = {"judge": "openai:j", "judge_base_url": server.url}
-        folder.judged(**one)
-        with pytest.raises(UserError, match=said):
-            folder.judged(**one | more)
-
-
-def test_the_other_judges_of_a_run_are_bound_by_what_they_are(folder: Folder) -> None:
-    folder.generate(folder.old)
-    with OpenAIServer() as server:
-        names = {"judge": "openai:j", "judge_level": "cascade", "cascade_judge": "openai:c"}
-        urls = {"judge_base_url": server.url, "cascade_judge_base_url": server.url}
-        folder.judged(**names, **urls, cascade_judge_arg=("timeout=20",))
-        folder.judged(**names, **urls, cascade_judge_arg=("timeout=30",))
-        with pytest.raises(UserError, match=r"judge_models\.cascade_judge\.options\.omit"):
-            folder.judged(**names, **urls, cascade_judge_arg=("omit=temperature",))
+        one = {"judge": "openai:j", "judge_base_url": server.url, "judge_level": "cascade"}
+        one |= {"cascade_judge": "openai:c", "cascade_judge_base_url": server.url}
+        folder.judged(**one, cascade_judge_arg=("timeout=20",))
+        folder.judged(**one, cascade_judge_arg=("timeout=30",))
+        changes: list[tuple[dict[str, Any], str]] = [
+            ({"judge": "openai:other"}, "judge: "),
+            ({"judge_arg": ("reasoning_effort=low",)}, r"judge_models\.judge openai:j\.options\.reasoning_effort"),
+            ({"cascade_judge_arg": ("omit=temperature",)}, r"judge_models\.cascade_judge\.options\.omit"),
+        ]
+        for more, bound in changes:
+            with pytest.raises(UserError, match=bound):
+                folder.judged(**one | more)
 
 
 # --- files left over from another run -------------------------------------------------------------------------------
 
 
-def test_answers_of_another_model_are_not_judged_as_the_new_ones(folder: Folder) -> None:
+def test_files_of_another_run_are_not_taken_for_those_of_the_new_one(folder: Folder) -> None:
     folder.generate(folder.old)
     folder.judged()
-    stale = (folder.out / "responses.jsonl").read_bytes()
+    responses = folder.out / "responses.jsonl"
+    stale = responses.read_bytes()
     folder.without_ledger()
     folder.generate(folder.new)
-    fresh = (folder.out / "responses.jsonl").read_bytes()
-    (folder.out / "responses.jsonl").write_bytes(stale)  # as if generating had been stopped before its end
+    other = r"of .* judged by .* run\.json tells, or this file, but not both"
+    for read in (read_run, lambda out: read_run(out / "judgments.jsonl"), lambda out: sample(str(out), 1, ["ann"])):
+        with pytest.raises(UserError, match=other):
+            read(folder.out)
+    fresh = responses.read_text(encoding="utf-8")
+    responses.write_bytes(stale)  # as if generating had been stopped before its end
     with pytest.raises(UserError, match=r"holds answers of .*old\.json, run\.json there is about .*new\.json; finish"):
         folder.judged()
-    (folder.out / "responses.jsonl").write_bytes(fresh)
+    first, second = fresh.splitlines(keepends=True)
+    for part in (first, first + second + first):
+        responses.write_text(part, encoding="utf-8")
+        with pytest.raises(UserError, match="does not hold the answers"):
+            folder.judged()
+    responses.write_text(fresh, encoding="utf-8")
     folder.judged()
-
-
-@pytest.mark.parametrize("other", [1, 3])
-def test_answers_to_other_data_are_not_judged(folder: Folder, other: int) -> None:
-    folder.generate(folder.old)
-    lines = (folder.out / "responses.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (folder.out / "responses.jsonl").write_text("".join([*lines, lines[0]][:other]), encoding="utf-8")
-    with pytest.raises(UserError, match="does not hold the answers"):
-        folder.judged()
-
-
-def test_judgments_of_another_model_get_no_heading_of_the_new_one(folder: Folder) -> None:
-    folder.generate(folder.old)
-    folder.judged()
-    folder.without_ledger()
-    folder.generate(folder.new)
-    for use in (lambda: scored(folder.out), lambda: scored(folder.out / "judgments.jsonl"), lambda: labelled(folder)):
-        with pytest.raises(UserError, match=r"of .* judged by .* run\.json tells, or this file, but not both"):
-            use()
-
-
-def scored(path: Path) -> None:
-    read_run(path)
-
-
-def labelled(folder: Folder) -> None:
-    sample(str(folder.out), 1, ["ann"])
 
 
 @pytest.mark.parametrize(
@@ -229,15 +202,6 @@ def test_rows_of_two_models_or_judges_are_scored_apart(
     assert all(name in part for name, part in zip(names, alone, strict=True))
     file.write_text("\n".join([*lines, *lines]), encoding="utf-8")
     assert score(capsys, file).stdout.count("1 rows stand twice") == 2, "a row of another model is no double"
-
-
-def test_a_file_of_two_models_is_not_that_of_the_run_it_lies_in(folder: Folder) -> None:
-    run(RunOptions(data=folder.data, model=folder.old, judge=(folder.judge,), out=str(folder.out)))
-    first, second = (folder.out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
-    other = json.dumps(json.loads(second) | {"model": "openai:b"})
-    (folder.out / "judgments.jsonl").write_text(f"{first}\n{other}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=r"of openai:b judged by .* run\.json tells, or this file, but not both"):
-        read_run(folder.out)
 
 
 def rows(folder: Folder, *by: tuple[str, str]) -> Path:

@@ -19,7 +19,7 @@ from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.errors import UserError
 from truebench_hf.hub.publish import model_of_page
 from truebench_hf.hub.results import check_results as check
-from truebench_hf.hub.staging import stage, stage_run
+from truebench_hf.hub.staging import stage
 from truebench_hf.space.board.items import RecentItems, story
 from truebench_hf.space.board.store import BoardStore
 
@@ -168,40 +168,30 @@ def test_python_takes_several_models(tmp_path: Path) -> None:
 def test_what_reads_a_finished_run_knows_its_models(bench: Bench) -> None:
     assert bench.run(bench.first, bench.second).returncode == 0
     out = str(bench.out)
-
     table = leaderboard([out])
-    assert [(e.name, e.overall.value) for e in table.entries] == [
-        ("scripted:first.json", pytest.approx(2 / 3)), ("scripted:second.json", pytest.approx(2 / 3)),
+    assert [(e.name, e.overall.value, e.approximate) for e in table.entries] == [
+        ("scripted:first.json", pytest.approx(2 / 3), False), ("scripted:second.json", pytest.approx(2 / 3), False),
     ]  # fmt: skip
-    assert not any(entry.approximate for entry in table.entries), "ranked by comparing instances in pairs"
-
-    found = compare(out, out, model_a=bench.first, model_b=bench.second)
-    assert [(flip.ids[0], flip.scores) for flip in found.flips] == [("river", (0, 1)), ("hello", (1, 0))]
+    comparison = compare(out, out, model_a=bench.first, model_b=bench.second)
+    assert [(flip.ids[0], flip.scores) for flip in comparison.flips] == [("river", (0, 1)), ("hello", (1, 0))]
     with pytest.raises(UserError, match=r"name one \(--model-a, --model-b;"):
         compare(out, out)
-
     soft = read_scores([out], (), "--scores", "--column").columns["soft (criterion)"]
     assert soft == {"first.json": pytest.approx(2.5 / 3), "second.json": pytest.approx(2 / 3)}
-
     printed = command_here(bench.capsys, "study", "score", out)
-    assert printed.returncode == 0, printed.stderr
     assert printed.stdout.index("first.json judged by") < printed.stdout.index("second.json judged by")
 
-    exported = command_here(bench.capsys, "study", "export", out, "--to", "csv", "--out", str(bench.folder / "csv"))
-    assert exported.returncode == 0, exported.stderr
-    rows = list(csv.DictReader((bench.folder / "csv" / "scores.csv").open(encoding="utf-8")))
-    soft_rows = [r for r in rows if "Mean share of criteria" in r.values()]
-    assert len(soft_rows) == 2, "also what the board does not show, of each model"
-
-
-def test_the_space_keeps_the_conversations_of_models_apart(bench: Bench) -> None:
-    assert bench.run(bench.first, bench.second).returncode == 0
-    board = BoardStore([bench.out])
-    board.refresh()
+    staged = stage(bench.out, bench.folder / "results")
+    assert [record.rows[0]["model"] for record in staged] == ["first.json", "second.json"]
+    assert check(bench.folder / "results").faults == ()
+    info = json.loads((bench.folder / "results" / "runs" / staged[1].run_id / "run.json").read_text())
+    assert (info["settings"]["model"], info["self_judged"]) == ("scripted:second.json", False)
+    assert list(info["settings"]["models"]) == ["model scripted:second.json"]
+    assert info["content"] == bench.json("run.json")["content"][1]
+    board = BoardStore([bench.out, bench.folder / "results" / "runs"])
     entries = {entry.name: entry for entry in board.snapshot.entries if entry.folder}
-    assert set(entries) == {"scripted:first.json", "scripted:second.json"}
-    ended = {name: _ended(entry) for name, entry in entries.items()}
-    assert ended == {
+    assert len([entry for entry in board.snapshot.entries if entry.folder]) == 2, "a published copy is no second line"
+    assert {name: _ended(entry) for name, entry in entries.items()} == {
         "scripted:first.json": {"river": "failed", "hello": "passed", "seven": "passed"},
         "scripted:second.json": {"river": "passed", "hello": "failed", "seven": "passed"},
     }
@@ -209,33 +199,9 @@ def test_the_space_keeps_the_conversations_of_models_apart(bench: Bench) -> None
     missed = {name: [example.criterion for example in told.examples] for name, told in stories.items()}
     assert missed == {"scripted:first.json": ["is in Europe"], "scripted:second.json": ["is in German"]}
 
-
-def _ended(entry: BoardEntry) -> dict[str, str]:
-    return {name: item.ended for name, item in RecentItems().of(entry).items()}
-
-
-def test_a_published_run_is_one_of_each_model(bench: Bench, tmp_path: Path) -> None:
-    assert bench.run(bench.first, bench.second).returncode == 0
-    staged = stage(bench.out, tmp_path / "results")
-    assert [record.rows[0]["model"] for record in staged] == ["first.json", "second.json"]
-    assert [len(record.checked.judged) for record in staged] == [3, 3]
-    assert check(tmp_path / "results").faults == ()
-    info = json.loads((tmp_path / "results" / "runs" / staged[1].run_id / "run.json").read_text())
-    assert info["settings"]["model"] == "scripted:second.json"
-    assert list(info["settings"]["models"]) == ["model scripted:second.json"]
-    assert (info["self_judged"], info["content"]) == (False, bench.json("run.json")["content"][1])
-    both = BoardStore([bench.out, tmp_path / "results" / "runs"])
-    lines = [entry for entry in both.snapshot.entries if entry.folder]
-    assert len(lines) == 2, "a run and its published copy are one line each"
-    with pytest.raises(UserError, match="another model or judge"):
-        stage_run(bench.out, tmp_path / "none")
-
-
-def test_a_model_page_gets_the_run_of_its_model(bench: Bench) -> None:
-    assert bench.run(bench.first, bench.second).returncode == 0
-    info = bench.json("run.json")
-    info["settings"]["model"] = ["hf:org/one", "hf:org/two"]
-    (bench.out / "run.json").write_text(json.dumps(info))
+    named = bench.json("run.json")
+    named["settings"]["model"] = ["hf:org/one", "hf:org/two"]
+    (bench.out / "run.json").write_text(json.dumps(named))
     assert model_of_page(bench.out, "org/two", force=False) == "hf:org/two"
     with pytest.raises(UserError, match=r"is a run of hf:org/one, hf:org/two; name the repository of one of them"):
         model_of_page(bench.out, "org/three", force=True)
@@ -246,32 +212,25 @@ def test_people_label_one_model_at_a_time(bench: Bench) -> None:
     out = str(bench.out)
     with pytest.raises(UserError, match="name one by --model"):
         sample(out, None, ["A"])
-    files = sample(out, None, ["A"], model=bench.second)
+    sheet, _ = sample(out, None, ["A"], model=bench.second)
     assert not (bench.out / "sample.json").exists()
-    sheet = next(file for file in files if file.suffix == ".csv")
-    rows = list(csv.DictReader(sheet.open(encoding="utf-8")))
-    assert "The Nile." not in sheet.read_text(encoding="utf-8"), "of the second model alone"
-    answer = next(name for name in rows[0] if name.casefold() in ("label", "answer", "your answer"))
-    with sheet.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows({**row, answer: "yes"} for row in rows)
+    text = sheet.read_text(encoding="utf-8")
+    assert "The Nile." not in text, "of the second model alone"
+    sheet.write_text(text.replace("yes|no,,", "yes|no,yes,"), encoding="utf-8")
     report, _ = read(out, [str(sheet)], model=bench.second)
-    assert list(report.bias_corrected) == [bench.second]
-    assert report.bias_corrected[bench.second]["labels"] == 3
-    told = bench.run(bench.first, bench.second)
-    assert told.returncode == 0, told.stderr
+    assert {model: labels["labels"] for model, labels in report.bias_corrected.items()} == {bench.second: 3}
+    again = bench.run(bench.first, bench.second)
     assert list(bench.json("bias_corrected.json")) == [bench.second], "a repeated run keeps them"
-    assert f"What human labels say: {bench.second}" in " ".join(told.stdout.split())
+    assert f"What human labels say: {bench.second}" in " ".join(again.stdout.split())
+    alone = bench.folder / "alone"
+    assert bench.run(bench.first, out=alone).returncode == 0
+    sample(str(alone), None, ["A"])
+    refused = bench.run(bench.first, bench.second, out=alone)
+    assert (refused.returncode, "holds labels of one model" in refused.stderr) == (2, True)
 
 
-def test_a_labelled_run_gets_no_second_model(bench: Bench) -> None:
-    assert bench.run(bench.first).returncode == 0
-    sample(str(bench.out), None, ["A"])
-    refused = bench.run(bench.first, bench.second)
-    assert refused.returncode == 2
-    assert "holds labels of one model" in refused.stderr
-    assert bench.asked("2") == 0, "before anything is asked"
+def _ended(entry: BoardEntry) -> dict[str, str]:
+    return {name: item.ended for name, item in RecentItems().of(entry).items()}
 
 
 def test_models_whose_folders_are_called_alike_stay_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,7 +108,11 @@ def test_a_scripted_run_is_exact(bench: Bench) -> None:
     assert [v["label"] for v in second["verdicts"][0]] == ["yes", "no"]
     assert [v["reason"] for v in second["verdicts"][0]] == ["scripted: PASS", "scripted: FAIL"]
     assert len(third["verdicts"]) == 2
+    before = bench.lines(), bench.scores()
+    again = bench.run()
+    assert (again.usage["now"], again.scores) == ({}, report.scores), "a second run asks nothing"
     assert (len(bench.asked("model")), len(bench.asked("judge"))) == (4, 4)
+    assert (bench.lines(), bench.scores()) == before, "and doubles nothing"
 
 
 def test_the_judge_sees_the_turn_with_its_history_and_never_the_thinking(bench: Bench) -> None:
@@ -123,18 +127,6 @@ def test_the_judge_sees_the_turn_with_its_history_and_never_the_thinking(bench: 
     assert "secret thought" not in json.dumps(bench.asked("model")), "nor is it fed back to the model"
     assert ["Remember 7.", "I will.", "Which number?"] in bench.asked("model")
     assert bench.lines()[2]["reasoning"] == ["secret thought", ""]
-
-
-def test_a_second_run_asks_nothing_and_doubles_nothing(bench: Bench) -> None:
-    first = bench.run()
-    before = (bench.lines(), bench.scores())
-    second = bench.run()
-    assert (len(bench.asked("model")), len(bench.asked("judge"))) == (4, 4)
-    assert bench.lines() == before[0]
-    assert bench.scores() == before[1]
-    assert second.scores == first.scores
-    assert second.usage["now"] == {}
-    assert second.usage["total"] == first.usage["total"]
 
 
 def test_two_stages_are_one_run(bench: Bench, tmp_path: Path) -> None:
@@ -178,8 +170,7 @@ FAILING = [{"contains": "Remember", "error": "the prompt has 9000 tokens, the wi
 def test_a_failed_generation_is_unscored_and_its_text_goes_nowhere(bench: Bench) -> None:
     bench.scripts(FAILING, VERDICTS)
     report = bench.run()
-    assert value(report, "overall") == (0.5, 2, 1)
-    assert value(report, "multi_turn") == (None, 0, 1)
+    assert [value(report, name) for name in ("overall", "multi_turn")] == [(0.5, 2, 1), (None, 0, 1)]
     assert "9000 tokens" in report.unscored["3"]
     third = bench.lines()[2]
     assert third["error"] == "turn 1: the prompt has 9000 tokens, the window 8192"
@@ -187,22 +178,15 @@ def test_a_failed_generation_is_unscored_and_its_text_goes_nowhere(bench: Bench)
     assert [[v["label"] for v in turn] for turn in third["verdicts"]] == [[None], [None, None]]
     assert "9000 tokens" not in json.dumps(bench.asked("model")), "no error text in a history"
     assert len(bench.asked("judge")) == 2, "nothing to judge where there is no answer"
-
-
-def test_a_later_turn_that_fails_keeps_the_earlier_verdicts(bench: Bench) -> None:
+    before = len(bench.asked("model")), len(bench.asked("judge"))
     bench.scripts([{"contains": "Which number", "error": "down"}, *ANSWERS], VERDICTS)
     bench.run()
-    assert [[v["label"] for v in turn] for turn in bench.lines()[2]["verdicts"]] == [["yes"], [None, None]]
-
-
-def test_a_resumed_run_asks_only_for_what_failed(bench: Bench) -> None:
-    bench.scripts(FAILING, VERDICTS)
-    bench.run()
-    before = len(bench.asked("model")), len(bench.asked("judge"))
+    verdicts = [[v["label"] for v in turn] for turn in bench.lines()[2]["verdicts"]]
+    assert verdicts == [["yes"], [None, None]], "a later turn that fails keeps the earlier verdicts"
     bench.scripts(ANSWERS, VERDICTS)
-    report = bench.run()
-    assert value(report, "overall") == (pytest.approx(2 / 3), 3, 0)
-    assert (len(bench.asked("model")) - before[0], len(bench.asked("judge")) - before[1]) == (2, 2)
+    assert value(bench.run(), "overall") == (pytest.approx(2 / 3), 3, 0)
+    after = len(bench.asked("model")), len(bench.asked("judge"))
+    assert (after[0] - before[0], after[1] - before[1]) == (3, 2), "what was answered is not asked for again"
 
 
 @pytest.mark.parametrize(

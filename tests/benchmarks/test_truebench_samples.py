@@ -1,30 +1,24 @@
-"""Several answers to every instance: drawn, killed, resumed and grown, with every score worked out by hand."""
+"""Several answers to every instance: drawn, grown and judged in two stages, with every score worked out by hand."""
 
 from __future__ import annotations
 
+import csv
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import truebench_hf
-from tests.support.openai_server import OpenAIServer
-from tests.support.runs import ROOT, command_here, row, run_scores, script, write_jsonl
+from tests.support.people import read, sample
+from tests.support.runs import command_here, row, run_scores, script, write_jsonl
 from tests.support.stages import generate, judge
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.results import read_responses, read_run
 from truebench_hf.data.records import read_outcomes
 from truebench_hf.errors import UserError
 from truebench_hf.hub.submission import validate
-from truebench_hf.results.report import Report
-from truebench_hf.types import Score
 
 ROWS = [
     row("a", [("apple", ["is good"])]),
@@ -56,122 +50,6 @@ FOUR = {
 }
 
 
-def scripts() -> list[dict[str, Any]]:
-    """An answer each time; to both turns of d always the same one."""
-    answers = [
-        {"contains": fruit, "message": {"content": f"It is {text}."}, "times": 1}
-        for fruit, texts in SAID.items()
-        for text in texts
-    ]
-    return [*answers, {"contains": "damson", "message": {"content": "It is good."}}]
-
-
-@pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with OpenAIServer() as found:
-        found.add_scripts(scripts())
-        yield found
-
-
-def flags(folder: Path, server: OpenAIServer, samples: int) -> list[str]:
-    data = write_jsonl(folder / "data.jsonl", ROWS)
-    return [
-        "run", "--data", data, "--model", "openai:m", "--model-base-url", server.url, "--out", str(folder / "out"),
-        "--judge", script(folder / "judge.json", JUDGE), "--judge-arg", f"record={folder / 'judged.jsonl'}",
-        "--samples", str(samples), "--temperature", "0.7",
-    ]  # fmt: skip
-
-
-def told(scores: Any) -> dict[str, tuple[Any, int, int]]:
-    found = scores["repeated_samples"]
-    plain = {name: one if isinstance(one, dict) else vars_of(one) for name, one in found.items()}
-    return {name: (pytest.approx(one["value"]), one["n"], one["unscored"]) for name, one in plain.items()}
-
-
-def vars_of(one: Score) -> dict[str, Any]:
-    return {"value": one.value, "n": one.n, "unscored": one.unscored}
-
-
-def lines(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-
-
-def killed_at_the_second_turn(folder: Path, server: OpenAIServer) -> None:
-    """Start a run of two samples; kill it while it waits for the second turn of one of d, all else being judged."""
-    server.add_faults([{"match": {"contains": "damson two"}, "hang": 60}])
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "truebench_hf.cli.main", *flags(folder, server, 2)], cwd=ROOT, stdout=log, stderr=log,
-            env={**os.environ, "OPENAI_API_KEY": "x"},
-        )  # fmt: skip
-    until = time.monotonic() + 60
-    # Judged is what is in the ledger. Equal answers to one prompt are judged once: a 2, b 1, c 1, d 1 and 1.
-    while not (folder / "judged.jsonl").exists() or len(lines(folder / "judged.jsonl")) < 6:
-        assert process.poll() is None, (folder / "log").read_text()
-        assert time.monotonic() < until, (folder / "log").read_text()
-        time.sleep(0.01)
-    time.sleep(0.2)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait(timeout=10)
-
-
-def test_killed_resumed_and_grown(
-    server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "x")
-    out = tmp_path / "out"
-    killed_at_the_second_turn(tmp_path, server)
-    assert server.stats()["total"] == 10, "two samples of three prompts and of two turns"
-    assert not (out / "judgments.jsonl").exists()
-
-    done = command_here(capsys, *flags(tmp_path, server, 2))
-    assert done.returncode == 0, done.stderr
-    assert server.stats()["total"] == 11, "the turn that was under way, and nothing else"
-    scores = run_scores(out)
-    assert told(scores) == {name: (pytest.approx(value), *counts) for name, (value, *counts) in TWO.items()}
-    assert (scores["overall"]["value"], scores["overall"]["n"]) == (0.625, 4)
-    assert "Any of 2 (pass@2)" in done.stdout
-    first = {(line["id"], line["sample"]): line["messages"] for line in lines(out / "judgments.jsonl")}
-    assert list(first) == [(name, number) for name in "abcd" for number in (1, 2)]
-
-    done = command_here(capsys, *flags(tmp_path, server, 4))
-    assert done.returncode == 3, "one sample is unscored"
-    assert server.stats()["total"] == 21, "two more samples, and the first two are not asked again"
-    grown = lines(out / "judgments.jsonl")
-    assert [(line["id"], line["sample"]) for line in grown] == [
-        (name, number) for name in "abcd" for number in range(1, 5)
-    ]
-    for line in grown:
-        assert first.get((line["id"], line["sample"]), line["messages"]) == line["messages"]
-    for fruit, texts in SAID.items():
-        answers = [line["messages"][1]["content"] for line in grown if line["messages"][0]["content"] == fruit]
-        assert sorted(answers) == sorted(f"It is {text}." for text in texts)
-    scores = run_scores(out)
-    assert told(scores) == {name: (pytest.approx(value), *counts) for name, (value, *counts) in FOUR.items()}
-    assert (scores["overall"]["value"], scores["overall"]["n"], scores["overall"]["unscored"]) == (0.75, 4, 0)
-    (unscored,) = json.loads((out / "scores.json").read_text())["unscored"]
-    assert unscored["id"].startswith("c")
-    assert "cannot hear" in unscored["reason"]
-    assert "Unscored: 1 sample, left out of the mean of their instance" in done.stdout
-    page = (out / "report.html").read_text()
-    assert page.count("sample 4") >= 4, "every conversation has its number"
-    info = json.loads((out / "run.json").read_text())
-    assert (info["settings"]["samples"], info["settings"]["items"]) == (4, 4)
-    assert info["board"]["rows"][0]["facts"]["Samples"] == "4"
-    assert info["board"]["rows"][0]["scores"]["overall"]["n"] == 4
-
-    done = command_here(capsys, *flags(tmp_path, server, 1))
-    assert server.stats()["total"] == 21
-    assert "There were 4 samples of every item here, now 1; --samples 4 brings them back." in done.stdout.replace(
-        "\n", " "
-    )
-    assert "repeated_samples" not in run_scores(out)
-    assert all("sample" not in line for line in lines(out / "judgments.jsonl"))
-
-
-# --- scripted, in this process --------------------------------------------------------------------------------------
-
-
 def options(folder: Path, **more: Any) -> dict[str, Any]:
     rules = [{"contains": fruit, "reply": [f"It is {text}." for text in texts]} for fruit, texts in SAID.items()]
     return {
@@ -181,32 +59,76 @@ def options(folder: Path, **more: Any) -> dict[str, Any]:
     } | more  # fmt: skip
 
 
-def values(report: Report) -> dict[str, tuple[Any, int, int]]:
-    return told(report.scores)
+def lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def test_from_python_and_in_two_stages(tmp_path: Path) -> None:
-    whole = truebench_hf.run(**options(tmp_path))
-    wanted = {name: (pytest.approx(value), *counts) for name, (value, *counts) in FOUR.items()}
-    assert values(whole) == wanted
-    table = whole.to_pandas().set_index(["group", "name"])
+def repeated(out: Path) -> dict[str, tuple[float, int, int]]:
+    """The scores over repeated samples: (value, n, unscored) by name."""
+    scores = run_scores(out).get("repeated_samples", {})
+    return {name: (round(score["value"], 9), score["n"], score["unscored"]) for name, score in scores.items()}
+
+
+def by_hand(wanted: dict[str, tuple[float, int, int]]) -> dict[str, tuple[float, int, int]]:
+    return {name: (round(value, 9), *counts) for name, (value, *counts) in wanted.items()}  # type: ignore[misc]
+
+
+def test_grown_from_two_to_four_and_back_to_one(tmp_path: Path) -> None:
+    asked, left = list[str](), {fruit: iter(texts) for fruit, texts in SAID.items()}
+
+    def answer(messages: list[dict[str, str]]) -> str:
+        asked.append(messages[-1]["content"])
+        return f"It is {next(left.get(asked[-1], iter(['good'])))}."
+
+    given, out = options(tmp_path, model=truebench_hf.model(answer, name="m")), tmp_path / "out"
+    truebench_hf.run(**given | {"samples": 2})
+    assert repeated(out) == by_hand(TWO)
+    assert run_scores(out)["overall"]["value"] == 0.625
+    first = {(line["id"], line["sample"]): line["messages"] for line in lines(out / "judgments.jsonl")}
+    assert list(first) == [(name, number) for name in "abcd" for number in (1, 2)]
+
+    report = truebench_hf.run(**given)
+    assert len(asked) == 20, "the first two of each are not asked for again"
+    grown = lines(out / "judgments.jsonl")
+    assert [(line["id"], line["sample"]) for line in grown] == [(name, n) for name in "abcd" for n in range(1, 5)]
+    assert all(first.get((line["id"], line["sample"]), line["messages"]) == line["messages"] for line in grown)
+    assert repeated(out) == by_hand(FOUR)
+    scores = run_scores(out)
+    assert (scores["overall"]["value"], scores["overall"]["n"], scores["overall"]["unscored"]) == (0.75, 4, 0)
+    assert list(report.unscored) == ["c (sample 4)"]
+    table = report.to_pandas().set_index(["group", "name"])
     assert table.loc[("repeated_samples", "all_of_2"), "value"] == pytest.approx(0.5)
-    assert table.loc[("", "overall"), "n"] == 4
+    info = json.loads((out / "run.json").read_text())
+    assert (info["settings"]["samples"], info["settings"]["items"]) == (4, 4)
+    assert info["board"]["rows"][0]["facts"]["Samples"] == "4"
+    assert (out / "report.html").read_text().count("sample 4") >= 4, "every conversation has its number"
 
+    truebench_hf.run(**given | {"samples": 1})
+    assert len(asked) == 20
+    assert "There were 4 samples of every item here, now 1" in (out / "report.html").read_text()
+    assert repeated(out) == {}
+    assert all("sample" not in line for line in lines(out / "judgments.jsonl"))
+
+
+def test_in_two_stages(tmp_path: Path) -> None:
+    truebench_hf.run(**options(tmp_path))
     given = options(tmp_path, out=str(tmp_path / "staged"))
-    judging = given.pop("judge")
+    judging, staged = (given.pop("judge"),), tmp_path / "staged"
     assert generate(GenerateOptions(**given)) == 0
-    found = lines(tmp_path / "staged" / "responses.jsonl")
-    assert [line["sample"] for line in found] == [1, 2, 3, 4] * 4
-    assert [line["messages"][1]["content"] for line in found[:4]] == [f"It is {text}." for text in SAID["apple"]]
-    report = judge(JudgeGivenOptions(out=given["out"], judge=(judging,)))
-    assert values(report) == wanted
-    assert lines(tmp_path / "staged" / "judgments.jsonl") == lines(tmp_path / "out" / "judgments.jsonl")
+    assert [line["sample"] for line in lines(staged / "responses.jsonl")] == [1, 2, 3, 4] * 4
+    judge(JudgeGivenOptions(out=str(staged), judge=judging))
+    assert repeated(staged) == by_hand(FOUR)
+    assert lines(staged / "judgments.jsonl") == lines(tmp_path / "out" / "judgments.jsonl")
     # Grown, and judged again.
     assert generate(GenerateOptions(**given | {"samples": 5})) == 0
     with pytest.raises(UserError, match="leave it out"):
-        judge(JudgeGivenOptions(out=given["out"], judge=(judging,), protocol="official"))
-    assert len(judge(JudgeGivenOptions(out=given["out"], judge=(judging,))).judged) == 20
+        judge(JudgeGivenOptions(out=str(staged), judge=judging, protocol="official"))
+    assert len(judge(JudgeGivenOptions(out=str(staged), judge=judging)).judged) == 20
+    whole = (staged / "responses.jsonl").read_text().splitlines()
+    for kept in (whole[:-1], [*whole, whole[1]]):
+        (staged / "responses.jsonl").write_text("\n".join(kept) + "\n")
+        with pytest.raises(UserError, match="does not hold the answers of"):
+            read_responses(staged)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +144,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, more: dict[str, Any], wh
         RunOptions(**options(tmp_path, **more) | {"judge": ("smollm2",)})
 
 
-# --- whoever reads them ---------------------------------------------------------------------------------------------
+# Whoever reads them.
 
 
 @pytest.fixture(scope="module")
@@ -232,41 +154,24 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
-def test_score_counts_instances(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_instances_are_counted_and_compared(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = command_here(capsys, "study", "score", str(run))
-    assert done.returncode == 3
-    row_ = next(line for line in done.stdout.splitlines() if "Pass rate" in line)
-    assert [part for part in row_.split() if part not in ("│", "┃")][:4] == ["Pass", "rate", "75.00", "4"]
+    assert done.returncode == 3, "one sample is unscored"
+    rate = next(line for line in done.stdout.splitlines() if "Pass rate" in line)
+    assert [part for part in rate.split() if part not in ("│", "┃")][:4] == ["Pass", "rate", "75.00", "4"]
     done = command_here(capsys, "study", "score", str(run), "--protocol", "official")
-    assert done.returncode == 2
-    assert "has several samples of an instance" in done.stderr
-
-
-def test_boards_compare_instances(run: Path) -> None:
+    assert (done.returncode, "has several samples of an instance" in done.stderr) == (2, True)
     assert list(read_outcomes(run / "judgments.jsonl").values()) == [{"a": 0.75, "b": 0.25, "c": 1, "d": 1}]
+    assert len(read_run(run)) == 16
 
 
 def test_a_file_that_lacks_samples_is_not_the_run(run: Path, tmp_path: Path) -> None:
-    for name in ("run.json", "judgments.jsonl"):
-        (tmp_path / name).write_bytes((run / name).read_bytes())
-    kept = [line for line in (run / "judgments.jsonl").read_text().splitlines() if json.loads(line)["sample"] < 3]
-    (tmp_path / "judgments.jsonl").write_text("\n".join(kept) + "\n")
-    with pytest.raises(
-        UserError, match=r"holds 8 responses of .* to 4 instances, run\.json beside it is about 16 to 4; repeat"
-    ):
+    (tmp_path / "run.json").write_bytes((run / "run.json").read_bytes())
+    kept = [line for line in lines(run / "judgments.jsonl") if line["sample"] < 3]
+    write_jsonl(tmp_path / "judgments.jsonl", kept)
+    about = r"holds 8 responses of .* to 4 instances, run\.json beside it is about 16 to 4; repeat"
+    with pytest.raises(UserError, match=about):
         read_run(tmp_path)
-
-
-def test_responses_that_lack_samples_are_not_judged(tmp_path: Path) -> None:
-    given = options(tmp_path)
-    given.pop("judge")
-    generate(GenerateOptions(**given))
-    file = tmp_path / "out" / "responses.jsonl"
-    whole = file.read_text().splitlines()
-    for kept in (whole[:-1], [*whole, whole[1]]):
-        file.write_text("\n".join(kept) + "\n")
-        with pytest.raises(UserError, match="does not hold the answers of"):
-            read_responses(tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -276,28 +181,20 @@ def test_responses_that_lack_samples_are_not_judged(tmp_path: Path) -> None:
         (lambda rows: [rows[0], rows[1] | {"language": "FR"}], "instance 'a' is another one than in a line before"),
     ],
 )
-def test_a_submission_is_checked_by_sample(run: Path, tmp_path: Path, changed: Any, why: str) -> None:
-    rows: Sequence[Any] = lines(run / "judgments.jsonl")
+def test_a_submission_is_checked_by_sample(run: Path, tmp_path: Path, changed: Callable[[Any], Any], why: str) -> None:
     assert validate(run / "judgments.jsonl").computed["n"] == "4"
+    rows = changed(lines(run / "judgments.jsonl"))
     with pytest.raises(UserError, match=why):
-        validate(Path(write_jsonl(tmp_path / "judgments.jsonl", changed(rows))))
-
-
-# --- people's labels ------------------------------------------------------------------------------------------------
+        validate(Path(write_jsonl(tmp_path / "judgments.jsonl", rows)))
 
 
 def test_people_label_samples_and_instances_are_the_clusters(tmp_path: Path) -> None:
-    import csv
-
-    from tests.support.people import read, sample
-
     rows = [row(f"i{n}", [(f"Prompt {n}", ["is good"])]) for n in range(20)]
     replies = ["It is good.", "It is bad."]
     rules = [{"contains": f"Prompt {n}", "reply": replies[n % 2]} for n in reversed(range(20))]
+    data, model = write_jsonl(tmp_path / "twenty.jsonl", rows), script(tmp_path / "m.json", rules)
+    truebench_hf.run(**options(tmp_path, samples=2, data=data, model=model))
     run = tmp_path / "out"
-    truebench_hf.run(**options(
-        tmp_path, samples=2, data=write_jsonl(tmp_path / "twenty.jsonl", rows), model=script(tmp_path / "m.json", rules)
-    ))  # fmt: skip
     sheet, _ = sample(str(run), 40, ["eva"])
     with sheet.open(encoding="utf-8-sig", newline="") as file:
         cells = list(csv.DictReader(file))
@@ -310,13 +207,11 @@ def test_people_label_samples_and_instances_are_the_clusters(tmp_path: Path) -> 
         writer = csv.DictWriter(file, list(cells[0]))
         writer.writeheader()
         writer.writerows(cells)
-    report, _ = read(str(run), [str(sheet)])
-    found = report.bias_corrected
-    assert (found["observed"], found["n"], found["instances"]) == (0.5, 40, 20)
-    assert found["estimate"] == pytest.approx(19 / 40)
-    labels = lines(run / "labels.jsonl")
-    assert sorted(row_.get("sample", 1) for row_ in labels) == [1] * 20 + [2] * 20
-    assert {row_["instance_id"] for row_ in labels} == {f"i{n}" for n in range(20)}
-    low, high = found["ci95"]
+    by_labels = read(str(run), [str(sheet)])[0].bias_corrected
+    assert (by_labels["observed"], by_labels["n"], by_labels["instances"]) == (0.5, 40, 20)
+    assert by_labels["estimate"] == pytest.approx(19 / 40)
+    low, high = by_labels["ci95"]
     assert high - low > 0.38, "both samples of an instance agree: they tell as much as one (of 40 instances 0.30)"
     assert "Samples that truly pass" in (run / "report.html").read_text()
+    labels = lines(run / "labels.jsonl")
+    assert sorted(label["sample"] for label in labels) == [1] * 20 + [2] * 20

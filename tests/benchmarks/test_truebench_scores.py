@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,9 @@ from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.results import from_official_row, read_run
 from truebench_hf.benchmarks.truebench.scores import as_frames, score
 from truebench_hf.data.judged import Judged
-from truebench_hf.data.records import to_row
+from truebench_hf.data.records import Reader, to_row
 from truebench_hf.errors import UserError
+from truebench_hf.judging.judge import majority
 from truebench_hf.report.sections import csv_text
 from truebench_hf.report.sections import value as value_text
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
@@ -105,15 +108,9 @@ def test_unscored_instances_are_listed_with_their_reasons() -> None:
     report = score(ITEMS)
     assert report.unscored == {"3": "open 3", "4": "open 4"}
     assert any("official pass rule gives 42.86 % where ours gives 40.00, +2.86 points" in note for note in report.notes)
-    assert score(ITEMS[:2]).notes == (), "nothing to say where both rules agree"
-
-
-def test_the_report_bounds_the_pass_rate_by_what_is_open() -> None:
-    # Of seven, two pass and two are open: 2 of 7 had the open ones been no, 4 of 7 had they been yes.
-    notes = score(ITEMS).notes
-    assert "Had all that is open been no, the pass rate would be 28.57 %; had it been yes, 57.14 %." in notes
-    decided = [item for item in ITEMS if item.instance.id not in ("3", "4")]
-    assert not any(note.startswith("Had all that is open") for note in score(decided).notes)
+    bounds = "Had all that is open been no, the pass rate would be 28.57 %; had it been yes, 57.14 %."
+    assert bounds in report.notes, "of seven two pass, and two are open"
+    assert score(ITEMS[:2]).notes == (), "nothing to say where both rules agree and nothing is open"
 
 
 @pytest.mark.parametrize("items", [[], ITEMS[3:4]], ids=["no instance", "unscored only"])
@@ -129,52 +126,48 @@ def cells(table: official.Cells) -> dict[str, Any]:
     return dict(zip(map(str, header), first, strict=True))
 
 
-def test_the_category_table_ours_and_official() -> None:
-    ours, theirs = (
-        cells(official.pass_rate_table([("m", as_frames(ITEMS))], "category", flag)) for flag in (False, True)
-    )
+def tables(field: str, items: Sequence[Judged] = ITEMS) -> list[dict[str, Any]]:
+    """The row of a model by column: ours, and the official one."""
+    frames = [("m", as_frames(items))]
+    return [cells(official.pass_rate_table(frames, field, by_official_rule)) for by_official_rule in (False, True)]
+
+
+def test_both_tables_ours_and_official() -> None:
+    ours, theirs = tables("category")
     singles = [name for name in CATEGORIES if name != "Multi-Turn"]
     assert list(theirs) == ["Model Name", "Overall", *singles, "Single-Turn", "Multi-Turn"]
-    assert (ours["Overall"], theirs["Overall"]) == (40.0, 42.86)
-    assert (ours["Editing"], theirs["Editing"]) == (50.0, 66.67)
-    assert (ours["Safety"], theirs["Safety"]) == ("", 0), "blank where there is no row; officially 0"
-    assert (ours["Single-Turn"], theirs["Single-Turn"]) == (33.33, 40.0)
-    assert (ours["Multi-Turn"], theirs["Multi-Turn"]) == (50.0, 50.0)
+    assert {name: (ours[name], theirs[name]) for name in ("Overall", "Editing", "Safety", "Single-Turn", "Multi-Turn")} == {
+        "Overall": (40.0, 42.86), "Editing": (50.0, 66.67), "Single-Turn": (33.33, 40.0), "Multi-Turn": (50.0, 50.0),
+        "Safety": ("", 0),  # blank where there is no row; officially 0
+    }  # fmt: skip
+    ours, theirs = tables("language")
+    assert list(ours) == ["Model Name", "Overall", *LANGUAGES]
+    assert [(table["EN"], table["VI"]) for table in (ours, theirs)] == [(100.0, ""), (66.67, 0)]
+
+
+def test_unknown_names_neither_crash_nor_vanish() -> None:
+    items = [*ITEMS, judged(8, "TLH", "Poetry", "Haiku", [[Y]])]
+    ours, theirs = tables("category", items)
+    assert list(ours).index("Poetry") > list(ours).index("Translation")
+    assert (ours["Poetry"], tables("language", items)[0]["TLH"]) == (100.0, 100.0)
+    assert "Poetry" not in theirs, "officially left out"
+    by_language = score(items).scores["by_language"]
+    assert isinstance(by_language, dict)
+    assert list(by_language) == ["KO", "EN", "DE", "TLH"]
+    called_overall = [*ITEMS, judged(8, "EN", "Overall", "Own", [[N]])]
+    header, row = official.pass_rate_table([("m", as_frames(called_overall))], "category", False)
+    assert [cell for name, cell in zip(header, row, strict=True) if name == "Overall"] == [33.33, 0.0]
 
 
 @pytest.mark.parametrize(("passed", "total", "shown"), [(102, 320, "31.87"), (26, 320, "8.12"), (320, 320, "100.00")])
 def test_tables_and_report_round_alike(passed: int, total: int, shown: str) -> None:
     items = [judged(i, "KO", "Editing", "x", [[Y if i < passed else N]]) for i in range(total)]
-    table = cells(official.pass_rate_table([("m", as_frames(items))], "category", True))
-    assert f"{table['Overall']:.2f}" == shown
+    assert f"{tables('category', items)[1]['Overall']:.2f}" == shown
     report = score(items)
     for name in ("overall", "official"):
         found = report.scores[name]
         assert isinstance(found, Score)
         assert value_text(found) == shown
-
-
-def test_the_language_table_ours_and_official() -> None:
-    ours, theirs = (
-        cells(official.pass_rate_table([("m", as_frames(ITEMS))], "language", flag)) for flag in (False, True)
-    )
-    assert list(ours) == ["Model Name", "Overall", *LANGUAGES]
-    assert (ours["EN"], theirs["EN"]) == (100.0, 66.67)
-    assert (ours["VI"], theirs["VI"]) == ("", 0)
-
-
-def test_unknown_names_neither_crash_nor_vanish() -> None:
-    items = [*ITEMS, judged(8, "TLH", "Poetry", "Haiku", [[Y]])]
-    ours = cells(official.pass_rate_table([("m", as_frames(items))], "category", False))
-    assert list(ours).index("Poetry") > list(ours).index("Translation")
-    assert ours["Poetry"] == 100.0
-    assert cells(official.pass_rate_table([("m", as_frames(items))], "language", False))["TLH"] == 100.0
-    assert "Poetry" not in cells(official.pass_rate_table([("m", as_frames(items))], "category", True)), (
-        "officially left out"
-    )
-    by_language = score(items).scores["by_language"]
-    assert isinstance(by_language, dict)
-    assert list(by_language) == ["KO", "EN", "DE", "TLH"]
 
 
 def test_usage_table_and_several_models() -> None:
@@ -278,9 +271,17 @@ def test_score_exits_like_a_run(
     assert "Editing" in done.stdout, "the tables are printed all the same"
 
 
-def test_a_category_may_be_called_as_a_column_of_all() -> None:
-    header, row = official.pass_rate_table(
-        [("m", as_frames([*ITEMS, judged(8, "EN", "Overall", "Own", [[N]])]))], "category", False
-    )
-    cells = [cell for name, cell in zip(header, row, strict=True) if name == "Overall"]
-    assert cells == [33.33, 0.0]
+def test_votes_have_a_flip_rate_and_a_share_each() -> None:
+    once = judged(1, "EN", "Editing", "Rewrite", [[Y, Y, X]])
+    assert not {"flip_rate", "vote_share"} & set(score([once]).scores)
+    votes: list[list[Label | None]] = [[Y, Y, N], [Y, Y, Y], [X, X, X]]
+    (criteria,) = [[verdict.criterion for verdict in turn] for turn in once.verdicts]
+    verdicts = [majority([Verdict(c, label) for label in cast]) for c, cast in zip(criteria, votes, strict=True)]
+    item = replace(once, verdicts=(tuple(verdicts),))
+    assert score([item]).scores["flip_rate"] == Score(0.5, 2, 1)
+    share = score([item]).scores["vote_share"]
+    assert isinstance(share, Score)
+    assert row_of(share) == (round((2 / 3 + 1) / 2, 3), 2, 1)
+    row = to_row(item, "judge")
+    assert [verdict["vote_share"] for verdict in row["verdicts"][0]] == [pytest.approx(2 / 3), 1.0, None]
+    Reader().judged(row, "line 1")

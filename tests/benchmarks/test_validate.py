@@ -316,7 +316,9 @@ def test_edits_that_cannot_be_done_are_named(tmp_path: Path, edit: dict[str, Any
 def test_what_it_refuses(tmp_path: Path, options: dict[str, Any], told: str) -> None:
     data, out = write_jsonl(tmp_path / "d.jsonl", DATA), str(tmp_path / "o")
     with pytest.raises(UserError, match=told):
-        ValidateCriteria(ValidateCriteriaOptions(data=data, validator="openai:v", out=out, **options)).run()
+        ValidateCriteria(
+            ValidateCriteriaOptions(data=data, validator=rules(tmp_path / "v.json"), out=out, **options)
+        ).run()
 
 
 # The release.

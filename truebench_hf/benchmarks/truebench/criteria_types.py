@@ -110,8 +110,8 @@ class CompareCriteria(Study[CompareCriteriaOptions, ModelResponses, list[RatedRe
     def score(self, done: Sequence[list[RatedResponse]]) -> Outcome[dict[str, Table]]:
         rows = [row for rows in done for row in rows]
         lines = [
-            {"id": instance.id, "model": response.model, "response_id": rating.response_id(instance, response),
-             "type": name, **asdict(value)}
+            {"id": instance.id, "category": instance.category, "model": response.model,
+             "response_id": rating.response_id(instance, response), "type": name, **asdict(value)}
             for instance, response, by_type in rows for name, value in by_type.items()
         ]  # fmt: skip
         return outcome(self.folder, [(instance, response) for instance, response, _ in rows], lines, self.options.seed)
@@ -139,7 +139,7 @@ def outcome(
         )
     if strangers := [row["id"] for row in of_all if row["id"] not in known]:
         notes.append(f"Labels of other responses, left out: {len(strangers)} (the first: {strangers[0]}).")
-    frame = rating_frame(lines, {instance.id: instance.category for instance, _ in responses})
+    frame = rating_frame(lines)
     shares = saturation(frame)
     tables = comparison_tables(frame, shares, answers, seed)
     return Outcome(
@@ -151,19 +151,19 @@ def outcome(
     )  # fmt: skip
 
 
-def rating_frame(lines: Sequence[Mapping[str, Any]], categories: Mapping[str, str]) -> DataFrame:
-    """Return the lines of `ratings.jsonl` with the `category` of each, and as `gold` whether people pass the response.
+def rating_frame(lines: Sequence[Mapping[str, Any]]) -> DataFrame:
+    """Return the lines of `ratings.jsonl`, with whether people pass the response as `gold`.
 
     That is "yes" or "no", and missing where it is open, for the reason in `people_open`.
     """
     import pandas as pd
 
-    columns = ["id", "model", "response_id", "type", "value", "reason", "people", "people_open"]
+    columns = ["id", "category", "model", "response_id", "type", "value", "reason", "people", "people_open"]
     frame = pd.DataFrame(lines, columns=columns, dtype=object)
     words = {True: "yes", False: "no", None: None}
     gold = pd.Series([words[line.get("people")] for line in lines], dtype=object)
     orders = {name: pd.Categorical(frame[name], list(dict.fromkeys(frame[name]))) for name in ("type", "model")}
-    return frame.assign(category=frame["id"].map(categories), gold=gold, **orders)
+    return frame.assign(gold=gold, **orders)
 
 
 def comparison_tables(frame: DataFrame, shares: DataFrame, answers: Annotations | None, seed: int) -> list[Table]:

@@ -94,12 +94,12 @@ def questions(item: Judged) -> list[Question]:
         for index, verdict in enumerate(verdicts, 1):
             text = verdict.criterion.text
             place = f"{len(listed) + 1} of {criteria}. One no settles the instance: the others may stay blank."
-            shown = {"Sample": f"Another response to the same: number {sample}."} if sample > 1 else {}
-            shown |= material(before, prompt.content, messages[at].content)
+            texts = {"Sample": f"Another response to the same: number {sample}."} if sample > 1 else {}
+            texts |= material(before, prompt.content, messages[at].content)
             listed.append(Question(
                 f"{of}-t{number}-c{index}-{digest(canonical([so_far, text]))[:12]}",
                 f"Does the response meet this in full (partly met is no)? {text.strip()}",
-                shown | ({"Criterion": place} if criteria > 1 else {}), OPTIONS,
+                texts | ({"Criterion": place} if criteria > 1 else {}), OPTIONS,
                 group=item.name if criteria > 1 else "", settles=("no",) if criteria > 1 else (), blind=verdict,
             ))  # fmt: skip
     return listed

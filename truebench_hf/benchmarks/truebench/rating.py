@@ -80,8 +80,8 @@ async def rated(
     if name != "mt-bench" and not keys:
         missing = f"category {instance.category or '(none)'} has no skills in the paper"
         return Rated(None, missing if name == "flask" else "no criteria")
-    shown = case if name == "biggen" else replace(case, criteria=())
-    inserts = {**sections(shown), "turns": len(instance.turns), "skills": skills}
+    visible = case if name == "biggen" else replace(case, criteria=())
+    inserts = {**sections(visible), "turns": len(instance.turns), "skills": skills}
     wanted = (*keys.values(), FINAL) if keys else ("rating",)
     ratings = await ask_ratings(schemas, prompts, method.prompt, inserts, wanted, method.most, sampling=JUDGE_SAMPLING)
     parts = {part: ratings.labels.get(key) for part, key in keys.items()}

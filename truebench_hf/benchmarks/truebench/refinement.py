@@ -45,7 +45,6 @@ from truebench_hf.text.whole_files import write_whole
 KIND, HISTORY, DATA, ROUND, NUMBERS = "criteria-refinement", "criteria_history.jsonl", "data.jsonl", "round", "numbers"
 _AGAIN = "Repeat `truebench study refine-criteria` with the same options"
 _OTHER_PROMPT = "its prompt was revised, and this response answers the earlier one"
-_PRINTED = 20  # rows of the work list that terminal and page list; its file has all
 _BEFORE, _SAME = "before", "before, on what the last round has"
 
 
@@ -129,16 +128,8 @@ class RefineCriteria(JudgingStudy[RefineCriteriaOptions, ModelResponses, Rounds,
         known = {response_name(judged) for rounds in done for round in rounds for judged in round.judged}
         passed = {name: label for name, label in self.people.items() if name in known}
         listed = open_rows(done, passed, self.versions) if self.people else []
-        columns = (
-            Column("instance", "instance"), Column("model", "model"), Column("what", "what"),
-            Column("choices", "choices", "prose"),
-        )  # fmt: skip
-        work = [row.model_dump() | {"choices": " | ".join(row.choices)} for row in listed]
-        title, few = f"Open on the work list: {len(listed)}", len(listed) <= _PRINTED
-        tables = [
-            rounds_table(done, passed, self.versions),
-            *([Table("open", columns, work, title, printed=few, on_page=few)] if work else []),
-        ]
+        tables = [rounds_table(done, passed, self.versions)]
+        tables += [worklist.table(listed, "open", "Open on the work list")] if listed else []
         last = [judged for rounds in done for judged in rounds[-1].judged]
         unjudged = [j for j in last if j.passed is None and j.response.error != _OTHER_PROMPT]
         order = {rounds[0].state.instance.id: place for place, rounds in enumerate(done)}

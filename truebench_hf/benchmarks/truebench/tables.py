@@ -151,13 +151,12 @@ def _more(count: int) -> str:
 
 def lead(provenance: Mapping[str, Any]) -> str:
     """Return who was judged by whom, and how, in a line; "" where nobody knows."""
-    judge, words = provenance.get("judge"), judging_words(provenance)
-    by = ", no judge: what can be counted is decided" if judge == NOBODY else f" judged by {judge}" if judge else ""
-    return (
-        f"{' · '.join(models_of(provenance))}{by}{f', {words}' if words and judge != NOBODY else ''}"
-        if provenance
-        else ""
-    )
+    if not provenance:
+        return ""
+    models, judge = " · ".join(models_of(provenance)), provenance.get("judge")
+    if judge == NOBODY:
+        return f"{models}, no judge: what can be counted is decided"
+    return ", ".join(filter(None, (f"{models} judged by {judge}" if judge else models, judging_words(provenance))))
 
 
 def _headline(report: Report) -> Table:

@@ -24,7 +24,6 @@ from truebench_hf.benchmarks.truebench.validator import (
     RELEASE,
     Edit,
     Edited,
-    Finding,
     Kind,
     Validated,
     edited_rows,
@@ -41,7 +40,6 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import option, role
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations, Question
-from truebench_hf.report.sections import Conversation, Conversations, Exchange
 from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
 from truebench_hf.study.items import Items
 from truebench_hf.study.labelling import LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
@@ -49,7 +47,7 @@ from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PromptOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Criterion, Label, Message, Score, Verdict
+from truebench_hf.types import Score
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -129,6 +127,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
         ]
         looked = PROMPT_KINDS if options.stage == "prompt" else kinds(tuple(ASPECTS))
         tables = validation_tables(done, looked)
+        tables += [worklist.table(work, "findings", "Findings")] if work else []
         if options.ablation:
             tables = [*ablation_tables(ablation_frame(done), options.ablation == RELEASE), *tables]
         asks = f"`truebench label out {options.out}` (or `label open`) asks people which changes are to be made."
@@ -136,7 +135,6 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             {table.name: table for table in tables if table.name},
             title=f"TRUEBench: {'criteria' if options.stage == 'criteria' else 'instructions'} validated",
             lead=f"by {options.validator}", tables=tables,
-            conversations=Conversations("Instances and their criteria", tuple(map(_conversation, done))),
             items={
                 "validations.jsonl": lines(done, bool(options.ablation)),
                 worklist.FILE: [row.model_dump() for row in work],
@@ -210,37 +208,6 @@ def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list
               printed=len(unread) <= _PRINTED),
     ]  # fmt: skip
     return [table for table in tables if table.rows]
-
-
-def _conversation(row: Validated) -> Conversation:
-    """An instance with what was found at each criterion, and what is missing."""
-    instance, validation = row.instance, row.validation
-    exchanges = []
-    for number, turn in enumerate(instance.turns, 1):
-        by_place: dict[int | None, list[Finding]] = {}
-        for finding in validation.findings:
-            if finding.turn == number:
-                by_place.setdefault(finding.criterion, []).append(finding)
-        verdicts: list[Verdict | Criterion] = []
-        for place, criterion in enumerate(turn.criteria, 1):
-            own = by_place.get(place, [])
-            defect = any(finding.kind != "composite" for finding in own)
-            label: Label | None = "no" if defect else "unknown" if own else "yes"
-            looked = own or validation.found("E1") is not None  # bare where nobody looked
-            verdicts.append(Verdict(criterion, label, " ".join(map(_told, own))) if looked else criterion)
-        verdicts += [Verdict(Criterion(f"({MEANING[f.kind]})"), "no", _told(f)) for f in by_place.get(None, ())]
-        exchanges.append(Exchange((Message("user", turn.prompt),), tuple(verdicts)))
-    name = " · ".join(filter(None, (instance.id, instance.language, instance.category, instance.task)))
-    outcomes: dict[str | None, Any] = {"PASS": "yes", "FAIL": "no", None: "open"}
-    return Conversation(
-        name, tuple(exchanges), outcomes[validation.label], validation.problem, language=instance.language,
-        context=instance.context or "",
-    )  # fmt: skip
-
-
-def _told(finding: Finding) -> str:
-    proposal = f": {' / '.join(finding.proposal)}" if finding.proposal else ""
-    return f"{finding.kind}, {MEANING[finding.kind]}: {finding.reason} ({finding.change}{proposal})"
 
 
 def lines(done: Sequence[Validated], known: bool) -> Iterator[dict[str, Any]]:

@@ -143,7 +143,8 @@ def read_edits(name: str) -> list[Edit]:
 def edited_rows(instances: Sequence[Instance], edits: Iterable[Edit]) -> list[Edited]:
     """Return the edited instances among these, in their order. Raises UserError where an edit does not fit its instance."""
     by_id = {edit.id: edit for edit in edits}
-    return [Edited(_edited(one, by_id[one.id]), by_id[one.id]) for one in instances if one.id in by_id]
+    pairs = [(instance, by_id[instance.id]) for instance in instances if instance.id in by_id]
+    return [Edited(_edited(instance, edit), edit) for instance, edit in pairs]
 
 
 def _edited(instance: Instance, edit: Edit) -> Instance:

@@ -23,9 +23,11 @@ from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.prompts import one_line
 from truebench_hf.report.labels import Annotations, Question
+from truebench_hf.report.table import Column, Table
 from truebench_hf.types import Criterion, Instance, Message
 
 FILE = "worklist.jsonl"
+_LISTED = 20  # rows that the terminal lists
 UNCLEAR, MISSING, STRICT, ERROR, COMPOSITE = "unclear", "missing", "too strict", "error", "composite"
 PROMPT, KEEP, ACCEPT, REMOVE = "prompt", "keep", "accept", "remove"  # the last in place of a new text
 PASSED, FAILED = "people FAIL, the judge passes", "people PASS, the judge fails"
@@ -244,6 +246,17 @@ def questions(listed: Sequence[WorkRow], round: int | None = None) -> list[Quest
         name, question = (row.id, _ACCEPT) if round is None else (f"{row.id}-{round}", _DO)
         sheet.append(Question(name, question, material, row.choices, blind=row))
     return sheet
+
+
+def table(rows: Sequence[WorkRow], name: str, title: str) -> Table:
+    """Return the work list as reports show it; the terminal leaves out one that is long."""
+    columns = (
+        Column("instance", "instance"), *([Column("model", "model")] if any(row.model for row in rows) else []),
+        Column("what", "what"), Column("turn", "turn", "count", minor=1), Column("criterion", "criterion", "count"),
+        Column("reason", "why", "prose"), Column("change", "change"), Column("proposal", "proposal", "prose"),
+    )  # fmt: skip
+    lines = [row.model_dump() | {"proposal": " / ".join(row.proposal)} for row in rows]
+    return Table(name, columns, lines, f"{title}: {len(rows)}", printed=len(rows) <= _LISTED)
 
 
 def read(folder: Path) -> list[WorkRow]:

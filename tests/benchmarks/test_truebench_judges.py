@@ -1,4 +1,4 @@
-"""`truebench run` with a panel of judges: what is decided, asked, kept and marked; and what is refused beforehand."""
+"""Who judges a run: a panel, with what is decided, asked, kept and refused; and one judge, with the options of its levels."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import pytest
 
 import truebench_hf
 from tests.support.runs import row, script, write_jsonl
+from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions
 from truebench_hf.data.records import Reader
 from truebench_hf.errors import UserError
+from truebench_hf.judging.judge import LEVELS
 from truebench_hf.results.report import Report
+from truebench_hf.study.roles import Roles
 from truebench_hf.types import Score
 
 CRITERIA = ["is a river", "is in Europe", "is short"]
@@ -111,3 +114,38 @@ def test_what_makes_no_sense_is_refused_before_the_folder_is_opened(
     with pytest.raises(UserError, match=said):
         run(tmp_path, three(tmp_path), **more)
     assert not (tmp_path / "out").exists()
+
+
+# One judge at its levels: what a level has no use for simply has no effect.
+
+CHECKLIST, RUBRIC, DECISION, CASCADE = ({"judge_level": level} for level in LEVELS)
+
+
+def options(**more: Any) -> JudgeGivenOptions:
+    given = {"judge": "openai:j", "out": "-"} | more
+    return JudgeGivenOptions(**given | {"judge": (given["judge"],)})
+
+
+@pytest.mark.parametrize(
+    ("more", "level"),
+    [
+        (CHECKLIST | {"threshold": 0.9}, "checklist"),
+        (RUBRIC | {"reasoning": False, "structured": "off", "judge_temperature": 0.5, "votes": 3}, "rubric"),
+        (DECISION | {"threshold": 0.9, "structured": "on", "reasoning": False, "votes": 3}, "decision"),
+        (CASCADE | {"threshold": 0.9, "structured": "on"}, "cascade"),
+        (CASCADE | {"cascade_judge": "openai:c", "cascade_judge_arg": ("timeout=3",)}, "cascade"),
+        ({}, "checklist"),
+        ({"judge": "smollm2"}, "decision"),  # writes no usable text
+        (
+            {"judge": "smollm2", "protocol": "official", "threshold": 0.9},
+            "checklist",
+        ),  # the official one knows no other
+    ],
+)
+def test_options_of_every_level_go_together(more: dict[str, Any], level: str) -> None:
+    assert options(**more).settings.level == level
+
+
+def test_arguments_of_a_cascade_judge_that_is_not_named_are_refused() -> None:
+    with pytest.raises(UserError, match="are about --cascade-judge"):  # which is the judge itself here
+        Roles(options(**CASCADE, judge="smollm2", cascade_judge_arg=("timeout=3",)))
