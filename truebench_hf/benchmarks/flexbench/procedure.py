@@ -216,7 +216,7 @@ def load_all(place: str) -> list[Procedure]:
     folder = Path(place).expanduser()
     if catalogue.built(place, BUILT_IN):
         return list(built_in().values())
-    if (folder / "data" / "instructions").is_dir():  # as `truebench data build` writes the set
+    if holds_set(folder):
         instructions, dimensions = (
             [record.row for record in row_files.one_split(str(folder / "data" / name))]
             for name in ("instructions", "dimensions")
@@ -224,6 +224,11 @@ def load_all(place: str) -> list[Procedure]:
         return of_rows(instructions, dimensions)
     batch = [] if (folder / FILE).is_file() else sorted(folder.glob(f"{SEVERAL}/*/{FILE}"))
     return [read_procedure(file) for file in batch] or [load(place)]
+
+
+def holds_set(folder: Path) -> bool:
+    """Whether a folder is the data set flexbench, as `truebench data build` writes it."""
+    return (folder / "data" / "instructions").is_dir()
 
 
 def procedures_of(places: Sequence[str]) -> list[Procedure]:
@@ -274,9 +279,7 @@ def decompositions(source: str, flag: str = "--human", *, asked: bool = True) ->
 
 def _holds_procedures(place: str) -> bool:
     path = Path(place)
-    inside = (
-        (path / FILE).is_file() or (path / "data" / "instructions").is_dir() or any(path.glob(f"{SEVERAL}/*/{FILE}"))
-    )
+    inside = (path / FILE).is_file() or holds_set(path) or any(path.glob(f"{SEVERAL}/*/{FILE}"))
     return inside or path.suffix in _YAML or place in built_in() or catalogue.built(place, BUILT_IN)
 
 
