@@ -12,7 +12,7 @@ from tests.support import tiny_classifier
 from tests.support.facts import mini
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import answers as rows
-from truebench_hf.benchmarks.facts.select_template import Selection, SelectOptions, SelectTemplate
+from truebench_hf.benchmarks.facts.selection import Selection, SelectOptions, SelectTemplate
 from truebench_hf.benchmarks.facts.templates import TemplateChoice, fitted, read_choices
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
