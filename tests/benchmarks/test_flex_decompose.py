@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.runs import ROOT, command_here, write_jsonl
+from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench import decomposition
 from truebench_hf.benchmarks.flexbench.decomposition import (
@@ -139,22 +139,6 @@ def rows_of(outcome: Any, name: str, **keys: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("letters")
-def test_a_judge_that_likes_what_comes_first_prefers_nothing(tmp_path: Path) -> None:
-    first = judge_by(lambda a, b: dict.fromkeys(CRITERIA, "A"))
-    outcome = compared(tmp_path, [ROW], first, ours("one", "Does it point?", "Is it north?"))
-    preferences = outcome.value[0].preferences
-    sides = (preferences.as_given, preferences.swapped, preferences.labels)
-    assert [set(labels.values()) for labels in sides] == [{"win"}, {"loss"}, {"tie"}]
-    overall, *_ = rows_of(outcome, "preferences", group="all")
-    assert (overall["win"], overall["tie"], overall["loss"]) == (0.0, 1.0, 0.0)
-    assert (overall["difference"].n, overall["consistent"], overall["first"]) == (1, 0.0, 1.0)
-    (table,) = [table for table in outcome.tables if table.name == "preferences"]
-    paper = next(row for row in table.rows if row.get("published"))
-    assert (paper["win"], paper["loss"], paper["difference"].value) == pytest.approx((0.621, 0.375, 0.246))
-    assert outcome.incomplete == 0
-
-
-@pytest.mark.usefixtures("letters")
 def test_a_judge_that_looks_at_the_lists_is_followed_in_either_order(tmp_path: Path) -> None:
     def longer(a: list[str], b: list[str]) -> dict[str, str]:
         assert {len(a), len(b)} == {1, 2}, "both lists are shown, a line each"
@@ -217,27 +201,6 @@ def test_a_judge_may_come_later_and_not_go(tmp_path: Path) -> None:
     assert compared(tmp_path, [ROW], judge_by(lambda a, b: {})).value[0].preferences is not None
     with pytest.raises(UserError, match="which would be dropped; name them again with --judge"):
         compared(tmp_path, [ROW])
-
-
-@pytest.mark.usefixtures("letters")
-def test_the_built_in_dimensions_are_like_themselves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out"
-    done = command_here(capsys, "flex", "study", "decompose", "flexbench", "--human", "flexbench", "--out", str(out))
-    assert done.returncode == 0, done.stderr
-    assert "ROUGE-L" in done.stdout
-    content = json.loads((out / "scores.json").read_text())
-    figures = [row for row in content["similarity"] if not row.get("published")]
-    assert {(row["alignment"], row["measure"]) for row in figures} == {
-        (way, name) for way in ("nearest", "one to one") for name in ("sentence cosine", "ROUGE-L")
-    }
-    for row in figures:
-        assert (row["pairs"], row["mean"], row["deviation"]) == (72, pytest.approx(1), pytest.approx(0))
-    (overview,) = content["decompositions"]
-    counts = [overview[name] for name in ("instructions", "human_questions", "our_questions", "dissimilar")]
-    assert counts == [9, 72, 72, 0]
-    rows = [json.loads(line) for line in (out / "comparisons.jsonl").read_text().splitlines()]
-    assert all(row["nearest"] == row["one_to_one"] for row in rows), "each is its own partner"
-    assert all(partner["human"] == partner["ours"] for row in rows for partner in row["nearest"])
 
 
 def test_what_can_be_told_before_anything_is_paid_for(
