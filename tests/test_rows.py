@@ -20,7 +20,7 @@ import pytest
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import data as facts
 from truebench_hf.benchmarks.facts.answers import load_labelled as labelled
-from truebench_hf.benchmarks.flexbench.procedure import decompositions, instructions, procedures_of
+from truebench_hf.benchmarks.flexbench.procedure import load_procedures, read_decompositions, read_instructions
 from truebench_hf.benchmarks.rubric_eval import data as rubrics
 from truebench_hf.benchmarks.rubric_eval.data import items, mini_rows
 from truebench_hf.benchmarks.rubric_eval.funnel import read_trusted
@@ -83,8 +83,8 @@ READERS: dict[str, tuple[str, Callable[[str], list[Any]]]] = {
     "tick": ("checklists_mini", tick),
     "checklist validate": ("checklists_mini", lambda data: [entry.id for entry in load_entries(data)]),
     "pairwise": ("checklists_mini", lambda data: [pair.id for pair in load_pairs(data)[0]]),
-    "flex build": ("flexbench", lambda data: [build.instruction for build in instructions(data)[0]]),
-    "flex decompose": ("flexbench", lambda data: [decompositions(data)[0], procedures_of([data])]),
+    "flex build": ("flexbench", lambda data: [build.instruction for build in read_instructions(data)[0]]),
+    "flex decompose": ("flexbench", lambda data: [read_decompositions(data)[0], load_procedures([data])]),
 }
 
 

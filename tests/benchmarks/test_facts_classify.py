@@ -9,12 +9,11 @@ import pytest
 
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.classify import Classify, ClassifyOptions
 from truebench_hf.results.folder import Results
 from truebench_hf.types import Score
 
 
-def said(domain: str, task: str, demand: str = "nothing") -> str:
+def answer(domain: str, task: str, demand: str = "nothing") -> str:
     return f'A bank.\n```json\n{{"domain": "{domain}", "task": "{task}", "demand": "{demand}"}}\n```'
 
 
@@ -29,59 +28,43 @@ def prompts(tmp_path: Path) -> Path:
 
 def model(path: Path) -> str:
     return script(path, [
-        {"contains": "A bank lends", "reply": said("finance", "question answering")},
-        {"contains": "A court decides", "reply": said("finance", "summary", "expertise")},
+        {"contains": "A bank lends", "reply": answer("finance", "question answering")},
+        {"contains": "A court decides", "reply": answer("finance", "summary", "expertise")},
         {"contains": "Unreadable", "reply": "I cannot say."},
     ])  # fmt: skip
 
 
-def test_what_the_data_knows_is_kept_and_what_is_the_models_is_named(tmp_path: Path) -> None:
-    made = (
-        Classify(
-            ClassifyOptions(data=str(prompts(tmp_path)), model=model(tmp_path / "m.json"), out=str(tmp_path / "out"))
-        )
-        .run()
-        .value
+def test_what_the_data_knows_is_kept_and_what_is_the_models_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data_file, out = str(prompts(tmp_path)), tmp_path / "out"
+    done = command_here(
+        capsys, "facts", "classify", "--data", data_file, "--model", model(tmp_path / "m.json"), "--out", str(out)
     )
-    assert [(one.labels["domain"], one.labels["task"]) for one in made] == [
-        ("finance", "question answering"), ("finance", "summary"), (None, None),
-    ]  # fmt: skip
-    kept = data.load(str(tmp_path / "out" / "classified.jsonl"))
+    assert (done.returncode, "1 of 3 prompts are unsorted" in done.stdout) == (3, True)
+    assert "demand more than their material, to be looked at: 1 (the first: b)" in " ".join(done.stdout.split())
+    kept, before = data.load(str(out / "classified.jsonl")), data.load(data_file)
     assert [(item.domain, item.task, item.classified) for item in kept] == [
         ("finance", "question answering", ("domain", "task")), ("legal", "summary", ("task",)), ("", "", ()),
     ]  # fmt: skip
-    assert [item.groups for item in kept] == [
-        {"domain (classified)": "finance", "task (classified)": "question answering"},
-        {"domain": "legal", "task (classified)": "summary"}, {},
-    ]  # fmt: skip
-    lines = (tmp_path / "out" / "classified.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["demand"] for line in lines] == ["nothing", "expertise", None]
-    before = data.load(str(tmp_path / "prompts.jsonl"))
-    assert [item.source for item in kept] == [item.source for item in before]
-    assert [(item.id, item.baseline) for item in kept] == [(item.id, item.baseline) for item in before]
-    results = Results.open(tmp_path / "out")
-    counts, agreement = results.tables["counts"], results.tables["agreement"]
-    assert [(row["by"], row["kind"], row["prompts"]) for row in counts.rows][:2] == [
+    rows = [json.loads(line) for line in (out / "classified.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [row["demand"] for row in rows] == ["nothing", "expertise", None]
+    assert "no JSON object" in rows[2]["classified_why"]
+    assert [(item.id, item.baseline, item.source) for item in kept] == [
+        (item.id, item.baseline, item.source) for item in before
+    ]
+    tables = Results.open(out).tables
+    assert [(row["by"], row["kind"], row["prompts"]) for row in tables["counts"].rows][:2] == [
         ("domain", "finance", 2), ("domain", "unsorted", 1),
     ]  # fmt: skip
-    assert agreement.rows[0]["agreement"] == Score(0.0, 1, 0, agreement.rows[0]["agreement"].ci95)  # legal, not finance
-    why = [json.loads(line)["classified_why"] for line in (tmp_path / "out/classified.jsonl").open(encoding="utf-8")]
-    assert "no JSON object" in why[2]
-
-
-def test_a_runs_tables_say_that_they_are_classified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = command_here(
-        capsys, "facts", "classify", "--data", str(prompts(tmp_path)), "--model", model(tmp_path / "m.json"),
-        "--out", str(tmp_path / "out"),
-    )  # fmt: skip
-    assert (done.returncode, "1 of 3 prompts are unsorted" in done.stdout) == (3, True)
+    agreement = tables["agreement"].rows[0]["agreement"]
+    assert agreement == Score(0.0, 1, 0, agreement.ci95), "legal, not finance"
     judge = script(tmp_path / "j.json", [
         {"contains": "rating", "reply": '{"rating": "no issues"}'}, {"contains": "verdict", "reply": '{"verdict": "accurate"}'},
     ])  # fmt: skip
-    answering = script(tmp_path / "a.json", [], {"reply": "It lends."})
     done = command_here(
-        capsys, "facts", "run", "--data", str(tmp_path / "out/classified.jsonl"), "--model", answering, "--judge", judge,
-        "--template", "response", "--out", str(tmp_path / "run"),
+        capsys, "facts", "run", "--data", str(out / "classified.jsonl"), "--judge", judge, "--template", "response",
+        "--model", script(tmp_path / "a.json", [], {"reply": "It lends."}), "--out", str(tmp_path / "run"),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     groups = json.loads((tmp_path / "run/scores.json").read_text(encoding="utf-8"))["groups"]

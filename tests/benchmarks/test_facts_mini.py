@@ -109,15 +109,9 @@ CHECKS: list[tuple[Callable[[dict[str, Any]], None], Callable[[dict[str, Any]], 
     (every_text_is_in_the_language_of_the_row, lambda row: row.update(evasive_response="모릅니다.")),
     (ungrounded_sentences_stand_in_the_ungrounded_answer_only, lambda row: row["ungrounded_sentences"].clear()),
     (the_edit_is_minimal, lambda row: row.update(ungrounded_response=row["ungrounded_response"] + " And more.")),
-    (
-        figures_of_the_grounded_answer_come_from_the_prompt,
-        lambda row: row.update(grounded_response=row["grounded_response"] + " It costs 98765."),
-    ),
-    (
-        the_evasive_answer_is_short_and_new_figures_are_absent,
-        lambda row: row.update(evasive_response=row["grounded_response"]),
-    ),
-]
+    (figures_of_the_grounded_answer_come_from_the_prompt, lambda row: row.update(grounded_response="It costs 98765.")),
+    (the_evasive_answer_is_short_and_new_figures_are_absent, lambda row: row.update(evasive_response=row["grounded_response"])),
+]  # fmt: skip
 
 
 def test_every_row_is_sound() -> None:

@@ -12,7 +12,7 @@ from tests.support import tiny_classifier
 from tests.support.facts import mini
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import answers as rows
-from truebench_hf.benchmarks.facts.select_template import Selection, SelectOptions, SelectTemplate
+from truebench_hf.benchmarks.facts.selection import Selection, SelectOptions, SelectTemplate
 from truebench_hf.benchmarks.facts.templates import TemplateChoice, fitted, read_choices
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -213,54 +213,23 @@ def test_options_that_are_wrong(options: dict[str, Any], words: str) -> None:
 
 
 @pytest.mark.slow  # some 8 s, nearly all of it imports of torch and transformers
-def test_a_classifier_is_fitted_and_then_judges_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A classifier that finds a sentence supported where the gate is open in what it reads: the evidence or the claim."""
-    names = {0: "unsupported", 1: "supported"}
-    spec = f"hf-classifier:{tiny_classifier.save(tmp_path / 'model', names=names, exact=True)}"
-    made = [
-        {"id": f"{number}{kind}", "document": f"w{number} gate w1" if kind != "c" else f"w{number}", "request": "w2",
-         "response": {"a": "w3 open w4", "b": "w3 w4", "c": ""}[kind], "accurate": {"a": 1, "b": 0, "c": 1}[kind]}
-        for number in range(20) for kind in "ab"
-    ]  # fmt: skip
-    data = write_jsonl(tmp_path / "labelled.jsonl", made)
-    found = SelectTemplate(SelectOptions(labelled=str(data), judge=(spec,), out=str(tmp_path / "out"))).run().value
-    assert found.grounding is not None
-    assert found.grounding.row(spec, "classifier")["macro_f1"].value == 1.0
-    cut = found.chosen[spec].fitted
-    assert cut is not None
-    assert 0 < cut.threshold < 1
-    write_jsonl(tmp_path / "answers.jsonl", [
-        {"id": "1", "document": "w5 gate", "request": "w1", "answer": "w6 open"},
-        {"id": "2", "document": "w5 gate", "request": "w1", "answer": "w6 open\nw7 w8"},
-        {"id": "3", "document": "w5 gate", "request": "w1", "answer": " ".join(["w9"] * 60) + " open"},
-    ])  # fmt: skip
-    arguments = ("facts", "run", "--answers", str(tmp_path / "answers.jsonl"), "--model-name", "m", "--judge", spec)
-    done = command_here(
-        capsys, *arguments, "--template", str(tmp_path / "out/templates.json"), "--out", str(tmp_path / "run")
-    )
-    assert done.returncode == 3, done.stderr  # the third is undecided: its sentence leaves no room for the document
-    kept = [json.loads(line) for line in (tmp_path / "run/verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [one["grounded"][spec] for one in kept] == ["yes", "no", None]
-    units = kept[1]["grounding"][spec]["units"]
-    assert [(unit["text"], unit["label"]) for unit in units] == [("w6 open", "supported"), ("w7 w8", "unsupported")]
-    assert "leaves no room" in kept[2]["undecided"]
-    told = json.loads((tmp_path / "run/run.json").read_text(encoding="utf-8"))["judging"]["judges"][spec]
-    assert (told["template"], told["threshold"], told["eligibility"]) == ("classifier", cut.threshold, "none")
-    # Beside a judge that writes, that one alone rates eligibility, and this is said.
-    lenient = judge(tmp_path / "judge.json")
-    done = command_here(
-        capsys, *arguments, "--judge", lenient, "--template", "2.response", "--eligibility", "request", "--baseline",
-        script(tmp_path / "base.json", [], {"reply": "w2"}),
-        "--out", str(tmp_path / "both"),
-    )  # fmt: skip
+def test_a_classifier_beside_a_judge_that_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Fitting one, and a run by its cut, are golden. Here it has the usual cut, and rates no eligibility: that is said."""
+    weights = tiny_classifier.save(tmp_path / "model", names={0: "unsupported", 1: "supported"}, exact=True)
+    spec = f"hf-classifier:{weights}"
+    rows = write_jsonl(tmp_path / "answers.jsonl", [{"document": "w5 gate", "request": "w1", "answer": "w6 open"}])
+    command = ("facts", "run", "--answers", rows, "--model-name", "m", "--judge", spec)
+    other = ("--judge", judge(tmp_path / "judge.json"), "--template", "2.response", "--eligibility", "request")
+    baseline = ("--baseline", script(tmp_path / "base.json", [], {"reply": "w2"}))
+    done = command_here(capsys, *command, *other, *baseline, "--out", str(tmp_path / "both"))
     assert "Eligibility is judged by 1 of 2 judges" in done.stdout, done.stderr
     assert "from 0.5 on, which is a guess" in done.stdout
-    # Another cut gives other verdicts: the folder does not go on with it.
-    done = command_here(capsys, *arguments, "--out", str(tmp_path / "run"))
-    assert done.returncode == 2
-    assert "template" in done.stderr
-    done = command_here(capsys, *arguments, "--template", "1.json", "--out", str(tmp_path / "other"))
-    assert (done.returncode, "is a classifier, which no template asks" in done.stderr) == (2, True)
+    assert command_here(capsys, *command, "--out", str(tmp_path / "run")).returncode == 0
+    (tmp_path / "cut.json").write_text(json.dumps({"judges": {spec: {"threshold": 0.3}}}), encoding="utf-8")
+    for template, words in (("cut.json", "template"), ("1.json", "is a classifier, which no template asks")):
+        file = str(tmp_path / template) if template == "cut.json" else template
+        done = command_here(capsys, *command, "--template", file, "--out", str(tmp_path / "run"))
+        assert (done.returncode, words in done.stderr) == (2, True), "another cut would give other verdicts"
 
 
 def test_the_cut_of_a_classifier() -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.runs import ROOT, command_here, write_jsonl
+from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.api.judge import as_spec
-from truebench_hf.benchmarks.flexbench import decompose
-from truebench_hf.benchmarks.flexbench.decompose import (
+from truebench_hf.benchmarks.flexbench import decomposition
+from truebench_hf.benchmarks.flexbench.decomposition import (
     CRITERIA,
     DecomposeOptions,
     FlexDecompose,
@@ -27,11 +27,11 @@ from truebench_hf.benchmarks.flexbench.decompose import (
 from truebench_hf.benchmarks.flexbench.procedure import (
     Procedure,
     as_yaml,
-    asking,
     built_in,
-    decompositions,
-    instructions,
-    procedures_of,
+    from_questions,
+    load_procedures,
+    read_decompositions,
+    read_instructions,
 )
 from truebench_hf.errors import UserError
 
@@ -51,7 +51,7 @@ def by_letters(texts: Sequence[str]) -> Any:
 
 
 def pair(human: Sequence[str], ours: Sequence[str], name: str = "one") -> Pair:
-    return asking(name, "Point.", human), asking(name, "Point.", ours)
+    return from_questions(name, "Point.", human), from_questions(name, "Point.", ours)
 
 
 def test_partners_by_hand_made_vectors() -> None:
@@ -94,7 +94,7 @@ def test_preferences_are_counted_by_hand() -> None:
 
 @pytest.fixture
 def letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decompose, "embed", by_letters)
+    monkeypatch.setattr(decomposition, "embed", by_letters)
 
 
 def answer(**labels: str) -> str:
@@ -112,7 +112,7 @@ def judge_by(choice: Callable[[list[str], list[str]], dict[str, str]]) -> Callab
 
 
 def ours(name: str, *questions: str, text: str = "Point.") -> Procedure:
-    return asking(name, text, questions)
+    return from_questions(name, text, questions)
 
 
 def compared(
@@ -136,22 +136,6 @@ def rows_of(outcome: Any, name: str, **keys: str) -> list[dict[str, Any]]:
     """The rows of a table that have these keys, the paper's aside."""
     (table,) = [table for table in outcome.tables if table.name == name]
     return [row for row in table.rows if not row.get("published") and keys.items() <= row.items()]
-
-
-@pytest.mark.usefixtures("letters")
-def test_a_judge_that_likes_what_comes_first_prefers_nothing(tmp_path: Path) -> None:
-    first = judge_by(lambda a, b: dict.fromkeys(CRITERIA, "A"))
-    outcome = compared(tmp_path, [ROW], first, ours("one", "Does it point?", "Is it north?"))
-    preferences = outcome.value[0].preferences
-    sides = (preferences.as_given, preferences.swapped, preferences.labels)
-    assert [set(labels.values()) for labels in sides] == [{"win"}, {"loss"}, {"tie"}]
-    overall, *_ = rows_of(outcome, "preferences", group="all")
-    assert (overall["win"], overall["tie"], overall["loss"]) == (0.0, 1.0, 0.0)
-    assert (overall["difference"].n, overall["consistent"], overall["first"]) == (1, 0.0, 1.0)
-    (table,) = [table for table in outcome.tables if table.name == "preferences"]
-    paper = next(row for row in table.rows if row.get("published"))
-    assert (paper["win"], paper["loss"], paper["difference"].value) == pytest.approx((0.621, 0.375, 0.246))
-    assert outcome.incomplete == 0
 
 
 @pytest.mark.usefixtures("letters")
@@ -219,27 +203,6 @@ def test_a_judge_may_come_later_and_not_go(tmp_path: Path) -> None:
         compared(tmp_path, [ROW])
 
 
-@pytest.mark.usefixtures("letters")
-def test_the_built_in_dimensions_are_like_themselves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out"
-    done = command_here(capsys, "flex", "study", "decompose", "flexbench", "--human", "flexbench", "--out", str(out))
-    assert done.returncode == 0, done.stderr
-    assert "ROUGE-L" in done.stdout
-    content = json.loads((out / "scores.json").read_text())
-    figures = [row for row in content["similarity"] if not row.get("published")]
-    assert {(row["alignment"], row["measure"]) for row in figures} == {
-        (way, name) for way in ("nearest", "one to one") for name in ("sentence cosine", "ROUGE-L")
-    }
-    for row in figures:
-        assert (row["pairs"], row["mean"], row["deviation"]) == (72, pytest.approx(1), pytest.approx(0))
-    (overview,) = content["decompositions"]
-    counts = [overview[name] for name in ("instructions", "human_questions", "our_questions", "dissimilar")]
-    assert counts == [9, 72, 72, 0]
-    rows = [json.loads(line) for line in (out / "comparisons.jsonl").read_text().splitlines()]
-    assert all(row["nearest"] == row["one_to_one"] for row in rows), "each is its own partner"
-    assert all(partner["human"] == partner["ours"] for row in rows for partner in row["nearest"])
-
-
 def test_what_can_be_told_before_anything_is_paid_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, letters: None
 ) -> None:
@@ -249,7 +212,7 @@ def test_what_can_be_told_before_anything_is_paid_for(
     with pytest.raises(UserError, match=r"pip install 'truebench-hf\[bertscore\]'"):
         compared(tmp_path, [ROW], None, ours("one", "Does it point?"), bertscore=True)
     assert not (tmp_path / "out").exists()
-    monkeypatch.setattr(decompose, "embed", None)
+    monkeypatch.setattr(decomposition, "embed", None)
     outcome = compared(tmp_path, [ROW], judge_by(lambda a, b: {}), estimate=True)
     assert {part: usage.calls for part, usage in outcome.value.items()} == {"judge": 2}, "two calls, nothing embedded"
 
@@ -275,7 +238,7 @@ SYSTEM = [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
     ],
 )
 def test_rows_of_every_form(tmp_path: Path, row: dict[str, Any], procedure: tuple[Any, ...]) -> None:
-    assert decompositions(write_jsonl(tmp_path / "h.jsonl", [row])) == ([asking(*procedure)], [])
+    assert read_decompositions(write_jsonl(tmp_path / "h.jsonl", [row])) == ([from_questions(*procedure)], [])
 
 
 @pytest.mark.parametrize(
@@ -291,39 +254,39 @@ def test_rows_of_every_form(tmp_path: Path, row: dict[str, Any], procedure: tupl
 )
 def test_rows_that_cannot_be_used_are_named(tmp_path: Path, row: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match=words):
-        decompositions(write_jsonl(tmp_path / "h.jsonl", [row, row]))
+        read_decompositions(write_jsonl(tmp_path / "h.jsonl", [row, row]))
 
 
 def test_of_infobench_the_hard_set_is_read_and_built(tmp_path: Path) -> None:
     file = write_jsonl(tmp_path / "h.jsonl", [HARD, HARD | {"id": "8", "subset": "Easy_set"}])
     note = ["left out: 1 instructions that are not of Hard_set"]
     for source, name in ((file, "7"), (f"infobench:{file}", "infobench-7")):
-        assert decompositions(source) == ([asking(name, "Rank them.\n\na, b", ("Ranked?",))], note)
-        assert instructions(source) == ([Procedure(name, "Rank them.\n\na, b")], note)
+        assert read_decompositions(source) == ([from_questions(name, "Rank them.\n\na, b", ("Ranked?",))], note)
+        assert read_instructions(source) == ([Procedure(name, "Rank them.\n\na, b")], note)
     plain = {"id": "a b", "instruction": "Hi.", "title": "T", "opening": "O"}
-    assert instructions(write_jsonl(tmp_path / "i.jsonl", [plain]))[0] == [
+    assert read_instructions(write_jsonl(tmp_path / "i.jsonl", [plain]))[0] == [
         Procedure("a-b", "Hi.", title="T", opening="O")
     ]
 
 
 def test_builds_and_comparisons_meet_by_id_or_text() -> None:
-    human = [asking(*each, ["q?"]) for each in (("a b", "1"), ("c", "  two\nlines "), ("d", "3"), ("e", "4"))]
-    mine = [asking(*each, ["q?"]) for each in (("a-b", "1"), ("x", "two lines"), ("d", "three"), ("y", "5"))]
+    human = [from_questions(*each, ["q?"]) for each in (("a b", "1"), ("c", "  two\nlines "), ("d", "3"), ("e", "4"))]
+    mine = [from_questions(*each, ["q?"]) for each in (("a-b", "1"), ("x", "two lines"), ("d", "three"), ("y", "5"))]
     assert [(first.id, second.id) for first, second in match(human, mine)] == [("a b", "a-b"), ("c", "x"), ("d", "d")]
 
 
 @pytest.mark.parametrize(("name", "count"), [("flexbench", 9), (next(iter(built_in())), 1)])
 def test_what_ours_may_be(tmp_path: Path, name: str, count: int) -> None:
-    assert len(procedures_of([name])) == count
-    assert decompositions(name)[0] == procedures_of([name])
+    assert len(load_procedures([name])) == count
+    assert read_decompositions(name)[0] == load_procedures([name])
     for places, words in (([name, name], "stands twice"), ([str(tmp_path)], r"holds no procedure\.yaml")):
         with pytest.raises(UserError, match=words):
-            procedures_of(places)
+            load_procedures(places)
 
 
 @pytest.mark.skipif(not STRUCTFLOW.exists(), reason=f"no {STRUCTFLOW}")
 def test_structflowbench_as_published() -> None:
-    procedures, left_out = decompositions(f"structflowbench:{STRUCTFLOW}")
+    procedures, left_out = read_decompositions(f"structflowbench:{STRUCTFLOW}")
     assert (len(procedures), sum(len(procedure.questions) for procedure in procedures)) == (608, 1311)
     assert left_out == [
         "left out: 464 questions on how a turn follows from others, which no instruction tells",
@@ -341,7 +304,7 @@ def test_the_real_model_gives_the_same_for_the_same(tmp_path: Path) -> None:
     assert all(value == pytest.approx(1, abs=1e-4) for measures in likeness for value in measures.values())
     human = ["Is the answer shorter than 150 words?", "Is it in Korean?"]
     mine = ["Does the response stay under 150 words?", "Is the response written in the Korean language?", "?"]
-    (other,) = with_partners([pair(human, mine)], decompose.embed, decompose.bert_scores)
+    (other,) = with_partners([pair(human, mine)], decomposition.embed, decomposition.bert_scores)
     assert other.nearest == [(0, 0), (1, 1)]
     for place in other.nearest:
         assert 0.5 < other.likeness[place]["cosine"] < 1

@@ -1,12 +1,10 @@
-"""`flex simulate`: users that know nothing of the dimensions, conversations that end, and scores that equal an event log."""
+"""`flex simulate`: users that know nothing of the dimensions, and conversations that end; kinds of users out of real ones."""
 
 from __future__ import annotations
 
 import json
-import random
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,6 @@ from truebench_hf.benchmarks.flexbench.users import (
     users_table,
 )
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.pass_rate import base_actions
 from truebench_hf.prompts import Prompts
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Message
@@ -75,72 +72,6 @@ def outcome_of(folder: Path, model: Any, **more: Any) -> Outcome[list[Talk]]:
     spec = as_spec(model) if callable(model) else as_spec(lambda messages: model)
     options: dict[str, Any] = {"conversations": 5, "turns": 3, "simulator": simulator()} | more
     return FlexSimulate(SimulateOptions(folder=str(folder), model=spec, **options)).run()
-
-
-@dataclass
-class Machine:
-    """An assistant that goes through the base actions, skips 20 %, errs in 30 %, and leaves out 15 % of branches."""
-
-    procedure: Procedure
-    draw: random.Random
-    log: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("base", "right", "wrong", "omitted"), 0))
-
-    def __post_init__(self) -> None:
-        self.bases = [one.id for one in self.procedure.dimensions if one.id in base_actions(self.procedure.structure)]
-
-    def say(self, messages: Messages) -> str:
-        """The branch that the user's answer calls for, and the next base action that is not skipped."""
-        said, mine = messages[-1]["content"], [m["content"] for m in messages if m["role"] == "assistant"]
-        parts = []
-        for name in re.findall(r"<holds ([\w-]+)>", said):
-            result = "omitted" if self.draw.random() < 0.15 else "wrong" if self.draw.random() < 0.3 else "right"
-            self.log[result] += 1
-            parts += [] if result == "omitted" else [f"<did {name} {result}>"]
-        at = max((int(n) for text in mine for n in re.findall(r"<at (\d+)>", text)), default=-1) + 1
-        while at < len(self.bases) and self.draw.random() < 0.2:
-            at += 1
-        if at < len(self.bases):
-            self.log["base"] += 1
-            parts.append(f"<did {self.bases[at]} {'wrong' if self.draw.random() < 0.3 else 'right'}> <at {at}>")
-        else:
-            parts.append("<over>")
-        return " ".join(parts)
-
-    def answer(self, messages: Messages) -> str:
-        """The user: of the branches of what was just asked one applies, or none."""
-        asked = re.findall(r"<did ([\w-]+) \w+> <at", messages[-1]["content"])
-        branches = [one.id for one in self.procedure.dimensions if one.base in asked]
-        found = self.draw.choice([*branches, ""])
-        return f"Well. <holds {found}>" if found else "Well."
-
-    def judge(self, messages: Messages) -> str:
-        """An oracle: the facts as the marks in the conversation have them."""
-        prompt = messages[0]["content"]
-        name = next(one.id for one in self.procedure.dimensions if f">\n{one.question}\n<" in prompt)
-        done = re.findall(rf"<did {name} (\w+)>", prompt)
-        applies = name in self.bases or f"<holds {name}>" in prompt
-        facts = {"turn": 1 if done else None, "applies": "yes" if applies else "no"}
-        facts |= {"attempted": ("yes" if done else "no") if applies else None}
-        return json.dumps(facts | {"correct": ("yes" if done[0] == "right" else "no") if done else None})
-
-
-@pytest.mark.parametrize("name", [one.id for one in built_in().values() if len(one.dimensions) > 9])
-def test_state_machines_scores_equal_their_event_log(tmp_path: Path, name: str) -> None:
-    procedure = built_in()[name]
-    (tmp_path / "procedure.yaml").write_text(as_yaml(procedure), encoding="utf-8")
-    machine = Machine(procedure, random.Random(name))
-    over = lambda prompt: "assistant" if "<over>" in prompt else "no"  # noqa: E731
-    talks = simulate(tmp_path, machine.say, simulator=simulator(machine.answer, over), conversations=50, turns=40)
-    assert {talk.end for talk in talks} == {"assistant"}
-    options = FlexScoreOptions(folder=str(tmp_path), judge=as_spec(machine.judge))
-    (found,) = FlexScore(options).run().value
-    log, bases = machine.log, len(machine.bases) * 50
-    assert found.total["coverage"].value == pytest.approx(log["base"] / bases)
-    exercised = log["right"] + log["wrong"] + log["omitted"]
-    assert found.total["achievement"].n == exercised
-    assert found.total["achievement"].value == pytest.approx(log["right"] / exercised)
-    assert 70 < 100 * log["base"] / bases < 90, "a fifth is skipped"
-    assert found.undecided == found.conflicts == 0
 
 
 @pytest.mark.parametrize(

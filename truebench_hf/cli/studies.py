@@ -36,13 +36,13 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "study refine": ("tick.refine", "RefineOptions", "Refine"),
     "study best-of": ("tick.best_of", "BestOfOptions", "BestOf"),
     "facts run": ("facts.run", "FactsOptions", "FactsRun"),
-    "facts select-template": ("facts.select_template", "SelectOptions", "SelectTemplate"),
+    "facts select-template": ("facts.selection", "SelectOptions", "SelectTemplate"),
     "facts classify": ("facts.classify", "ClassifyOptions", "Classify"),
     "flex build": ("flexbench.build", "FlexBuildOptions", "FlexBuild"),
     "flex simulate": ("flexbench.simulate", "SimulateOptions", "FlexSimulate"),
     "flex study profiles": ("flexbench.users", "ProfileOptions", "FlexProfiles"),
     "flex score": ("flexbench.score", "FlexScoreOptions", "FlexScore"),
-    "flex study decompose": ("flexbench.decompose", "DecomposeOptions", "FlexDecompose"),
+    "flex study decompose": ("flexbench.decomposition", "DecomposeOptions", "FlexDecompose"),
 }
 # By name: the module, the function, and its options class (of that module, or with its own) where its flags are not its
 # parameters.

@@ -10,7 +10,7 @@ from unittest import mock
 
 from tests.golden.case import Case, run_command
 from tests.golden.cases.inputs import fill, rows, scripts
-from truebench_hf.benchmarks.flexbench.decompose import CRITERIA
+from truebench_hf.benchmarks.flexbench.decomposition import CRITERIA
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml
 
 ASK, LIMIT, FORM = (
@@ -112,7 +112,7 @@ def _decompose(options: str) -> Callable[[], str]:
     """A step: the command with vectors of our own in place of those of a model that would have to be fetched."""
 
     def step() -> str:
-        with mock.patch("truebench_hf.benchmarks.flexbench.decompose.embed", _vectors):
+        with mock.patch("truebench_hf.benchmarks.flexbench.decomposition.embed", _vectors):
             return run_command(f"flex study decompose ours --human human.jsonl {options}")
 
     return step

@@ -17,8 +17,8 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     Procedure,
     as_yaml,
     built_in,
-    instructions,
-    to_check,
+    check_notes,
+    read_instructions,
 )
 from truebench_hf.benchmarks.flexbench.scores import DIAGRAM, mermaid, tree
 from truebench_hf.hashing import canonical, digest
@@ -104,7 +104,7 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
 
     def items(self) -> Items[Procedure]:
         source = self.options.instruction
-        procedures, self.left_out = instructions(source)
+        procedures, self.left_out = read_instructions(source)
         self.batch = source not in built_in() and (not Path(source).is_file() or Path(source).suffix.lower() in ROWS)
         self.known = {"instruction_sha256": digest(canonical([asdict(procedure) for procedure in procedures]))}
         return Items(
@@ -242,7 +242,7 @@ class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):
             f"{build.procedure.id} {'stopped' if stage == build.stopped else 'failed'} at {stage}: {why}"
             for build in incomplete for stage, why in build.failures
         ]  # fmt: skip
-        notes += to_check(build.procedure for build in done)
+        notes += check_notes(build.procedure for build in done)
         if any(build.procedure.segments for build in incomplete):
             notes.append(f"{DRAFT} holds all that was built; mended by hand, it goes on as {FILE}")
         return Outcome(

@@ -104,12 +104,12 @@ class Procedure:
         return [dimension.question for dimension in self.dimensions]
 
 
-def asking(name: str, instruction: str, questions: Iterable[str]) -> Procedure:
+def from_questions(name: str, instruction: str, questions: Iterable[str]) -> Procedure:
     """The procedure of an instruction that somebody else took apart, into questions alone."""
     return Procedure(name, instruction, tuple(Dimension(f"d{n}", text) for n, text in enumerate(questions, 1)))
 
 
-def to_check(procedures: Iterable[Procedure]) -> list[str]:
+def check_notes(procedures: Iterable[Procedure]) -> list[str]:
     """How many dimensions are marked to be looked at; nothing where none is."""
     marked = [f"{procedure.id} {entry.id}" for procedure in procedures for entry in procedure.dimensions if entry.check]
     if not marked:
@@ -216,7 +216,7 @@ def load_all(place: str) -> list[Procedure]:
     folder = Path(place).expanduser()
     if catalogue.built(place, BUILT_IN):
         return list(built_in().values())
-    if (folder / "data" / "instructions").is_dir():  # as `truebench data build` writes the set
+    if holds_set(folder):
         instructions, dimensions = (
             [record.row for record in row_files.one_split(str(folder / "data" / name))]
             for name in ("instructions", "dimensions")
@@ -226,7 +226,12 @@ def load_all(place: str) -> list[Procedure]:
     return [read_procedure(file) for file in batch] or [load(place)]
 
 
-def procedures_of(places: Sequence[str]) -> list[Procedure]:
+def holds_set(folder: Path) -> bool:
+    """Whether a folder is the data set flexbench, as `truebench data build` writes it."""
+    return (folder / "data" / "instructions").is_dir()
+
+
+def load_procedures(places: Sequence[str]) -> list[Procedure]:
     """The procedures of folders that `flex build` wrote, of YAML files, or built-in ones. Raises UserError."""
     return _distinct([procedure for place in places for procedure in load_all(place)], ", ".join(places))
 
@@ -236,8 +241,8 @@ def folder_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "instruction"
 
 
-def instructions(source: str) -> tuple[list[Procedure], list[str]]:
-    """The instructions of a text file, or of anything that `decompositions` reads; what was left out, in words.
+def read_instructions(source: str) -> tuple[list[Procedure], list[str]]:
+    """The instructions of a text file, or of anything that `read_decompositions` reads; what was left out, in words.
 
     Raises UserError.
     """
@@ -247,13 +252,16 @@ def instructions(source: str) -> tuple[list[Procedure], list[str]]:
         if not text:
             raise UserError(f"{path}: is empty; write the instruction into it")
         return [Procedure(folder_name(path.stem), text)], []
-    procedures, left_out = decompositions(source, "INSTRUCTION", asked=False)
+    procedures, left_out = read_decompositions(source, "INSTRUCTION", judged=False)
     return [replace(p, id=folder_name(p.id), dimensions=(), segments=()) for p in procedures], left_out
 
 
-def decompositions(source: str, flag: str = "--human", *, asked: bool = True) -> tuple[list[Procedure], list[str]]:
-    """What people took apart: a benchmark as SOURCE:PATH, procedures, or rows with an instruction and, where they are
-    `asked` for, questions; what was left out, in words. Of InFoBench's rows, which say their subset, the hard set.
+def read_decompositions(
+    source: str, flag: str = "--human", *, judged: bool = True
+) -> tuple[list[Procedure], list[str]]:
+    """What people took apart: a benchmark as SOURCE:PATH, procedures, or rows with an instruction and, where something is
+    to be `judged` by them, questions; what was left out, in words. Of InFoBench's rows, which say their subset, the hard
+    set.
 
     Raises UserError.
     """
@@ -262,9 +270,9 @@ def decompositions(source: str, flag: str = "--human", *, asked: bool = True) ->
     elif _holds_procedures(source):
         return _distinct(load_all(source), source), []
     else:
-        others = ("SOURCE:PATH",) if asked else ("a text file", *built_in(), "SOURCE:PATH")
+        others = ("SOURCE:PATH",) if judged else ("a text file", *built_in(), "SOURCE:PATH")
         records = list(row_files.one_split(source, (BUILT_IN, *others), flag))
-        rows, left_out = _of_records(records, asked), []
+        rows, left_out = _of_records(records, judged), []
     if hard := [procedure for procedure, subset in rows if subset == _HARD]:
         if len(hard) < len(rows):
             left_out.insert(0, f"left out: {len(rows) - len(hard)} instructions that are not of {_HARD}")
@@ -274,9 +282,7 @@ def decompositions(source: str, flag: str = "--human", *, asked: bool = True) ->
 
 def _holds_procedures(place: str) -> bool:
     path = Path(place)
-    inside = (
-        (path / FILE).is_file() or (path / "data" / "instructions").is_dir() or any(path.glob(f"{SEVERAL}/*/{FILE}"))
-    )
+    inside = (path / FILE).is_file() or holds_set(path) or any(path.glob(f"{SEVERAL}/*/{FILE}"))
     return inside or path.suffix in _YAML or place in built_in() or catalogue.built(place, BUILT_IN)
 
 
@@ -300,7 +306,7 @@ def _of_source(source: str) -> tuple[list[tuple[Procedure, object]], list[str]]:
         relations += len(item.rubrics) - len(questions)
         bare += not questions
         if questions:  # of several responses to one instruction the first tells all
-            procedure = asking(item.instruction_id, _joined(item.messages), questions)
+            procedure = from_questions(item.instruction_id, _joined(item.messages), questions)
             rows.setdefault(procedure.id, (procedure, item.facts.get("subset")))
     counts = {
         "questions on how a turn follows from others, which no instruction tells": relations,
@@ -310,7 +316,7 @@ def _of_source(source: str) -> tuple[list[tuple[Procedure, object]], list[str]]:
     return list(rows.values()), [*items.left_out.reasons, *lines]
 
 
-def _of_records(records: Sequence[Record], asked: bool) -> list[tuple[Procedure, object]]:
+def _of_records(records: Sequence[Record], judged: bool) -> list[tuple[Procedure, object]]:
     """The instructions of rows in any of the forms of `data.instances`, each with its subset."""
     head = instances.headers(records, {})
     rows: list[tuple[Procedure, object]] = []
@@ -323,12 +329,12 @@ def _of_records(records: Sequence[Record], asked: bool) -> list[tuple[Procedure,
         instance = instances.of_row(replace(record, row=row), str(number))
         if len(instance.turns) != 1:
             raise UserError(f"{record.where}: has {len(instance.turns)} turns; give a row for each instruction")
-        if asked and not instance.turns[0].criteria:
+        if judged and not instance.turns[0].criteria:
             raise UserError(f"{record.where}: has no questions; give them as 'questions' or 'criteria'")
         *before, last = with_history(instance, as_answered(instance, ("",)))[:-1]
         prompt = f"{instance.context}\n\n{last.content}" if instance.context else last.content
         questions = [criterion.text for criterion in instance.turns[0].criteria]
-        procedure = asking(instance.id, _joined((*before, Message("user", prompt))), questions)
+        procedure = from_questions(instance.id, _joined((*before, Message("user", prompt))), questions)
         facts: dict[str, Any] = {key: record.maybe(key) or "" for key in ("title", "language", "opening")}
         rows.append((replace(procedure, **facts), record.row.get("subset")))
     return rows

@@ -18,7 +18,7 @@ from truebench_hf.benchmarks.flexbench.conversations import (
     corpora,
     read_talks,
 )
-from truebench_hf.benchmarks.flexbench.procedure import as_yaml, load, to_check
+from truebench_hf.benchmarks.flexbench.procedure import as_yaml, check_notes, load
 from truebench_hf.benchmarks.flexbench.scores import FlexModelScores, score_models
 from truebench_hf.benchmarks.flexbench.users import gap_tables
 from truebench_hf.engine.folder import read_info
@@ -191,7 +191,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         sides = [[result.talk for result in done if result.talk.real == real] for real in (False, True)]
         gap = gap_tables(*sides) if all(sides) else []  # what the simulation lacks of real conversations
         real = {talk.model for talk in sides[1]}  # such stand on no leaderboard
-        notes = to_check([procedure])
+        notes = check_notes([procedure])
         notes += [f"verdicts not judged: {undecided}: left out, and counted"] if undecided else []
         for result in scores:
             if count := len(result.unexercised):

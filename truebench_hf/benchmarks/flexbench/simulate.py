@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from truebench_hf.benchmarks.flexbench.conversations import CONVERSATIONS, Talk, as_row, corpus_folder
-from truebench_hf.benchmarks.flexbench.procedure import load, to_check
+from truebench_hf.benchmarks.flexbench.procedure import check_notes, load
 from truebench_hf.benchmarks.flexbench.users import (
     PROMPTS,
     Analysis,
@@ -226,7 +226,7 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
             "simulator": self.options.simulator, "analysis": self.analysis.model_dump() if self.analysis else None,
             "users": [{**profile.model_dump(), "prompt": prompt} for profile, prompt in users],
         }  # fmt: skip
-        notes = to_check([self.procedure])
+        notes = check_notes([self.procedure])
         notes += [f"conversations that broke off: {broken}; the same command goes on there"] if broken else []
         if self.before > len(done):
             notes.append(

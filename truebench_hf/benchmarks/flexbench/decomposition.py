@@ -15,7 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from truebench_hf.benchmarks.flexbench.procedure import BUILT_IN, Procedure, decompositions, folder_name, procedures_of
+from truebench_hf.benchmarks.flexbench.procedure import (
+    BUILT_IN,
+    Procedure,
+    folder_name,
+    load_procedures,
+    read_decompositions,
+)
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.signed_asking import ask_by_prompt
@@ -144,8 +150,8 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
 
     def items(self) -> Items[Pair]:
         options = self.options
-        human, self.left_out = decompositions(options.human)
-        ours = procedures_of(options.folders)
+        human, self.left_out = read_decompositions(options.human)
+        ours = load_procedures(options.folders)
         pairs = match(human, ours)
         if not pairs:
             raise UserError(
