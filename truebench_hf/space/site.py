@@ -62,7 +62,8 @@ class Pages:
     def _content(self, tab: str, snapshot: Snapshot, query: Mapping[str, str]) -> str:
         """Return what stands below the heading."""
         if tab == "judges":
-            return filled("judges", page=judges.page(snapshot, JudgesQuery.of(query)), model=words.model)
+            drawn_judges = judges.page(snapshot, JudgesQuery.of(query))
+            return filled("judges", page=drawn_judges, model=words.model, headings=boards.HEADINGS)
         if tab == "explorer":
             drawn = self._explorer.page(snapshot, ExplorerQuery.of(query))
             return filled("explorer", page=drawn)
