@@ -146,22 +146,14 @@ def _current(query: ExplorerQuery, items: Items, names: list[str]) -> tuple[str,
 
 def _runs(snapshot: Snapshot) -> Iterator[tuple[str, _Options]]:
     """Yield the runs that can be looked through, in the order of the leaderboard, under the headings of their groups."""
-    of_judges = [entry for entry in snapshot.entries if entry.kind == JUDGES]
-
-    def is_part(entry: BoardEntry) -> bool:
-        """Whether a line of a judge is about a part of what another line of the same study is about."""
-        return entry.kind == JUDGES and any(
-            (other.folder, other.name, other.facts.get("Paradigm")) == (entry.folder, entry.name, entry.facts.get("Paradigm"))
-            and other.overall.n > entry.overall.n
-            for other in of_judges
-        )  # fmt: skip
-
     for board in boards.boards(snapshot):
         for group in board.groups:
+            if any(boards.is_part(group, other) for other in board.groups):  # its conversations are those of the other
+                continue
             also = boards.differing(group)
             options = tuple(
                 (e.key, " · ".join(filter(None, (words.model(e.name), also.get(e.key, "")))))
-                for e in group.entries if e.folder and not is_part(e)
+                for e in group.entries if e.folder
             )  # fmt: skip
             if options:
                 yield f"{board.title} · {boards.heading(group)}", options

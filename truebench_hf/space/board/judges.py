@@ -42,11 +42,11 @@ class JudgesPage:
 def page(snapshot: Snapshot, query: JudgesQuery) -> JudgesPage:
     """Return the page that is asked for, or what comes nearest to it."""
     measured = [group for board in boards.boards(snapshot) if board.kind.name == JUDGES for group in board.ours]
-    on_all = [group for group in measured if not any(_is_part(group, other) for other in measured)]
+    on_all = [group for group in measured if not any(boards.is_part(group, other) for other in measured)]
     if not on_all:
         return JudgesPage()
     current = next((group for group in on_all if group.id == query.set), on_all[0])
-    parts = [group for group in measured if _is_part(group, current)]
+    parts = [group for group in measured if boards.is_part(group, current)]
     others: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
     for group in on_all:
         if group is not current:
@@ -61,14 +61,6 @@ def _title(group: BoardGroup) -> str:
     """Return which data, how much of it, and the rules beside the judges."""
     rules = group.entries[0].facts.get("Rules", "")
     return boards.heading(group) + (f" · rules: {rules}" if rules else "")
-
-
-def _is_part(group: BoardGroup, other: BoardGroup) -> bool:
-    """Whether a group is about a part of what another one is about: of the same runs, as the data says."""
-    data, of_all = (part.entries[0].facts.get("Data", "") for part in (group, other))
-    return data.startswith(f"{of_all}, ") and not {e.content for e in group.entries}.isdisjoint(
-        e.content for e in other.entries
-    )
 
 
 def _value(entry: BoardEntry, measure: str) -> float:
