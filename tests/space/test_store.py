@@ -197,7 +197,7 @@ def test_half_a_character_is_shown_as_a_question_mark(tmp_path: Path) -> None:
     odd = RecentItems().of(named)["?"]
     assert _sent([odd.name, odd.judged.instance.language]) == b'["?", "DE?"]'
     page = conversation.shown(list(RecentItems().of(patchy).values())[1:2])
-    assert b"Half of ?." in _sent(page.rounds[0].parts[0].messages[0].text)
+    assert b"Half of ?." in _sent(page.rounds[0].parts[0][0][0][0].content)
 
 
 def _sent(value: Any) -> bytes:

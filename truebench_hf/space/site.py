@@ -22,6 +22,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.report.page import style
 from truebench_hf.report.table import Column, Table
 from truebench_hf.space.board import boards, judges, leaderboard, model, words
+from truebench_hf.space.board.conversation import rich
 from truebench_hf.space.board.explorer import Explorer
 from truebench_hf.space.board.items import RecentItems, Story, story
 from truebench_hf.space.board.queries import BoardQuery, ExplorerQuery, JudgesQuery, address, short_text
@@ -66,7 +67,7 @@ class Pages:
             return filled("judges", page=drawn_judges, model=words.model, headings=boards.HEADINGS)
         if tab == "explorer":
             drawn = self._explorer.page(snapshot, ExplorerQuery.of(query))
-            return filled("explorer", page=drawn)
+            return filled("explorer", page=drawn, rich=rich if drawn.query.show == "markdown" else None)
         if tab == "about":
             return about(snapshot, self._results, os.environ.get("SPACE_ID", ""))
         wanted = BoardQuery.of(query)

@@ -115,7 +115,7 @@ class Explorer:
             more if any(item.ended != UNANSWERED for item in passing) else "", number, numbers,
             tuple(_line(item, beside) for item in passing[(number - 1) * LISTED : number * LISTED]), name,
             names[place - 1] if place > 0 else "", names[place + 1] if 0 <= place < len(names) - 1 else "",
-            shown(sides, query.show == "markdown") if sides else None, problem or wrong,
+            shown(sides) if sides else None, problem or wrong,
             self._comparisons.head(entry, second, items, beside) if entry and second and items else None,
             _WORDS_OF_JUDGES if entry and entry.kind == JUDGES else _WORDS,
         )  # fmt: skip
