@@ -52,8 +52,11 @@ class Pages:
     def html(self, query: Mapping[str, str]) -> str:
         """Return the whole page."""
         tab, snapshot = query.get("tab", ""), self.board.snapshot
-        key = snapshot.version, tuple((name, short_text(value)) for name, value in sorted(query.items()))
-        content = self._recent.of(key, lambda: self._content(tab, snapshot, query))
+        if tab in ("explorer", "model"):  # which may have to read a run's conversations: nobody else waits for that
+            content = self._content(tab, snapshot, query)
+        else:
+            key = snapshot.version, tuple((name, short_text(value)) for name, value in sorted(query.items()))
+            content = self._recent.of(key, lambda: self._content(tab, snapshot, query))
         theme = query.get("__theme", "")
         return filled(
             "page", heading=head(snapshot, "leaderboard" if tab == "model" or tab not in TABS else tab),
