@@ -178,7 +178,7 @@ def _filters(
         outcomes[ONLY_FIRST] = f"Only {words.model(entry.name)} passes"
         outcomes[DIFFER] = "The two differ"
     instances = [item.judged.instance for item in items.values()]
-    languages = sorted((words.column(i.language), i.language) for i in instances if i.language)
+    languages = sorted((words.language(i.language), i.language) for i in instances if i.language)
     for name, label, options, current in (
         ("language", "Language", {value: text for text, value in languages}, query.language),
         ("category", "Category", {i.category: i.category for i in instances if i.category}, query.category),
