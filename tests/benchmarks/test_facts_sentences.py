@@ -11,10 +11,8 @@ from tests.support.facts import baselines, log, mini, sentence_oracle
 from tests.support.runs import script, write_jsonl
 from truebench_hf.benchmarks.facts.run import FactsOptions, FactsRun
 from truebench_hf.benchmarks.facts.scores import GroundingScores
-from truebench_hf.space.board.asked import AskedConversations
-from truebench_hf.space.board.explorer import Explorer
 from truebench_hf.space.board.store import BoardStore
-from truebench_hf.space.tabs import explorer_html
+from truebench_hf.space.site import Pages
 from truebench_hf.study.outcome import Outcome
 
 Ran = tuple[Path, Outcome[GroundingScores]]
@@ -86,7 +84,7 @@ def test_how_much_of_supported_can_be_checked(tmp_path: Path) -> None:
 def test_the_explorer_shows_them_with_the_document(run: Ran) -> None:
     board = BoardStore([run[0].parent])
     (entry,) = (entry for entry in board.snapshot.entries if entry.kind == "facts" and entry.folder)
-    page = explorer_html(board, Explorer(), AskedConversations(run=entry.key, id="facts-mini-01#2"))
+    page = Pages(board).html({"tab": "explorer", "run": entry.key, "id": "facts-mini-01#2"})
     for text in (
         "✗ contradictory",
         "✓ supported",

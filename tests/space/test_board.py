@@ -83,43 +83,37 @@ def test_specs_are_shown_without_folders(spec: str, expected: str, why: str) -> 
         (r"C:\Users\me\model", "Users"),
     ],
 )
-def test_reasons_are_scrubbed(text: str, hidden: str) -> None:
+def test_reasons_are_scrubbed_and_plain_ones_stay(text: str, hidden: str) -> None:
+    plain = "criteria_2 has no label; 3/4 of and/or 12/11/2025, see e.g. TCP/IP"
     assert hidden not in anonymous.text(text)
+    assert anonymous.text(plain) == plain
 
 
-def test_plain_reasons_stay() -> None:
-    text = "criteria_2 has no label; 3/4 of and/or 12/11/2025, see e.g. TCP/IP"
-    assert anonymous.text(text) == text
+_A = {str(i): i < 80 for i in range(100)}
+_B = _A | {"0": False, "99": True}
+_C = {str(i): i < 40 for i in range(100)}
+_OPEN = replace(_entry("B", 0.9), overall=Score(0.9, 80, 20, wilson(72, 80)))
+_TWO = [_entry("A", 1.0, 2), _entry("B", 0.0, 2)]
+# Entries, who passed what where it is known, the places, and why.
+RANKS: list[tuple[list[BoardEntry], dict[str, Any], dict[str, tuple[int | None, int | None]], str]] = [
+    ([_entry("A", 0.8), _entry("B", 0.8), _entry("C", 0.4)], {"A": _A, "B": _B, "C": _C},
+     {"A": (1, 2), "B": (1, 2), "C": (3, 3)}, "A and B differ on 1 of 100 each way; C fails 40 that A passes"),
+    (_TWO, {}, {"A": (1, 2), "B": (1, 2)}, "few instances rank nobody"),
+    (_TWO, {"A": {"1": True, "2": True}, "B": {"1": False, "2": False}}, {"A": (1, 2), "B": (1, 2)}, "nor in pairs"),
+    ([_entry("A", 0.8), _entry("B", 0.79), _entry("C", 0.2)], {}, {"A": (1, 2), "B": (1, 2), "C": (3, 3)}, "by shares alone"),
+    ([_entry("A", 0.9), _entry("B", 0.1, setting="other"), _entry("C", None)], {},
+     {"A": (1, 1), "B": (1, 1), "C": (None, None)}, "other data is never ranked together"),
+    ([_entry("A", None), _entry("B", 0.0)], {}, {"A": (None, None), "B": (1, 1)}, "no score takes no rank"),
+    ([_entry("A", 0.5), _OPEN, _entry("C", 0.1)], {}, {"A": (1, 1), "B": (None, None), "C": (2, 2)}, "much was left open"),
+]  # fmt: skip
 
 
-def test_ties_by_hand() -> None:
-    # A and B differ on 2 of 100 instances (1 each way: a tie); C fails 40 that A passes.
-    a = {str(i): i < 80 for i in range(100)}
-    b = a | {"0": False, "99": True}
-    c = {str(i): i < 40 for i in range(100)}
-    outcomes = {"A": a, "B": b, "C": c}
-    made = [_entry(k, sum(map(bool, v.values())) / 100) for k, v in outcomes.items()]
-    found = {e.key: (e.rank, e.last) for e in table.paired(made, outcomes)}
-    assert found == {"A": (1, 2), "B": (1, 2), "C": (3, 3)}
-
-
-def test_few_instances_rank_nobody_and_a_run_without_outcomes_is_compared_by_its_share() -> None:
-    few = {"A": {"1": True, "2": True}, "B": {"1": False, "2": False}}
-    made = [_entry(key, value, 2) for key, value in (("A", 1.0), ("B", 0.0))]
-    assert {(e.rank, e.last) for e in table.by_score(made)} == {(1, 2)}
-    assert {(e.rank, e.last) for e in table.paired(made, few)} == {(1, 2)}
-    shares = [_entry("A", 0.8), _entry("B", 0.79), _entry("C", 0.2)]
-    assert [(e.rank, e.last) for e in table.paired(shares, {})] == [(1, 2), (1, 2), (3, 3)]
-
-
-def test_other_data_is_never_ranked_together() -> None:
-    found = table.by_score([_entry("A", 0.9), _entry("B", 0.1, setting="other"), _entry("C", None)])
-    assert {e.key: e.rank for e in found} == {"A": 1, "B": 1, "C": None}
-
-
-def test_a_model_without_a_score_takes_no_rank_from_one_that_scored_nothing() -> None:
-    found = table.by_score([_entry("A", None), _entry("B", 0.0)])
-    assert {e.key: e.rank for e in found} == {"A": None, "B": 1}
+@pytest.mark.parametrize(("entries", "outcomes", "places"), [row[:3] for row in RANKS], ids=[row[3] for row in RANKS])
+def test_places(entries: list[BoardEntry], outcomes: dict[str, Any], places: dict[str, Any]) -> None:
+    ranked = table.paired(entries, outcomes)
+    assert {entry.key: (entry.rank, entry.last) for entry in ranked} == places
+    if not outcomes:
+        assert {entry.key: (entry.rank, entry.last) for entry in table.by_score(entries)} == places
 
 
 def test_published_ties_are_tests_of_two_shares() -> None:
@@ -153,12 +147,6 @@ def test_order_keeps_together_what_was_ranked_together() -> None:
     ranked = table.by_score(found)
     # The larger group first, though another holds a better score; then what was submitted; the paper last.
     assert [e.key for e in table.by_rank(ranked)] == ["first", "second", "none", "alone", "sent", "paper"]
-
-
-def test_a_run_of_which_much_was_left_open_takes_no_place() -> None:
-    open_ = replace(_entry("B", 0.9), overall=Score(0.9, 80, 20, wilson(72, 80)))
-    found = {e.key: (e.rank, e.last) for e in table.by_score([_entry("A", 0.5), open_, _entry("C", 0.1)])}
-    assert found == {"A": (1, 1), "B": (None, None), "C": (2, 2)}
 
 
 def test_csv_has_every_column_and_no_formulas() -> None:

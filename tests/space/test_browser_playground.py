@@ -40,60 +40,48 @@ def fits(page: Any) -> None:
     page.set_viewport_size(before)
 
 
-def test_answer_judge_improve_and_edit(well: str, open_page: Open) -> None:
+def test_answer_improve_edit_and_come_back(well: str, open_page: Open) -> None:
     page = open_page(well)
-    assert "3 of 4 criteria met" in page.locator("#verdicts").inner_text(), (
-        "an example is there before a model is asked"
-    )
-    shoot(page, "playground_opened")
+    answer = page.locator("#answer textarea")
     page.locator("#prompt textarea").fill("Write a notice: the lift is broken. Use exactly three bullet points.")
     page.locator("#checklist textarea").fill("")
     page.locator("#guided-start").click()
-    page.locator(f"#guided-line {ENDED}").wait_for()
-    assert "The answer fails" in page.locator("#guided-line .tb-fail").inner_text()
-    assert page.locator("#verdicts li").count() == 3
+    page.locator("#guided-line .tb-fail", has_text="The answer fails").wait_for()
     page.locator("#improve-start").click()
     page.locator("#improved .tb-turned").wait_for()
-    assert page.locator("#improved del", has_text="broken").count()
     page.locator("#guided-line .tb-good").wait_for()
-    assert "measured: 3 list items" in page.locator("#verdicts").inner_text()
     assert page.locator("#verdicts img, #improved img").count() == 0
     assert page.evaluate("window.broken") is None
     assert page.evaluate(NAMELESS) == []
     shoot(page, "playground_improved")
     fits(page)
-
-    page.locator("#answer textarea").press("End")
-    page.locator("#answer textarea").type(" And more.")
+    answer.press("End")
+    answer.type(" And more.")
     page.locator("#verdicts .tb-none").first.wait_for()
     assert page.locator("#verdicts li", has_text="measured: 3 list items").count() == 1, "counted while one types"
-    assert page.locator("#improved .tb-improved").count() == 0
-    assert page.locator("#answer textarea").input_value().endswith(" And more.")
+    assert answer.input_value().endswith(" And more.")
     page.reload()
     page.wait_for_function("document.querySelector('#answer textarea')?.value.endsWith(' And more.')")
     assert "exactly three bullet points" in page.locator("#prompt textarea").input_value(), "texts survive a reload"
-    page.locator("#verdicts .tb-none").first.wait_for()
-
-    page.locator("#judge-start").click()
-    page.locator(f"#guided-line {ENDED}").wait_for()
-    assert page.locator("#verdicts li").count() == 3
     page.locator("#prompt textarea").fill("p" * 6001)
     page.locator("#guided-refused .tb-bad", has_text="has 6,001 characters; the limit is 6,000").wait_for()
     assert page.locator("#prompt textarea").input_value() == "p" * 6001, "nothing of it is cut off in silence"
     assert page.locator("#verdicts li").count() == 0
-    assert page.locator("#answer textarea").input_value().endswith(" And more."), "a visitor's own words stay"
-    page.locator("#guided-start").click()
-    page.locator("#guided-line .tb-bad", has_text="has 6,001 characters; the limit is 6,000").wait_for()
     page.locator("#example input").click()
     page.get_by_role("option").first.click()
     page.wait_for_function("!document.querySelector('#answer textarea').value")
-    assert len(page.locator("#checklist textarea").input_value()) > 20
     page.locator("#guided-refused .tb-bad").wait_for(state="detached")
+    page.locator("#prompt textarea").focus()
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "guided-start":
+            break
+    else:
+        pytest.fail("the first button cannot be reached by keyboard")
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_grounding_on_a_phone(well: str, open_page: Open, dark: bool) -> None:
-    page = open_page(well, "phone", dark)
+def test_grounding_on_a_phone(well: str, open_page: Open) -> None:
+    page = open_page(well, "phone", dark=True)
     page.locator("#mode").get_by_label("Grounding").check()
     assert not page.locator("#guided-start").is_visible()
     page.locator("#document textarea").fill(author.DOCUMENT)
@@ -101,15 +89,12 @@ def test_grounding_on_a_phone(well: str, open_page: Open, dark: bool) -> None:
     page.locator("#checked-start").click()
     page.locator("#checked-line .tb-fail").wait_for()
     assert page.locator("#grounding .tb-piece.tb-no").count() == 2
-    assert "The museum opens at nine in the morning" in page.locator("#grounding blockquote").first.inner_text()
     assert page.evaluate(NAMELESS) == []
-    shoot(page, f"phone_playground_grounding{'_dark' if dark else ''}")
+    shoot(page, "phone_playground_grounding")
     fits(page)
     page.locator("#document textarea").fill("d" * 12_001)
     page.wait_for_function("!document.querySelector('#grounding').innerText.trim()")
     page.locator("#checked-refused .tb-bad", has_text="has 12,001 characters; the limit is 12,000").wait_for()
-    page.locator("#document textarea").fill(author.DOCUMENT)
-    page.locator("#checked-refused .tb-bad").wait_for(state="detached")
 
 
 @pytest.mark.timeout(900)

@@ -62,6 +62,7 @@ def test_filters(board: BoardStore) -> None:
     drawn = _page(board, **query)
     assert (drawn.counted, drawn.lines, drawn.conversation, drawn.current) == ("0 of 36", (), None, "")
     assert "No conversation passes this filter." in page(board, tab="explorer", **query)
+    assert dict(drawn.filters[0][2])["KO"] == "Korean · 한국어", "by its own name, too"
     assert dict(drawn.filters[1][2])["none such"] == "none such (none here)", "what is asked for is seen"
 
 

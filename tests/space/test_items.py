@@ -81,8 +81,8 @@ def test_a_procedure_stands_step_by_step_beside_its_conversation(hotel: Path) ->
         ("", "Skipped", ("yes", "no", "–"), None),
     ]  # fmt: skip
     assert [check.is_branch for check in page.conversation.checks] == [False, True, False]
-    messages = [message for turn in page.conversation.rounds for message in (*turn.prompts, *turn.parts[0].messages)]
-    assert [message.number for message in messages] == [1, 2, 3, 4]
+    messages = [pair for turn in page.conversation.rounds for pair in (*turn.prompts, *turn.parts[0][0])]
+    assert [number for _, number in messages] == [1, 2, 3, 4]
     assert "Message 1" in text
     assert SCRIPT in text, "as a text"
 
@@ -90,7 +90,7 @@ def test_a_procedure_stands_step_by_step_beside_its_conversation(hotel: Path) ->
 def test_two_models_are_held_against_each_other_step_by_step(hotel: Path) -> None:
     page, text = _opened(hotel, "one", beside="two")
     assert page.conversation is not None
-    assert [(both.text[:20], [state for state, _ in both.cells]) for both in page.conversation.both] == [
+    assert [(text[:20], [state for state, _ in cells]) for text, cells in page.conversation.both] == [
         ("Does the assistant a", ["yes", "yes"]), ("Does the assistant n", ["", ""]), ("Does the assistant s", ["", ""]),
     ]  # fmt: skip
     assert "Of 1 conversations both pass 1, both fail 0." in text
@@ -173,7 +173,7 @@ def test_two_runs_say_first_who_is_ahead_and_where(tmp_path: Path) -> None:
         ("failed", "failed"),
     ]
     assert page.conversation is not None
-    assert [[state for state, _ in both.cells] for both in page.conversation.rounds[0].both] == [
+    assert [[state for state, _ in cells] for _, cells in page.conversation.rounds[0].both] == [
         ["no", "yes"],
         ["yes", "yes"],
     ]

@@ -58,9 +58,9 @@ def test_judges_by_paradigm_and_part_with_the_best_first() -> None:
         _entry("good", WAYS[0], 0.7), _entry("good", WAYS[1], 0.9),
         _entry("other", WAYS[0], 0.99, setting="t"), _entry("good", WAYS[0], 0.1, source="submitted", content="x"),
     )  # fmt: skip
-    first, alone, sent = judges.sets(now)
-    assert (first.title, first.judges) == ("labels · 100 rubrics", ("good", "weak"))
-    drawn = judges.by_paradigm(first)
+    first = judges.page(now, JudgesQuery())
+    assert (first.title, first.names) == ("labels · 100 rubrics", ("good", "weak"))
+    drawn = first.tables[0]
     titles = ["Judge", "Paradigm", "All", "Easy", "Hard", "Decided", "Calls per verdict", "Tokens per verdict"]
     assert [column.title for column in drawn.columns] == titles
     assert _cells(drawn) == {
@@ -68,25 +68,22 @@ def test_judges_by_paradigm_and_part_with_the_best_first() -> None:
         ("good", "rubric, no reasoning"): ["70.0", "", "", "100 %", "", ""],
         ("weak", "rubric, no reasoning"): ["60.0", "70.0", "50.0", "100 %", "", ""],
     }
-    assert (drawn.columns[2].mark, drawn.rows[0]["part:all"].n) == (0.5, 100)
-    assert [(group.what, group.judges) for group in (alone, sent)] == [
-        ("measured", ("other",)),
-        ("submitted", ("good",)),
-    ]
-    assert judges.page(now, JudgesQuery(alone.id)).current == alone
+    assert (drawn.columns[2].mark, drawn.rows[0]["all"].n) == (0.5, 100)
+    (alone,), (sent,) = first.others.values()
+    assert (alone[1:], sent[1:]) == (("labels · 100 rubrics", 1), ("labels · 100 rubrics", 1))
+    assert judges.page(now, JudgesQuery(alone[0])).names == ("other",)
+    assert judges.page(now, JudgesQuery(sent[0])).names == ("good",)
     assert judges.page(now, JudgesQuery("nonsense", "weak")).judge == "weak"
     assert judges.page(now, JudgesQuery("", "nobody")).judge == "good"
     text = text_of(page(now, tab="judges"))
-    assert "Measured (1) labels · 100 rubrics 1 judge" in text
+    assert "Measured (1) labels · 100 rubrics 1 line" in text
     assert "Submitted by visitors: the verdicts are checked" in text
 
 
 def test_data_without_all_categories_is_pooled_for_every_judge() -> None:
     pooled, wide = Score(0.8, 50, 0, (0.7, 0.9)), Score(0.75, 50, 0, (0.7, 0.8))
-    (group,) = judges.sets(_snapshot(
-        _entry("a", WAYS[0], None, pooled=pooled), _entry("b", WAYS[0], 0.9, pooled=wide)
-    ))  # fmt: skip
-    drawn = judges.by_paradigm(group)
+    now = _snapshot(_entry("a", WAYS[0], None, pooled=pooled), _entry("b", WAYS[0], 0.9, pooled=wide))
+    drawn = judges.page(now, JudgesQuery()).tables[0]
     assert [cells[0] for cells in _cells(drawn).values()] == ["80.0", "75.0"]
     assert "all rubrics pooled" in drawn.note
 
@@ -94,14 +91,13 @@ def test_data_without_all_categories_is_pooled_for_every_judge() -> None:
 def test_no_line_hides_another_and_runs_of_the_same_are_numbered() -> None:
     few = {"balanced:style_tone": Score(0.5, 12, 0, (0.2, 0.8))}
     again = _entry("a", WAYS[0], 0.6, key="k", content="y")
-    (group,) = judges.sets(_snapshot(_entry("a", WAYS[0], 0.7, scores=few), again))
-    assert list(_cells(judges.by_paradigm(group))) == [("a", WAYS[0]), ("a", f"{WAYS[0]}, run 2")]
-    by_type = judges.by_type(group, "a")
+    by_paradigm, by_type = judges.page(_snapshot(_entry("a", WAYS[0], 0.7, scores=few), again), JudgesQuery()).tables
+    assert list(_cells(by_paradigm)) == [("a", WAYS[0]), ("a", f"{WAYS[0]}, run 2")]
     titles = ["Dimension", "Type", "Rubric, no reasoning", "Rubric, no reasoning, run 2"]
     assert [column.title for column in by_type.columns] == titles
     assert _cells(by_type) == {("Style", "Style Tone"): ["50.0", ""]}
-    (group,) = judges.sets(_snapshot(_entry("a", WAYS[0], 0.7), replace(again, content=f"a{WAYS[0]}")))
-    assert [cells[0] for cells in _cells(judges.by_paradigm(group)).values()] == ["70.0", "60.0"]
+    copies = _snapshot(_entry("a", WAYS[0], 0.7), replace(again, content=f"a{WAYS[0]}"))
+    assert [cells[0] for cells in _cells(judges.page(copies, JudgesQuery()).tables[0]).values()] == ["70.0", "60.0"]
 
 
 @pytest.fixture(scope="module")
@@ -121,8 +117,8 @@ def test_ours_are_the_figures_of_the_run_with_what_it_spent(measured: Path) -> N
     spent = {role.rpartition(" ")[2]: usage for role, usage in Results.open(measured / "study").spent.items()}
     board = BoardStore([measured])
     board.refresh()
-    (group,) = judges.sets(board.snapshot)
-    drawn, by_type = _cells(judges.by_paradigm(group)), judges.by_type(group, "scripted:judge.json")
+    by_paradigm, by_type = judges.page(board.snapshot, JudgesQuery()).tables
+    drawn = _cells(by_paradigm)
     for way, paradigm in (("rubric", "rubric, no reasoning"), ("checklist", "checklist, no reasoning")):
         row, usage = row_of(tables["judges"], paradigm=way), spent[way]
         total = row["pass_rate"].n + row["pass_rate"].unscored

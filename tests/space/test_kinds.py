@@ -13,7 +13,6 @@ import pytest
 from tests.space.made import page
 from tests.space.sample_runs import many_runs
 from tests.support import facts
-from tests.support.runs import script
 from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import BoardEntry
@@ -136,26 +135,6 @@ def test_runs_of_a_kind_share_a_table_and_a_row_of_any_of_them_is_found(tmp_path
 def test_no_two_headers_read_the_same(titles: tuple[str, str], headers: list[str]) -> None:
     columns = (study.BoardColumn("a", titles[0]), study.BoardColumn("b", titles[1], "G"))
     assert list(Kind("k", columns, ("Poet",)).scores) == headers
-
-
-def test_what_metaeval_writes_is_what_the_board_reads(tmp_path: Path) -> None:
-    from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
-
-    judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
-    metaeval(MetaevalOptions(data="rubric_mini", judge=(judge,), paradigms="rubric", out=str(tmp_path / "study")))
-    board = _read(tmp_path)
-    kind = _kind(board, papers.JUDGES)
-    assert kind.name == JUDGES
-    measured = [e for e in board.snapshot.of(kind) if e.source == "measured"]
-    assert [_row(kind, e)["Data"] for e in measured[1:]] == ["rubric_mini, easy", "rubric_mini, hard"]
-    entry = measured[0]
-    # A judge that always says yes: it finds every met rubric and no other, which is 50 in every category and overall.
-    row = _row(kind, entry)
-    shown = [row[name] for name in ("Rank", "Model", "Paradigm", "Data", "Overall", *_titles(kind)["Categories"])]
-    assert shown == ["1", "scripted:judge.json", "rubric, no reasoning", "rubric_mini", *["50.0"] * 5]
-    assert [row[name] for name in ("Met found", "Unmet found", "Passes")] == ["100.0", "0.0", "100.0"]
-    assert all(row[name] for name in _titles(kind)["Rubric types"]), "all of them occur"
-    assert entry.overall.ci95 == pytest.approx((0.428, 0.572), abs=0.001)
 
 
 def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -> None:

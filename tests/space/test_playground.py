@@ -62,30 +62,31 @@ def written(opened: Open) -> str:
     return opened(engine)
 
 
+def filled(url: str, **fields: str) -> Visitor:
+    """A visitor who has typed these texts, and nothing into other fields."""
+    page = Visitor(url)
+    for name in ("prompt", "checklist", "answer", "document", "request"):
+        page.shown[name, "value"] = fields.pop(name, "")
+    for name, value in fields.items():
+        page.shown[name, "value"] = value
+    return page
+
+
+TEA = {"prompt": "Tea?", "answer": "A cup of tea.", "checklist": "- It is about tea\n- It is in German"}
+
+
 @pytest.fixture
 def visitor(scripted: str) -> Visitor:
     """A visitor of a page over a model that mostly says that it is tea."""
-    found = Visitor(scripted)
-    found.shown["prompt", "value"] = "Tea?"
-    found.shown["answer", "value"] = "A cup of tea."
-    found.shown["checklist", "value"] = "- It is about tea\n- It is in German"
-    return found
-
-
-@pytest.fixture
-def writer(written: str) -> Visitor:
-    """A visitor of a page over a model that writes whatever is asked for, in the form that is asked for."""
-    found = Visitor(written)
-    found.shown["checklist", "value"] = found.shown["answer", "value"] = ""
-    return found
+    return filled(scripted, **TEA)
 
 
 def line(visitor: Visitor, name: str = "guided") -> str:
     return str(visitor.shown[f"{name}-line", "value"])
 
 
-def test_one_button_writes_a_checklist_answers_and_judges_and_a_fail_is_never_green(writer: Visitor) -> None:
-    writer.shown["prompt", "value"] = "Write a notice: the lift is broken. Use exactly three bullet points."
+def test_one_button_writes_a_checklist_answers_and_judges_and_a_fail_is_never_green(written: str) -> None:
+    writer = filled(written, prompt="Write a notice: the lift is broken. Use exactly three bullet points.")
     told = writer.whole("guided")
     assert "Writing a checklist" in told
     assert "Judging criterion 2 of 3" in told
@@ -97,7 +98,6 @@ def test_one_button_writes_a_checklist_answers_and_judges_and_a_fail_is_never_gr
     assert 'tb-status tb-fail"' in line(writer)
     assert "tb-good" not in line(writer)
     assert "criteria met" in line(writer)
-
     writer.whole("improve")
     assert writer.shown["answer", "value"] == author.SECOND
     page = writer.shown["improved", "value"]
@@ -109,54 +109,73 @@ def test_one_button_writes_a_checklist_answers_and_judges_and_a_fail_is_never_gr
     assert "mended, 0 broken" in page
     assert "measured: 3 list items" in writer.shown["verdicts", "value"]
     assert 'tb-status tb-good"' in line(writer)
-
     writer.whole("improve")
     assert "nothing to improve" in line(writer)
 
 
-def test_a_checklist_that_fails_says_why_and_the_answer_is_there_all_the_same(writer: Visitor) -> None:
-    writer.shown["prompt", "value"] = "no Questions, please"
-    writer.whole("guided")
-    assert "it has no line `Questions:`" in line(writer)
-    assert "tb-bad" in line(writer)
-    assert writer.shown["answer", "value"] == "I would rather not."
-    assert not writer.shown.get(("checklist", "value"))
+LONG = "x" * 6001
+MUSEUM = {"document": author.DOCUMENT, "request": "Tell me of the museum."}
+# Over which model, what was typed, the button, and by part of the page what it shows then ("told": what was told meanwhile).
+SCENARIOS: dict[str, tuple[str, dict[str, str], str, dict[str, str]]] = {
+    "a checklist that fails says why, and the answer is there": (
+        "written", {"prompt": "no Questions, please"}, "guided",
+        {"guided-line": "tb-bad.*it has no line `Questions:`", "answer": r"^I would rather not\.$", "checklist": "^$"},
+    ),
+    "a checklist that fails leaves the old one": (
+        "scripted", TEA, "draft",
+        {"told": r"Writing a checklist", "guided-line": "no checklist that can be used: it has no line",
+         "checklist": "^- It is about tea\n- It is in German$"},
+    ),
+    "verdicts on another answer are asked for anew": (
+        "written", {"prompt": "Write a notice.", "checklist": "It says thank you.", "answer": "Hello."}, "improve",
+        {"told": "Judging criterion 1 of 1", "improved": "It says thank you.*?Fail.*?Pass"},
+    ),
+    "sentences are coloured by their label": (
+        "written", MUSEUM, "checked",
+        {"document-answer": re.escape(author.GROUNDED), "grounding-outcome": "2 of 4 sentences are not supported",
+         "checked-line": "tb-fail", "grounding": 'tb-yes"><p dir="auto"><span>[^<]*opens at nine.*?✓ supported'
+         '.*tb-no"><p dir="auto"><span>[^<]*costs ten.*?✗ contradictory.*I love museums.*?nothing to verify'
+         ".*It has a café.*?✗ unsupported"},
+    ),
+    "excerpts stand beside": (
+        "written", MUSEUM, "checked", {"grounding": "<mark>“The museum opens at nine in the morning”</mark>"},
+    ),
+    **{
+        f"verdicts are counted to the last ({level})": (
+            "scripted", TEA | {"level": playground.LEVELS[level]}, "judge",
+            {"verdicts": "1 of 2 criteria met, 1 not met", "told": told},
+        )
+        for level, told in {
+            "decision": "Judging criterion 2 of 2", "cascade": "Judging criterion 2 of 2",
+            "checklist": "Judging 2 criteria in one call",
+        }.items()
+    },
+    **{
+        f"refused: {problem}": ("scripted", TEA | MUSEUM | {name: text}, button, {
+            f"{'checked' if button == 'checked' else 'guided'}-line": problem,
+            "answer": f"^{re.escape(text if name == 'answer' else TEA['answer'])}$",
+        })
+        for name, text, button, problem in (
+            ("prompt", " ", "guided", "The prompt is empty."),
+            ("prompt", LONG, "guided", "The prompt has 6,001 characters; the limit is 6,000."),
+            ("answer", LONG, "judge", "The answer has 6,001 characters; the limit is 6,000."),
+            ("checklist", "x" * 401, "guided", "A criterion is longer than 400 characters."),
+            ("checklist", "x\n" * 13, "judge", "The checklist has 13 criteria; the limit is 12."),
+            ("document", 2 * LONG, "checked", "The document has 12,002 characters; the limit is 12,000."),
+            ("request", " ", "checked", "The request is empty."),
+        )
+    },
+}  # fmt: skip
 
 
-def test_verdicts_on_another_answer_are_asked_for_anew_before_it_is_improved(writer: Visitor) -> None:
-    writer.shown["prompt", "value"] = "Write a notice."
-    writer.shown["checklist", "value"] = "It says thank you."
-    writer.shown["answer", "value"] = "Hello."
-    told = writer.whole("improve")
-    assert "Judging criterion 1 of 1" in told
-    assert re.search(r"It says thank you.*?Fail.*?Pass", writer.shown["improved", "value"], re.DOTALL)
-
-
-def test_sentences_are_coloured_by_their_label_with_excerpts_beside(writer: Visitor) -> None:
-    writer.shown["document", "value"] = author.DOCUMENT
-    writer.shown["request", "value"] = "Tell me of the museum."
-    writer.whole("checked")
-    assert writer.shown["document-answer", "value"] == author.GROUNDED
-    page = writer.shown["grounding", "value"]
-    for tone, text, word in (
-        ("yes", "opens at nine", "✓ supported"),
-        ("no", "costs ten", "✗ contradictory"),
-        ("none", "I love museums", "nothing to verify"),
-        ("no", "It has a café", "✗ unsupported"),
-    ):
-        assert re.search(rf'class="tb-piece tb-{tone}"><p dir="auto"><span>[^<]*{text}.*?{word}', page)
-    assert "<mark>“The museum opens at nine in the morning”</mark>" in page
-    assert "2 of 4 sentences are not supported" in writer.shown["grounding-outcome", "value"]
-    assert "tb-fail" in line(writer, "checked")
-
-
-@pytest.mark.parametrize("level", ["decision", "checklist", "cascade"])
-def test_verdicts_are_counted_to_the_last_and_no_further(visitor: Visitor, level: str) -> None:
-    visitor.shown["level", "value"] = playground.LEVELS[level]
-    told = visitor.whole("judge")
-    assert "1 of 2 criteria met, 1 not met" in visitor.shown["verdicts", "value"]
-    assert ("Judging 2 criteria in one call" in told) is (level == "checklist")
-    assert ("Judging criterion 2 of 2" in told) is (level != "checklist")
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_button(request: pytest.FixtureRequest, name: str) -> None:
+    over, fields, button, expected = SCENARIOS[name]
+    page = filled(request.getfixturevalue(over), **fields)
+    told = page.whole(button)
+    for part, pattern in expected.items():
+        text = told if part == "told" else page.shown[part, "value"]
+        assert re.search(pattern, text or "", re.DOTALL), (part, text)
     assert "criterion 3 of 2" not in told
 
 
@@ -211,52 +230,23 @@ def test_a_model_that_fails_leaves_no_old_answer_and_tells_the_operator_why(
     assert "private" not in log + judging
 
 
-def test_a_checklist_tells_how_far_it_is_and_a_failed_one_leaves_the_old_one(visitor: Visitor) -> None:
-    told = visitor.whole("draft")
-    assert "Writing a checklist: 13 characters so far" in told
-    assert "no checklist that can be used: it has no line `Questions:`" in line(visitor)
-    assert visitor.shown["checklist", "value"] == "- It is about tea\n- It is in German"
-
-
 @pytest.mark.parametrize(
-    ("name", "text", "button", "said"),
-    [
-        ("prompt", " ", "guided", "The prompt is empty."),
-        ("document", "x" * 12_001, "checked", "The document has 12,001 characters; the limit is 12,000."),
-        ("request", " ", "checked", "The request is empty."),
-        ("prompt", "x" * 6001, "guided", "The prompt has 6,001 characters; the limit is 6,000."),
-        ("answer", "x" * 6001, "judge", "The answer has 6,001 characters; the limit is 6,000."),
-        ("checklist", "x" * 401, "guided", "A criterion is longer than 400 characters."),
-        ("checklist", "x\n" * 13, "judge", "The checklist has 13 criteria; the limit is 12."),
-    ],
-)
-def test_what_is_refused_changes_nothing_and_names_the_limit(
-    visitor: Visitor, name: str, text: str, button: str, said: str
-) -> None:
-    visitor.shown["document", "value"] = "A document."
-    answer = visitor.shown["answer", "value"]
-    visitor.shown[name, "value"] = text
-    visitor.whole(button)
-    assert said in line(visitor, "checked" if button == "checked" else "guided")
-    assert visitor.shown["answer", "value"] == (text if name == "answer" else answer)
-
-
-@pytest.mark.parametrize(
-    ("example", "filled", "others"),
+    ("example", "texts", "others"),
     [
         ("example", ("prompt", "checklist"), ("answer", "verdicts", "improved")),
         ("document-example", ("document", "request"), ("document-answer", "grounding", "grounding-outcome")),
     ],
 )
 def test_a_new_example_clears_all_that_belonged_to_the_old_one(
-    writer: Visitor, example: str, filled: tuple[str, ...], others: tuple[str, ...]
+    written: str, example: str, texts: tuple[str, ...], others: tuple[str, ...]
 ) -> None:
-    for name in (*filled, *others):
+    writer = Visitor(written)
+    for name in (*texts, *others):
         writer.shown[name, "value"] = "old"
     writer.shown[example, "value"] = writer.shown[example, "choices"][0][1]
     (event,) = writer.on(example, "input")
     writer.at_once(event)
-    assert all(len(writer.shown[name, "value"]) > 20 for name in filled)
+    assert all(len(writer.shown[name, "value"]) > 20 for name in texts)
     assert [writer.shown[name, "value"] for name in others] == [""] * len(others)
 
 
@@ -307,10 +297,10 @@ def test_a_dead_server_shows_in_seconds_without_traceback_or_key(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecretkey0123456789")
     with author.serving() as url:
-        page = Visitor(opened(Engine(SpaceOptions(model="openai:demo", model_base_url=url))))
-        page.shown["prompt", "value"] = "Write a notice."
-        page.shown["answer", "value"] = "Hello."
-        page.shown["checklist", "value"] = "It is polite.\nIt is kind.\nIt is fair."
+        url = opened(Engine(SpaceOptions(model="openai:demo", model_base_url=url)))
+        page = filled(
+            url, prompt="Write a notice.", answer="Hello.", checklist="It is polite.\nIt is kind.\nIt is fair."
+        )
         if died:
             page.whole("guided")
             assert "criteria met" in line(page)
@@ -335,10 +325,8 @@ def test_a_server_that_does_not_begin_lets_the_next_visitor_in(
     monkeypatch.setattr(visitors, "SECONDS", 3)
     with OpenAIServer() as server:
         server.add_faults([{"hang": 60}] * 2)
-        page = Visitor(opened(Engine(SpaceOptions(model="openai:demo", model_base_url=server.url))))
-        page.shown["prompt", "value"] = "Write a notice."
-        page.shown["answer", "value"] = "Hello."
-        page.shown["checklist", "value"] = "It is polite."
+        url = opened(Engine(SpaceOptions(model="openai:demo", model_base_url=server.url)))
+        page = filled(url, prompt="Write a notice.", answer="Hello.", checklist="It is polite.")
         for button in ("draft", "judge"):
             page.shown["answer", "value"] = "Hello."
             page.whole(button)
@@ -351,9 +339,8 @@ def test_a_judge_without_probabilities_says_that_another_way_is_left(
 ) -> None:
     with OpenAIServer() as server:
         server.add_faults([{"match": {"path": "/v1/systemone"}, "status": 404}])
-        page = Visitor(opened(Engine(SpaceOptions(model="openai:demo", model_base_url=server.url))))
-        page.shown |= {("prompt", "value"): "p", ("answer", "value"): "a", ("checklist", "value"): "It is polite."}
-        page.shown["level", "value"] = playground.LEVELS["decision"]
+        url = opened(Engine(SpaceOptions(model="openai:demo", model_base_url=server.url)))
+        page = filled(url, prompt="p", answer="a", checklist="It is polite.", level=playground.LEVELS["decision"])
         page.whole("judge")
     assert "demo gives no probabilities; choose a way to judge with reasons." in line(page)
     assert capsys.readouterr().err.count("\n") == 1

@@ -53,13 +53,16 @@ def test_what_is_measured_settles_and_what_is_guessed_says_so(
 
 def test_each_verdict_says_who_gave_it() -> None:
     measured = verdict("yes", JUDGE, reason="measured: 3 bullet points")
-    page = shown.verdicts_html([measured, verdict("no"), verdict(None, reason="no answer")], tiny=True)
+    silent = verdict(None, reason="no answer from http://10.0.0.1:8000/v1")
+    page = shown.verdicts_html([measured, verdict("no"), silent], tiny=True)
     rows = page.split("<li")[1:]
     assert "measured: 3 bullet points" in rows[0]
     assert "guess" not in rows[0]
     assert "a tiny model&#39;s guess: P(yes) = 0.4" in rows[1]
     assert "tb-guess" in rows[1]
     assert "guess:" not in rows[2], "nothing was guessed"
+    assert "Open" in rows[2]
+    assert "10.0.0.1" not in rows[2], "no address of a server"
     assert "tiny" not in shown.verdicts_html([measured, verdict("no", "openai:x")])
 
 
@@ -78,12 +81,6 @@ def test_hostile_text_stays_text() -> None:
         assert "<img" not in page
         assert "${" not in page
         assert "{{" not in page
-
-
-def test_an_open_verdict_tells_no_address() -> None:
-    page = shown.verdicts_html([verdict(None, reason="no answer from http://10.0.0.1:8000/v1")])
-    assert "10.0.0.1" not in page
-    assert "Open" in page
 
 
 @pytest.mark.parametrize(

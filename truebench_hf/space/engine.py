@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 from truebench_hf.benchmarks.tick.revision import Rewrite, rewrite
 from truebench_hf.data.judged import Case, sent
@@ -27,7 +26,6 @@ from truebench_hf.space.options import SpaceOptions
 from truebench_hf.space.visitors import SeenModel, opened, shown_name, told_of
 from truebench_hf.types import Criterion, Instance, Message, Turn, Verdict
 
-T = TypeVar("T")
 _TINY = ("smollm2", f"hf:{EMBEDDED}")
 # Measured on `rubric_mini`: this model writes no verdict that can be read, and its probabilities are at chance.
 _TINY_LEVELS = ("decision",)
@@ -38,12 +36,12 @@ _SENTENCES = 4  # a check of grounding quotes every sentence, reasons and excerp
 
 
 class Engine:
-    """One model and one judge for all visitors. Nothing is loaded before the first request, or `ready`."""
+    """One model and one judge for all visitors. Nothing is loaded before the first request."""
 
     def __init__(self, options: SpaceOptions) -> None:
         self.options = options
         self.prompts = Prompts()
-        self._ready: set[str] = set()
+        self._loaded: set[str] = set()
 
     @property
     def model_name(self) -> str:
@@ -82,19 +80,15 @@ class Engine:
         o = self.options
         return opened(o.judge, o.judge_arg, "--judge-arg", o.judge_base_url) if o.judge else self.model
 
-    def loads(self, *models: ChatModel) -> bool:
-        """Whether one of these is yet to be loaded into this process."""
-        return any(model.spec.partition(":")[0] in _HERE and model.spec not in self._ready for model in models)
+    def loads(self, model: ChatModel) -> bool:
+        """Whether a model is yet to be loaded into this process."""
+        return model.spec.partition(":")[0] in _HERE and model.spec not in self._loaded
 
-    async def ready(self, *models: ChatModel) -> None:
-        """Load what is run in this process, once, so that no time that is shown holds it. Raises UserError.
-
-        A single token is asked for: it takes all that a first request takes, whatever runs the model.
-        """
-        for model in models:
-            if self.loads(model):
-                await model.complete(ChatRequest((Message("user", "Hello"),), Sampling(max_tokens=1)))
-                self._ready.add(model.spec)
+    async def _ready_to_answer(self, model: ChatModel) -> None:
+        """Load a model that is run in this process. A single token is asked for: it takes all that a first request takes."""
+        if self.loads(model):
+            await model.complete(ChatRequest((Message("user", "Hello"),), Sampling(max_tokens=1)))
+            self._loaded.add(model.spec)
 
     async def answer(self, prompt: str, document: str = "") -> AsyncGenerator[Completion, None]:
         """The answer as it grows, to a prompt alone or behind a document. Raises RequestFailed."""
@@ -103,64 +97,42 @@ class Engine:
         messages = sent(instance, (*system, Message("user", prompt)))
         request = ChatRequest(messages, Sampling(max_tokens=visitors.TOKENS // (2 if self.small else 1)))
         with told_of(self.options.model, prompt, document):
+            await self._ready_to_answer(self.model)
             async for part in stream(self.model, request, self._begins_within):
                 yield part
 
-    def checklist(self, prompt: str) -> AsyncGenerator[int | Checklist, None]:
-        """How many characters the model has written of a checklist, again and again; the checklist comes last.
-
-        Raises RequestFailed where the model gave no answer.
-        """
-
-        async def work(caller: Caller) -> Checklist:
+    async def checklist(self, prompt: str) -> Checklist:
+        """A checklist by the model. Raises RequestFailed where it gave no answer."""
+        async with self._caller(self.model) as caller:
             return await generate_checklist(caller, Case(prompt, "", ()), self.prompts, sampling=self._sampling)
 
-        return self._growing(self.model, work)
-
-    def improved(
-        self, prompt: str, answer: str, verdicts: Sequence[Verdict]
-    ) -> AsyncGenerator[int | Rewrite | Problem, None]:
-        """One step of self-refinement by these verdicts (paper 004, section 4.1): characters so far, then its result.
-
-        Raises RequestFailed where the model gave no answer.
-        """
-
-        async def work(caller: Caller) -> Rewrite | Problem:
-            case = Case(prompt, answer, ())
-            return await rewrite(caller, case, self.prompts, self._sampling, verdicts=verdicts)
-
-        return self._growing(self.model, work)
+    async def improved(self, prompt: str, answer: str, verdicts: Sequence[Verdict]) -> Rewrite | Problem:
+        """One step of self-refinement by these verdicts (paper 004, section 4.1). Raises RequestFailed without an answer."""
+        async with self._caller(self.model) as caller:
+            return await rewrite(caller, Case(prompt, answer, ()), self.prompts, self._sampling, verdicts=verdicts)
 
     async def verdicts(
         self, prompt: str, answer: str, criteria: Sequence[str], level: str
     ) -> AsyncGenerator[tuple[Verdict, ...], None]:
-        """The verdicts so far, growing to one per criterion."""
+        """The verdicts so far, growing to one per criterion; where the judge fails they are left open."""
         settings = JudgeSettings(level=level, sampling=self._sampling, rules=self.options.rules)
-        ledger = Calls(_MEMORY)
-        try:
-            caller = Caller(SeenModel(self.judge, begins_within=self._begins_within), ledger, "judge", 1)
+        async with self._caller(self.judge, raises=False) as caller:
             judge = CriteriaJudge(caller, settings, self.prompts)
             async for done in judge.one_by_one(Case(prompt, answer, tuple(map(Criterion, criteria)))):
                 yield done
-        finally:
-            ledger.close()
 
-    def grounding(self, document: str, request: str, answer: str) -> AsyncGenerator[int | Grounding, None]:
-        """Whether an answer rests on a document, sentence by sentence: characters so far, then the finding.
+    async def grounding(self, document: str, request: str, answer: str) -> Grounding:
+        """Whether an answer rests on a document, sentence by sentence. Raises RequestFailed where the judge gave no answer.
 
         The tiny model guesses by probabilities, any other judge labels by the template `json`.
         """
         source = Source(request, document)
-        sampling = Sampling(max_tokens=_SENTENCES * visitors.TOKENS)
-
-        async def work(caller: Caller) -> Grounding:
+        async with self._caller(self.judge) as caller:
             if self.tiny:
-                return await grounding_by_decisions(
-                    CriteriaJudge(caller, JudgeSettings(level="decision"), self.prompts), source, answer
-                )
+                judge = CriteriaJudge(caller, JudgeSettings(level="decision"), self.prompts)
+                return await grounding_by_decisions(judge, source, answer)
+            sampling = Sampling(max_tokens=_SENTENCES * visitors.TOKENS)
             return await GroundingJudge(caller, "json", self.prompts, sampling=sampling).verdict(source, answer)
-
-        return self._growing(self.judge, work)
 
     @property
     def _begins_within(self) -> float:
@@ -171,22 +143,15 @@ class Engine:
     def _sampling(self) -> Sampling:
         return Sampling(max_tokens=visitors.TOKENS)
 
-    async def _growing(self, model: ChatModel, work: Callable[[Caller], Awaitable[T]]) -> AsyncGenerator[int | T, None]:
-        """How many characters stand there, again and again, while `work` asks the model; what it makes comes last.
-
-        Raises RequestFailed where a request failed.
-        """
-        grown = asyncio.Queue[int]()
-        seen, ledger = SeenModel(model, grown.put_nowait, self._begins_within), Calls(_MEMORY)
-        job = asyncio.ensure_future(work(Caller(seen, ledger, "playground", 1)))
-        job.add_done_callback(lambda _: grown.put_nowait(0))
+    @asynccontextmanager
+    async def _caller(self, model: ChatModel, raises: bool = True) -> AsyncGenerator[Caller, None]:
+        """A model for one piece of work, whose failure is raised at the end of it where `raises`."""
+        seen, ledger = SeenModel(model, self._begins_within), Calls(_MEMORY)
         try:
-            while (count := await grown.get()) or not job.done():
-                yield count
-            result = await job
-            if seen.failed:
+            with told_of(model.spec):
+                await self._ready_to_answer(model)
+            yield Caller(seen, ledger, "playground", 1)
+            if raises and seen.failed:
                 raise seen.failed
-            yield result
         finally:
-            job.cancel()
             ledger.close()

@@ -10,11 +10,9 @@ import yaml
 from markupsafe import escape
 
 from truebench_hf.benchmarks.facts.data import MINI, FactsItem, load
-from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.comparing.papers import mini
 from truebench_hf.data.judged import Case
-from truebench_hf.judging.checklists import Checklist
-from truebench_hf.judging.grounding.types import Grounding, Source
+from truebench_hf.judging.grounding.types import Source
 from truebench_hf.judging.rules.deciding import ruled, rules_of
 from truebench_hf.models.asking import Problem
 from truebench_hf.space import playground_html as html
@@ -146,14 +144,8 @@ class ChecklistMode(Mode):
     async def drafted(self, prompt: str) -> Updates:
         """A checklist by the model."""
         request = text_within(prompt, visitors.PROMPT, "The prompt")
-        part: int | Checklist = 0
-        yield dict.fromkeys(self.results, ""), status("Waiting for the model …", "busy")
-        async for update in self.loaded(self.engine.model):
-            yield update
-        async for part in self.engine.checklist(request):
-            if isinstance(part, int):
-                yield {}, status(f"Writing a checklist: {part:,} characters so far …", "busy")
-        assert not isinstance(part, int)
+        yield dict.fromkeys(self.results, ""), self.busy(self.engine.model, "Writing a checklist …")
+        part = await self.engine.checklist(request)
         fitting = [text for text in part.questions if len(text) <= visitors.CRITERION][: visitors.CRITERIA]
         if not fitting:
             why = f" {_NOTES['seldom']}" if self.engine.small else ""
@@ -163,32 +155,27 @@ class ChecklistMode(Mode):
     async def decided(self, prompt: str, checklist: str, answer: str, how: str = "") -> Updates:
         """Verdicts alone."""
         texts = _texts(prompt, checklist, answer)
-        yield dict.fromkeys(self.results, ""), status("Waiting for the model …", "busy")
+        yield dict.fromkeys(self.results, ""), self.busy(self.engine.judge)
         async for update in self._judge(texts, how):
             yield update
 
     async def improve(self, prompt: str, checklist: str, answer: str, judged: Judged, how: str = "") -> Updates:
         """One step of self-refinement: rewritten by its verdicts, which are asked for where there are none yet."""
         request, old, *criteria = texts = _texts(prompt, checklist, answer)
-        yield {self.improved: ""}, status("Waiting for the model …", "busy")
+        yield {self.improved: ""}, self.busy(self.engine.judge)
         if judged[0] != texts or not judged[1]:
             async for update in self._judge(texts, how):
                 judged = update[0].get(self.judged, judged)
                 yield update
         before = judged[1]
-        part: int | Rewrite | Problem = 0
         labels = {verdict.label for verdict in before}
         if labels == {"yes"}:
             yield {}, status("All criteria are met: there is nothing to improve the answer by.", "good")
             return
         if not {"yes", "no"} & labels:
             raise VisitorError("No criterion was decided, so there is nothing to improve the answer by.")
-        async for update in self.loaded(self.engine.model):
-            yield update
-        async for part in self.engine.improved(request, old, before):
-            if isinstance(part, int):
-                yield {}, status(f"Improving the answer: {part:,} characters so far …", "busy")
-        assert not isinstance(part, int)
+        yield {}, self.busy(self.engine.model, "Improving the answer …")
+        part = await self.engine.improved(request, old, before)
         if isinstance(part, Problem):
             why = f" {_NOTES['seldom']}" if self.engine.small else ""
             raise VisitorError(f"No improved answer: {part.text}.{why} The answer stays as it was.")
@@ -207,9 +194,7 @@ class ChecklistMode(Mode):
         prompt, answer, *criteria = texts
         level, count, done = level_named(self.engine, how), len(criteria), tuple[Verdict, ...]()
         waiting = {self.verdicts: html.verdicts_html([], criteria), self.judged: (texts, ())}
-        yield waiting, status("Waiting for the model …", "busy")
-        async for update in self.loaded(self.engine.judge):
-            yield update
+        yield waiting, self.busy(self.engine.judge)
         async for done in self.engine.verdicts(prompt, answer, criteria, level):
             what = f"criterion {min(len(done) + 1, count)} of {count}"
             if level == "checklist":
@@ -272,18 +257,15 @@ class GroundingMode(Mode):
     async def checked(self, document: str, request: str, answer: str) -> Updates:
         """A check alone."""
         source = _source(document, request)
-        part: int | Grounding = 0
         text = text_within(answer, visitors.PROMPT, "The answer")
         texts = (source.document, source.request, text)
-        yield dict.fromkeys(self.results, "") | {self.judged: (texts, ())}, status("Waiting for the model …", "busy")
-        async for update in self.loaded(self.engine.judge):
-            yield update
-        async for part in self.engine.grounding(source.document, source.request, text):
-            if isinstance(part, int):
-                yield {}, status(f"Labelling the sentences: {part:,} characters so far …", "busy")
-        assert not isinstance(part, int)
-        outcome, (head, pieces) = html.grounding_outcome(part), self.results
-        page = {head: html.outcome_html(outcome), pieces: html.grounding_html(source, text, part)}
+        yield (
+            dict.fromkeys(self.results, "") | {self.judged: (texts, ())},
+            self.busy(self.engine.judge, "Labelling the sentences …"),
+        )
+        grounding = await self.engine.grounding(source.document, source.request, text)
+        outcome, (head, pieces) = html.grounding_outcome(grounding), self.results
+        page = {head: html.outcome_html(outcome), pieces: html.grounding_html(source, text, grounding)}
         yield page, status(f"{outcome.head}.", outcome.kind)
 
 

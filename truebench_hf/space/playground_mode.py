@@ -95,18 +95,13 @@ class Mode:
         """The results there are without a model; None leaves what stands there. Raises VisitorError on too long a text."""
         raise NotImplementedError
 
-    async def loaded(self, model: ChatModel) -> Updates:
-        """Wait until a model is loaded, where it is run in this process."""
-        if self.engine.loads(model):
-            yield {}, status("Loading the model, which is needed once …", "busy")
-            await self.engine.ready(model)
-        yield {}, status("Waiting for the model …", "busy")
+    def busy(self, model: ChatModel, text: str = "Waiting for the model …") -> str:
+        """Return the line while a model works, which may have to be loaded into this process first."""
+        return status("Loading the model, which is needed once …" if self.engine.loads(model) else text, "busy")
 
     async def written(self, prompt: str, document: str = "") -> Updates:
         """Show the model's answer as it grows. What was there before goes, results on it included."""
-        yield {self.answer: "", **dict.fromkeys(self.results, "")}, status("Waiting for the model …", "busy")
-        async for update in self.loaded(self.engine.model):
-            yield update
+        yield {self.answer: "", **dict.fromkeys(self.results, "")}, self.busy(self.engine.model)
         last = None
         async for last in self.engine.answer(prompt, document):
             yield {self.answer: last.text}, status("Writing …" if last.text else "Thinking …", "busy")

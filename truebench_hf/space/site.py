@@ -22,6 +22,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.report.page import style
 from truebench_hf.report.table import Column, Table
 from truebench_hf.space.board import boards, judges, leaderboard, model, words
+from truebench_hf.space.board.conversation import rich
 from truebench_hf.space.board.explorer import Explorer
 from truebench_hf.space.board.items import RecentItems, Story, story
 from truebench_hf.space.board.queries import BoardQuery, ExplorerQuery, JudgesQuery, address, short_text
@@ -51,8 +52,11 @@ class Pages:
     def html(self, query: Mapping[str, str]) -> str:
         """Return the whole page."""
         tab, snapshot = query.get("tab", ""), self.board.snapshot
-        key = snapshot.version, tuple((name, short_text(value)) for name, value in sorted(query.items()))
-        content = self._recent.of(key, lambda: self._content(tab, snapshot, query))
+        if tab in ("explorer", "model"):  # which may have to read a run's conversations: nobody else waits for that
+            content = self._content(tab, snapshot, query)
+        else:
+            key = snapshot.version, tuple((name, short_text(value)) for name, value in sorted(query.items()))
+            content = self._recent.of(key, lambda: self._content(tab, snapshot, query))
         theme = query.get("__theme", "")
         return filled(
             "page", heading=head(snapshot, "leaderboard" if tab == "model" or tab not in TABS else tab),
@@ -62,10 +66,11 @@ class Pages:
     def _content(self, tab: str, snapshot: Snapshot, query: Mapping[str, str]) -> str:
         """Return what stands below the heading."""
         if tab == "judges":
-            return filled("judges", page=judges.page(snapshot, JudgesQuery.of(query)), model=words.model)
+            drawn_judges = judges.page(snapshot, JudgesQuery.of(query))
+            return filled("judges", page=drawn_judges, model=words.model, headings=boards.HEADINGS)
         if tab == "explorer":
             drawn = self._explorer.page(snapshot, ExplorerQuery.of(query))
-            return filled("explorer", page=drawn)
+            return filled("explorer", page=drawn, rich=rich if drawn.query.show == "markdown" else None)
         if tab == "about":
             return about(snapshot, self._results, os.environ.get("SPACE_ID", ""))
         wanted = BoardQuery.of(query)

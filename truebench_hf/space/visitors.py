@@ -145,14 +145,11 @@ class SeenModel:
     """A model whose failures reach the operator: to a judge they are verdicts left open, and nothing raises.
 
     What no other request would get round (a server that is gone, a wrong key) is a VisitorError. Completions are streamed
-    inside, so that cancelling one really stops the model: `written` is told how many characters stand there so far, and
-    the first have to come within `begins_within` seconds.
+    inside, so that cancelling one really stops the model; the first token has to come within `begins_within` seconds.
     """
 
-    def __init__(
-        self, model: ChatModel, written: Callable[[int], None] = lambda count: None, begins_within: float | None = None
-    ) -> None:
-        self._model, self._written, self._begins_within = model, written, begins_within
+    def __init__(self, model: ChatModel, begins_within: float) -> None:
+        self._model, self._begins_within = model, begins_within
         self.spec: str = model.spec
         self.identity: Identity = model.identity
         self.batch: int | None = model.batch
@@ -161,11 +158,9 @@ class SeenModel:
 
     async def complete(self, request: ChatRequest) -> Completion:
         """See `ChatModel.complete`."""
-        last = Completion("")
         with self._seen(*(message.content for message in request.messages)):
-            async for last in stream(self._model, request, self._begins_within):
-                self._written(len(last.text) + len(last.reasoning))
-        return last
+            parts = [part async for part in stream(self._model, request, self._begins_within)]
+        return parts[-1] if parts else Completion("")
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """See `ChatModel.decide`."""

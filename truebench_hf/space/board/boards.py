@@ -137,6 +137,14 @@ def _what(entry: BoardEntry) -> What:
     return "partial" if "sample of" in part or (part and entry.kind == TRUEBENCH) else "measured"
 
 
+def is_part(group: BoardGroup, other: BoardGroup) -> bool:
+    """Return whether a group is about a part of what another one is about: of the same runs, as the data says."""
+    data, of_all = (part.entries[0].facts.get("Data", "") for part in (group, other))
+    return data.startswith(f"{of_all}, ") and not {e.content for e in group.entries}.isdisjoint(
+        e.content for e in other.entries
+    )
+
+
 def title(snapshot: Snapshot) -> str:
     """Return what the page is about: the results of ours that come first; "" where there are papers' tables alone."""
     board = boards(snapshot)[0]

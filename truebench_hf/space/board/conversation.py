@@ -20,39 +20,20 @@ from truebench_hf.types import Message, Verdict
 _OUTCOMES: dict[str, Outcome] = {"failed": "no", "unscored": "open", "passed": "yes"}
 
 
-@dataclass(frozen=True, slots=True)
-class ShownMessage:
-    """A message: who speaks, its text, the same as Markdown, and its number in a conversation (0: nothing refers to it)."""
-
-    role: str
-    text: str
-    rich: Markup | None = None
-    number: int = 0
-
-
-@dataclass(frozen=True)
-class ShownPart:
-    """What one model did in a turn: what only it was asked, its answers, thinking and verdicts (as HTML)."""
-
-    messages: tuple[ShownMessage, ...]
-    verdicts: Markup
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictPair:
-    """A criterion with what became of it in two answers: the state and the reason of each."""
-
-    text: str
-    cells: tuple[tuple[Outcome, str], ...]
+_Messages = tuple[tuple[Message, int], ...]  # each with its number in a conversation (0: nothing refers to it)
+_Pairs = tuple[
+    tuple[str, tuple[tuple[Outcome, str], ...]], ...
+]  # criteria with the state and the reason in two answers
 
 
 @dataclass(frozen=True)
 class ShownRound:
-    """A turn: what all were asked, once, a part for each model, and the criteria where two models had the same."""
+    """A turn: what all were asked, once; of each model what only it was asked, its answers, and its verdicts (as HTML); and
+    the criteria where two models had the same."""
 
-    prompts: tuple[ShownMessage, ...]
-    parts: tuple[ShownPart, ...]
-    both: tuple[VerdictPair, ...] = ()
+    prompts: _Messages
+    parts: tuple[tuple[_Messages, Markup], ...]
+    both: _Pairs = ()
 
 
 @dataclass(frozen=True)
@@ -76,10 +57,10 @@ class Shown:
     rounds: tuple[ShownRound, ...] = ()
     heads: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
-    both: tuple[VerdictPair, ...] = ()
+    both: _Pairs = ()
 
 
-def shown(items: Sequence[ExplorerItem | str], markdown: bool = False) -> Shown:
+def shown(items: Sequence[ExplorerItem | str]) -> Shown:
     """Return a conversation, or those of two models on the same instance; a text says why one is missing."""
     conversations, sides = [], []
     present = [item for item in items if isinstance(item, ExplorerItem)]
@@ -99,12 +80,12 @@ def shown(items: Sequence[ExplorerItem | str], markdown: bool = False) -> Shown:
     rounds = []
     for number in range(max(len(each.exchanges) for each in conversations)):
         turns = [each.exchanges[number] if number < len(each.exchanges) else Exchange((), ()) for each in conversations]
-        rounds.append(_round(turns, markdown, numbers))
-    both: tuple[VerdictPair, ...] = ()
+        rounds.append(_round(turns, numbers))
+    both: _Pairs = ()
     if two:  # the checks that both have, in the order of the first
         theirs = {check.text: check for check in present[1].checks}
         pairs = [(check, theirs[check.text]) for check in item.checks if check.text in theirs]
-        both = tuple(VerdictPair(own.text, ((own.state, own.note), (other.state, other.note))) for own, other in pairs)
+        both = tuple((own.text, ((own.state, own.note), (other.state, other.note))) for own, other in pairs)
     first = conversations[0]
     checks = () if both else item.checks
     return Shown(name, first.language, first.context, tuple(sides), tuple(rounds), item.heads, checks, both)
@@ -120,26 +101,21 @@ def _conversation(item: ExplorerItem) -> Conversation:
     return replace(drawn, exchanges=exchanges(judged.response.messages, bare), outcome="", error="")
 
 
-def _round(turns: Sequence[Exchange], markdown: bool, numbers: Iterator[int]) -> ShownRound:
+def _round(turns: Sequence[Exchange], numbers: Iterator[int]) -> ShownRound:
     """Return a turn: what all were asked once, then each model's part."""
-
-    def drawn(message: Message) -> ShownMessage:
-        html = rich(message.content) if markdown and message.role == "assistant" else None
-        return ShownMessage(message.role, message.content, html, next(numbers))
-
     prompts = [[message for message in turn.messages if message.role != "assistant"] for turn in turns]
     known = [messages for messages, turn in zip(prompts, turns, strict=True) if turn.messages]
     alike = bool(known) and all(messages == known[0] for messages in known)
-    asked_once = tuple(map(drawn, known[0])) if alike else ()
+    once = tuple((message, next(numbers)) for message in known[0]) if alike else ()
     both, parts = _side_by_side(turns), []
     for turn in turns:
         verdicts = replace(turn, messages=(), verdicts=() if both else turn.verdicts)
         own = [message for message in turn.messages if not alike or message.role == "assistant"]
-        parts.append(ShownPart(tuple(map(drawn, own)), Markup(fragment(verdicts))))
-    return ShownRound(asked_once, tuple(parts), both)
+        parts.append((tuple((message, next(numbers)) for message in own), Markup(fragment(verdicts))))
+    return ShownRound(once, tuple(parts), both)
 
 
-def _side_by_side(turns: Sequence[Exchange]) -> tuple[VerdictPair, ...]:
+def _side_by_side(turns: Sequence[Exchange]) -> _Pairs:
     """The verdicts of two answers; () where there are no two, or they were held against other criteria."""
     if len(turns) != 2:
         return ()
@@ -148,7 +124,7 @@ def _side_by_side(turns: Sequence[Exchange]) -> tuple[VerdictPair, ...]:
         return ()
     states: dict[str | None, Outcome] = {"yes": "yes", "no": "no"}
     return tuple(
-        VerdictPair(own.criterion.text, tuple((states.get(v.label, "open"), v.reason) for v in (own, other)))
+        (own.criterion.text, tuple((states.get(v.label, "open"), v.reason) for v in (own, other)))
         for own, other in zip(first, second, strict=True)
     )
 

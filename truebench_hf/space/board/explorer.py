@@ -115,7 +115,7 @@ class Explorer:
             more if any(item.ended != UNANSWERED for item in passing) else "", number, numbers,
             tuple(_line(item, beside) for item in passing[(number - 1) * LISTED : number * LISTED]), name,
             names[place - 1] if place > 0 else "", names[place + 1] if 0 <= place < len(names) - 1 else "",
-            shown(sides, query.show == "markdown") if sides else None, problem or wrong,
+            shown(sides) if sides else None, problem or wrong,
             self._comparisons.head(entry, second, items, beside) if entry and second and items else None,
             _WORDS_OF_JUDGES if entry and entry.kind == JUDGES else _WORDS,
         )  # fmt: skip
@@ -146,22 +146,14 @@ def _current(query: ExplorerQuery, items: Items, names: list[str]) -> tuple[str,
 
 def _runs(snapshot: Snapshot) -> Iterator[tuple[str, _Options]]:
     """Yield the runs that can be looked through, in the order of the leaderboard, under the headings of their groups."""
-    of_judges = [entry for entry in snapshot.entries if entry.kind == JUDGES]
-
-    def is_part(entry: BoardEntry) -> bool:
-        """Whether a line of a judge is about a part of what another line of the same study is about."""
-        return entry.kind == JUDGES and any(
-            (other.folder, other.name, other.facts.get("Paradigm")) == (entry.folder, entry.name, entry.facts.get("Paradigm"))
-            and other.overall.n > entry.overall.n
-            for other in of_judges
-        )  # fmt: skip
-
     for board in boards.boards(snapshot):
         for group in board.groups:
+            if any(boards.is_part(group, other) for other in board.groups):  # its conversations are those of the other
+                continue
             also = boards.differing(group)
             options = tuple(
                 (e.key, " · ".join(filter(None, (words.model(e.name), also.get(e.key, "")))))
-                for e in group.entries if e.folder and not is_part(e)
+                for e in group.entries if e.folder
             )  # fmt: skip
             if options:
                 yield f"{board.title} · {boards.heading(group)}", options
@@ -186,7 +178,7 @@ def _filters(
         outcomes[ONLY_FIRST] = f"Only {words.model(entry.name)} passes"
         outcomes[DIFFER] = "The two differ"
     instances = [item.judged.instance for item in items.values()]
-    languages = sorted((words.column(i.language), i.language) for i in instances if i.language)
+    languages = sorted((words.language(i.language), i.language) for i in instances if i.language)
     for name, label, options, current in (
         ("language", "Language", {value: text for text, value in languages}, query.language),
         ("category", "Category", {i.category: i.category for i in instances if i.category}, query.category),

@@ -49,7 +49,7 @@ class Snapshot:
 class BoardStore:
     """Reads run folders and, where given, a results data set on the Hub. `snapshot` is always whole.
 
-    Before the first `refresh` it holds what papers published.
+    Before the first `refresh` it holds the run folders alone, ranked by their totals.
     """
 
     def __init__(self, roots: Sequence[Path] = (), hub_id: str = "") -> None:
@@ -59,8 +59,8 @@ class BoardStore:
         self._judged: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
         self._lock = threading.Lock()
         self.ready = threading.Event()  # the sources were looked at once
-        self._plain, self._kinds = self._scan([])
-        self.snapshot = Snapshot(self._plain, self._kinds)
+        self._plain: tuple[BoardEntry, ...] = ()  # as they were before models were compared
+        self.snapshot = Snapshot(*self._scan(self._roots))
 
     def refresh(self) -> None:
         """Look at the sources again. Only what changed is read again, and models are compared only where something did."""
@@ -72,9 +72,9 @@ class BoardStore:
             roots = [*self._roots, *([self._hub.folder] if self._hub and self._hub.folder else [])]
             plain, kinds = self._scan(roots)
             entries = old.entries
-            if (plain, kinds) != (self._plain, self._kinds):
+            if (plain, kinds) != (self._plain, old.kinds):
                 entries = table.paired(plain, self._outcomes(plain))
-                self._plain, self._kinds = plain, kinds
+                self._plain = plain
             stale = self._hub.stale if self._hub else ""
             changed = (entries, kinds, stale) != (old.entries, old.kinds, old.stale)
             self.snapshot = Snapshot(entries, kinds, time.time(), old.version + changed, stale)

@@ -9,12 +9,21 @@ from truebench_hf.data.catalogue import LATEST, RELEASES
 from truebench_hf.models.spec import without_provider
 
 _HOW = re.compile(r" \(([^()]*)\)\Z")  # behind a judge: how it was asked
+_OWN_NAMES = {
+    "KO": "한국어", "JA": "日本語", "ZH": "中文", "PL": "polski", "DE": "Deutsch", "PT": "português", "ES": "español",
+    "FR": "français", "IT": "italiano", "RU": "русский", "VI": "tiếng Việt",
+}  # fmt: skip
 _DATA = {"truebench": LATEST, "mini": "built-in sample", "truebench_mini": "built-in sample"}
 
 
 def column(title: str) -> str:
     """A column's title; a language by its name."""
     return LANGUAGE_NAMES.get(title, title)
+
+
+def language(code: str) -> str:
+    """Return a language by its name in English and in itself: `Korean · 한국어`."""
+    return " · ".join(filter(None, (column(code), _OWN_NAMES.get(code))))
 
 
 def model(name: str) -> str:
