@@ -115,13 +115,14 @@ def label_rows(column: Iterable[Any]) -> list[list[str | None]]:
 def _columns(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Columns of plain values. Where only one is of a `ClassLabel`, its numbers mean the same in the other one."""
     parallel(**{name: () if column is not None else None for name, column in columns.items()})
-    read, features = {}, {name: getattr(column, "features", None) for name, column in columns.items()}
+    read: dict[str, list[Any]] = {}
+    features = {name: getattr(column, "features", None) for name, column in columns.items()}
     for name, column in columns.items():
         if name == "references" and isinstance(column, str | bool | int | float | Mapping):  # one for all, no column
             read[name] = [plain(column)] * len(read["predictions"])
         else:
             read[name] = _rows(name, column)
-    classes = [found for feature in features.values() if (found := _class_label(feature))]
+    classes = list(filter(None, map(_class_label, features.values())))
     for name, feature in features.items():
         known = classes[0] if len(classes) == 1 and not _class_label(feature) else feature
         read[name] = [_named(row, known) for row in read[name]]
