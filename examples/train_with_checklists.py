@@ -22,7 +22,7 @@ rows = [
 ]  # fmt: skip
 
 # The cache makes training that goes on pay for nothing twice.
-shared = {"generator": "openai:gpt-4.1-mini", "cache": "runs/rewards", "log": "runs/rewards/log.jsonl"}
+shared = {"generator": "openai:gpt-4.1-mini", "cache": "runs/rewards"}
 reward = truebench_hf.checklist_reward("openai:gpt-4.1-mini", shape="fraction", **shared)
 # A judge that the model is not trained on (its weight is 0) shows reward hacking: its mean falls behind the other's.
 held_out = truebench_hf.checklist_reward("openai:gpt-4.1", name="held_out", **shared)

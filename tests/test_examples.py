@@ -111,7 +111,6 @@ def test_train_with_checklists(server: OpenAIServer, monkeypatch: pytest.MonkeyP
     assert judged
     assert all(0 <= share <= 1 for share in judged)
     assert any("rewards/held_out/mean" in line for line in steps)
-    assert len((tmp_path / "runs" / "rewards" / "log.jsonl").read_text().splitlines()) == 6
 
 
 @pytest.mark.slow

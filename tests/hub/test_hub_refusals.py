@@ -28,6 +28,7 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     ("publish results {runs}/absent --repo-id org/r", {}, "absent: no such folder; give the --out of a finished run"),
     ("publish results {runs}/judge.json --repo-id org/r", {}, r"judge\.json: is no run folder"),
     ("publish results {runs} --repo-id org/r", {}, "is no run folder"),  # what holds the runs
+    ("publish results --check org/nothing", {"HF_ENDPOINT": "http://127.0.0.1:9"}, "org/nothing: the Hub cannot be reached"),
 ]  # fmt: skip
 
 
@@ -51,8 +52,24 @@ def test_refused_in_a_line_before_anything_is_sent(
     assert hub.requests == [] or "HF_TOKEN" in env, "who has no token is told so by the Hub"
 
 
-def test_a_token_that_may_not_write_is_told_so(hub: HubStub, client: HubClient, mini: Path) -> None:
-    hub.fail_next("POST", "/repos/create", 403)
-    done = client.truebench("data", "push", mini, "--repo-id", "org/mini")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "use one with write permission for org" in done.stderr
+@pytest.mark.parametrize(
+    ("line", "method", "path", "status", "told"),
+    [
+        (PUSH, "POST", "/repos/create", 403, "use one with write permission for org"),
+        ("publish results --check org/results", "GET", "org/results", 403, "your token may not read there"),
+        (
+            "publish results --check org/results",
+            "GET",
+            "org/results",
+            500,
+            "refused with 500: injected failure 500; try",
+        ),
+    ],
+)
+def test_what_the_hub_refuses_is_one_line(
+    hub: HubStub, client: HubClient, mini: Path, line: str, method: str, path: str, status: int, told: str
+) -> None:
+    hub.fail_next(method, path, status, times=20)
+    done = client.truebench(*line.format(mini=mini).split())
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert told in done.stderr

@@ -23,8 +23,7 @@ from truebench_hf.data.records import to_row
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import PARTS
 from truebench_hf.hub.options import ResultsOptions
-from truebench_hf.hub.publish import _entries, page
-from truebench_hf.hub.push import name_and_revision
+from truebench_hf.hub.publish import page
 from truebench_hf.results.report import score_tables
 from truebench_hf.study.outcome import scores_json
 from truebench_hf.types import Instance, Message, Response, Verdict
@@ -133,30 +132,23 @@ def test_what_may_claim_no_score(runs: Path, run: str, dataset: str, message: st
         entries(runs / run, dataset)
 
 
-def test_a_file_of_ones_own_is_no_release(runs: Path, tmp_path: Path) -> None:
-    run = shutil.copytree(runs / "part", tmp_path / "run")
-    info = json.loads((run / "run.json").read_text())
-    info["settings"] |= {"data": "v0.6.1", "limit": None}  # whatever it is called: its hash tells
-    (run / "run.json").write_text(json.dumps(info))
-    with pytest.raises(UserError, match="over data that is no known release"):
-        entries(run, "org/truebench")
-
-
 @needs_real
 @pytest.mark.slow
 def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_does_not(tmp_path: Path) -> None:
     instances = release_instances()
     broken = next(i for i, instance in enumerate(instances) if len(instance.turns) > 1)
     items = [judged(item, 1 if i == broken else len(item.turns)) for i, item in enumerate(instances)]
-    assert "n=2484, 1 unscored" in str(entries(write_run(tmp_path / "whole", items), "org/truebench")[0].notes)
+    assert "n=2484, 1 unscored" in entries(write_run(tmp_path / "whole", items), "org/truebench")[0]["notes"]
     with pytest.raises(UserError, match=r"not over the data that run\.json names"):
         entries(write_run(tmp_path / "less", items[:-1]), "org/truebench")
 
 
-def entries(run: Path, dataset: str) -> list[Any]:
-    return _entries(
-        ResultsOptions(run=str(run), model_repo="a/b", dataset=dataset), *name_and_revision(dataset, "--dataset"), ""
-    )
+def entries(run: Path, dataset: str) -> list[dict[str, Any]]:
+    """What a model page would get."""
+    (content,) = page(
+        ResultsOptions(run=str(run), model_repo="org/tea", dataset=dataset, dry_run=True, force=True)
+    ).values()
+    return list(yaml.safe_load(content))
 
 
 @pytest.fixture(scope="module")
@@ -171,30 +163,26 @@ def german(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @needs_real
 def test_a_run_over_a_language_is_published_as_its_task(german: Path, tmp_path: Path) -> None:
     (only,) = entries(german, "org/truebench")
-    assert (only.task_id, only.value) == ("de", round(100 * score_of(german), 2))
-    assert "n=182;" in str(only.notes)
+    assert (only["dataset"]["task_id"], only["value"]) == ("de", round(100 * score_of(german), 2))
+    assert "n=182;" in only["notes"]
     assert list(page(options(german, "Any.Org/TEA"))) == [".eval_results/truebench-de.yaml"]  # beside that of the whole
     items = [judged(i, len(i.turns)) for i in data.select(release_instances(), ["de", "fr"], [])]
     both = {"language": ["DE", "FR"], "data_sha256": data.data_hash([item.instance for item in items])}
+    twice = [
+        replace(item, response=replace(item.response, sample=n))
+        for item in items
+        if item.instance.language == "DE"
+        for n in (1, 2)
+    ]
+    settings = {"language": ["DE"], "samples": 2, "data_sha256": data.data_hash([item.instance for item in twice[::2]])}
+    (entry,) = entries(write_run(tmp_path / "twice", twice, **settings), "org/truebench")
+    assert "; mean of 2 samples; n=182;" in entry["notes"]
     with pytest.raises(UserError, match=r"was run with --language; .* one of its languages or one of its categories"):
         entries(write_run(tmp_path / "two", items, **both), "org/truebench")
 
 
 def options(run: Path, model_repo: str, force: bool = False) -> ResultsOptions:
     return ResultsOptions(run=str(run), model_repo=model_repo, dataset="org/truebench", dry_run=True, force=force)
-
-
-@needs_real
-def test_the_mean_of_several_samples_says_so(tmp_path: Path) -> None:
-    chosen = data.select(release_instances(), ["de"], [])
-    items = [
-        replace(item, response=replace(item.response, sample=sample))
-        for item in (judged(i, len(i.turns)) for i in chosen)
-        for sample in (1, 2)
-    ]
-    settings = {"language": ["DE"], "samples": 2, "data_sha256": data.data_hash(chosen)}
-    (entry,) = entries(write_run(tmp_path / "run", items, **settings), "org/truebench")
-    assert "; mean of 2 samples; n=182;" in str(entry.notes)
 
 
 def score_of(run: Path) -> float:

@@ -66,20 +66,6 @@ def test_truebench_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_pull_request_is_a_revision(hub: HubStub, client: HubClient, mini: Path) -> None:
-    pushed = client.truebench("data", "push", mini, "--repo-id", "org/mini", "--create-pr")
-    assert pushed.returncode == 0, pushed.stderr
-    assert "/discussions/1" in pushed.stdout
-    assert hub.files("dataset", "org/mini") == {}
-    assert hub.files("dataset", "org/mini", "refs/pr/1") == contents(mini, "org/mini")
-    count = client.value("""
-        from datasets import load_dataset
-        print(len(load_dataset("org/mini", "ko", split="test", revision="refs/pr/1")))
-    """)
-    assert count == 3
-
-
-@pytest.mark.slow
 def test_failure_in_the_middle_leaves_the_remote_as_it_was(hub: HubStub, client: HubClient, mini: Path) -> None:
     arguments = ("data", "push", mini, "--repo-id", "org/mini")
     assert client.truebench(*arguments).returncode == 0

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.runs import run_scores, script
-from truebench_hf import run
+from tests.support.runs import run_scores
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.errors import UserError
 from truebench_hf.hub import submission
@@ -27,18 +26,13 @@ OFFICIAL = Path(__file__).parents[2] / ".." / "shared" / "data" / "truebench" / 
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(runs: Path) -> Path:
     """A run over the whole of mini in which one model request fails and criteria on sentences are never met."""
-    folder = tmp_path_factory.mktemp("run")
-    first = data.load("mini")[0]
-    rules = [{"contains": first.turns[0].prompt[:40], "error": "the server at http://10.0.0.4:8000/v1 is down"}]
-    model = script(folder / "model.json", rules, {"reply": "Answer 🍵."})
-    judge = script(folder / "judge.json", [{"contains": "<criteria", "verdicts": {"sentence": "FAIL"}}])
-    run(data="mini", model=model, judge=judge, out=str(folder / "out"), judge_level="checklist")
-    return folder / "out"
+    return runs / "whole"
 
 
-def rows_of(finished: Path) -> Rows:
+@pytest.fixture
+def rows(finished: Path) -> Rows:
     return [json.loads(line) for line in (finished / "judgments.jsonl").read_text().splitlines()]
 
 
@@ -48,20 +42,13 @@ def written(folder: Path, rows: Rows) -> Path:
     return path
 
 
-def test_a_run_passes_and_its_scores_come_out_again(finished: Path) -> None:
+def test_a_run_passes_and_its_scores_come_out_again(finished: Path, rows: Rows, tmp_path: Path) -> None:
     found = validate(finished / "judgments.jsonl", claimed=Results.open(finished).tables["scores"].rows)
     overall = found.report.scores["overall"]
-    assert overall.value == run_scores(finished)["overall"]["value"]  # type: ignore[union-attr]
-    assert 0 < overall.value < 100  # type: ignore[union-attr,operator]
-    assert len(found.judged) == 36
-    assert found.notes == ("1 of 36 instances are unscored.",)
-    assert found.model.startswith("scripted:")
-
-
-def test_known_data_is_recognised_by_its_hash(finished: Path, tmp_path: Path) -> None:
-    found = validate(finished / "judgments.jsonl")
-    assert found.data == "mini", "also where a conversation broke off"
-    part = validate(written(tmp_path, rows_of(finished)[1:]))
+    assert 0 < overall.value == run_scores(finished)["overall"]["value"] < 100  # type: ignore[union-attr,operator]
+    assert (len(found.judged), found.notes) == (36, ("1 of 36 instances are unscored.",))
+    assert found.data == "mini", "known by its hash, also where a conversation broke off"
+    part = validate(written(tmp_path, rows[1:]))
     assert part.data is None
     assert any("not the whole of a known release" in note for note in part.notes)
 
@@ -72,13 +59,6 @@ def test_the_pinned_hash_is_that_of_the_real_release() -> None:
     assert submission.known_data(data.data_hash(data.load(str(OFFICIAL)))) == "v0.6.1"
 
 
-def _edit(place: int, change: Callable[[dict[str, Any]], Any]) -> Callable[[Rows], None]:
-    def edit(rows: Rows) -> None:
-        change(rows[place])
-
-    return edit
-
-
 def _deep(levels: int) -> Any:
     value: Any = []
     for _ in range(levels):
@@ -86,48 +66,72 @@ def _deep(levels: int) -> Any:
     return value
 
 
-BAD: list[tuple[str, Callable[[Rows], Any], str]] = [
-    ("a verdict was turned over", _edit(1, lambda r: r.update(passed=not r["passed"])), "line 2: 'passed'"),
-    ("an instance stands twice", lambda rows: rows.append(rows[0]), "stands twice"),
-    ("two models in one file", _edit(1, lambda r: r.update(model="openai:other")), "line 2: another model"),
-    ("two judges in one file", _edit(2, lambda r: r.update(judge="openai:other")), "line 3: another model or judge"),
-    (
-        "a field is absent",
-        _edit(0, lambda r: r.pop("reasoning")),
-        "line 1: not a line of judgments.jsonl: missing field 'reasoning'",
-    ),
-    ("a field too many", _edit(0, lambda r: r.update(html="<script>")), "'html' is unknown"),
-    ("a label of its own", _edit(1, lambda r: r["verdicts"][0][0].update(label="YES")), "'verdicts[0][0]."),
-    ("a label that is a list", _edit(1, lambda r: r["verdicts"][0][0].update(label=["yes"])), "'verdicts[0][0]."),
-    ("no probability at all", _edit(1, lambda r: r["verdicts"][0][0].update(probability=7)), "'verdicts[0][0]."),
-    ("true is no probability", _edit(1, lambda r: r["verdicts"][0][0].update(probability=True)), "'verdicts[0][0]."),
-    ("a message by nobody", _edit(1, lambda r: r["messages"][0].update(role="tool")), "'messages[0].role' is 'tool'"),
-    ("two answers in a row", _edit(1, lambda r: r["messages"].append(r["messages"][-1])), "line 2"),
-    ("no criterion in any turn", _edit(1, lambda r: r.update(verdicts=[[]], passed=None)), "line 2"),
-    ("no turns", _edit(1, lambda r: r.update(verdicts=[], passed=None)), "line 2"),
-    ("negative tokens", _edit(1, lambda r: r["usage"]["model"].update(calls=-1)), "'usage.model.calls' must be"),
-    (
-        "tokens that are a text",
-        _edit(1, lambda r: r["usage"]["model"].update(calls="1")),
-        "'usage.model.calls' must be",
-    ),
-    ("a blank model", lambda rows: [row.update(model=" ") for row in rows], "'model'"),
-    ("a name as long as a book", lambda rows: [row.update(model="x" * 501) for row in rows], "'model'"),
-    ("half a character in a model's name", lambda rows: [row.update(model="m\ud83c") for row in rows], "'model'"),
-    ("half a character in an id", _edit(0, lambda r: r.update(id="\udfff")), "none of them half a character"),
-    ("an id that is a number", _edit(0, lambda r: r.update(id=1)), "'id'"),
-    ("nested beyond reading", _edit(1, lambda r: r.update(reasoning=_deep(400))), "line 2"),
-    ("nested far beyond it", _edit(1, lambda r: r.update(reasoning=_deep(900))), "line 2"),
-    ("a role of many lines", _edit(1, lambda r: r["usage"].update({"a\nb": 1})), "'usage.a"),
-    ("nothing", lambda rows: rows.clear(), "no judged instances"),
-]
+def _put(value: Any, place: int, *path: Any) -> Callable[[Rows], None]:
+    """An edit of a row that puts a value under this path; a function takes what stands there."""
+
+    def edit(rows: Rows) -> None:
+        inner: Any = rows[place]
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = value(inner[path[-1]]) if callable(value) else value
+
+    return edit
 
 
-@pytest.mark.parametrize(("reason", "change", "message"), BAD, ids=[bad[0] for bad in BAD])
-def test_what_does_not_hold_together(
-    finished: Path, tmp_path: Path, reason: str, change: Callable[[Rows], Any], message: str
-) -> None:
-    rows = rows_of(finished)
+def _verdict(**fields: Any) -> Callable[[Rows], None]:
+    return lambda rows: rows[1]["verdicts"][0][0].update(fields)
+
+
+def _unanswered(rows: Rows) -> None:
+    """A verdict on a turn that has no answer."""
+    failed = next(row for row in rows if row["error"])
+    for verdict in failed["verdicts"][-1]:
+        verdict["label"] = "yes"
+    failed["passed"] = True
+
+
+def _broken_off(rows: Rows) -> None:
+    """A conversation that ends with its first prompt."""
+    row = next(row for row in rows if len(row["verdicts"]) > 1)
+    row["messages"], row["passed"] = row["messages"][:1], None
+    for verdict in (verdict for turn in row["verdicts"] for verdict in turn):
+        verdict["label"] = None
+
+
+BAD: dict[str, tuple[Callable[[Rows], Any], str]] = {
+    "a verdict was turned over": (_put(lambda passed: not passed, 1, "passed"), "line 2: 'passed'"),
+    "an instance stands twice": (lambda rows: rows.append(rows[0]), "stands twice"),
+    "two models in one file": (_put("openai:other", 1, "model"), "line 2: another model"),
+    "two judges in one file": (_put("openai:other", 2, "judge"), "line 3: another model or judge"),
+    "a field is absent": (
+        lambda rows: rows[0].pop("reasoning"),
+        "line 1: not a line of judgments.jsonl: missing field",
+    ),
+    "a field too many": (lambda rows: rows[0].update(html="<script>"), "'html' is unknown"),
+    "a label of its own": (_verdict(label="YES"), "'verdicts[0][0]."),
+    "no probability at all": (_verdict(probability=7), "'verdicts[0][0]."),
+    "true is no probability": (_verdict(probability=True), "'verdicts[0][0]."),
+    "a message by nobody": (_put("tool", 1, "messages", 0, "role"), "'messages[0].role' is 'tool'"),
+    "two answers in a row": (lambda rows: rows[1]["messages"].append(rows[1]["messages"][-1]), "line 2"),
+    "no criterion in any turn": (lambda rows: rows[1].update(verdicts=[[]], passed=None), "line 2"),
+    "no turns": (lambda rows: rows[1].update(verdicts=[], passed=None), "line 2"),
+    "negative tokens": (_put(-1, 1, "usage", "model", "calls"), "'usage.model.calls' must be"),
+    "a blank model": (lambda rows: [row.update(model=" ") for row in rows], "'model'"),
+    "a name as long as a book": (lambda rows: [row.update(model="x" * 501) for row in rows], "'model'"),
+    "half a character in a model's name": (lambda rows: [row.update(model="m\ud83c") for row in rows], "'model'"),
+    "an id that is a number": (_put(1, 0, "id"), "'id'"),
+    "nested beyond reading": (_put(_deep(400), 1, "reasoning"), "line 2"),
+    "nested far beyond it": (_put(_deep(900), 1, "reasoning"), "line 2"),
+    "a role of many lines": (lambda rows: rows[1]["usage"].update({"a\nb": 1}), "'usage.a"),
+    "nothing": (lambda rows: rows.clear(), "no judged instances"),
+    "a verdict on what was not answered": (_unanswered, "turn without an answer"),
+    "prompts of turns that were never asked": (_broken_off, "field 'prompts' must give"),
+}
+
+
+@pytest.mark.parametrize("reason", BAD)
+def test_what_does_not_hold_together(rows: Rows, tmp_path: Path, reason: str) -> None:
+    change, message = BAD[reason]
     change(rows)
     with pytest.raises(UserError) as caught:
         validate(written(tmp_path, rows))
@@ -136,37 +140,17 @@ def test_what_does_not_hold_together(
     assert "\n" not in str(caught.value)
 
 
-def test_a_verdict_on_a_turn_that_has_no_answer(finished: Path, tmp_path: Path) -> None:
-    rows = rows_of(finished)
-    failed = next(row for row in rows if row["error"])
-    for verdict in failed["verdicts"][-1]:
-        verdict["label"] = "yes"
-    failed["passed"] = True
-    with pytest.raises(UserError, match="turn without an answer"):
-        validate(written(tmp_path, rows))
-
-
-def test_the_prompts_of_turns_that_were_never_asked_are_needed(finished: Path, tmp_path: Path) -> None:
-    rows = rows_of(finished)
-    row = next(row for row in rows if len(row["verdicts"]) > 1)
-    asked = [message["content"] for message in row["messages"] if message["role"] == "user"]
-    row["messages"] = row["messages"][:1]
-    for verdict in (verdict for turn in row["verdicts"] for verdict in turn):
-        verdict["label"] = None
-    row["passed"] = None
-    with pytest.raises(UserError, match="field 'prompts' must give"):
-        validate(written(tmp_path, rows))
-    row["prompts"] = [None, *asked[1:]]
-    assert validate(written(tmp_path, rows)).data == "mini"
-
-
-def test_a_turn_may_have_no_criteria(finished: Path, tmp_path: Path) -> None:
-    rows = rows_of(finished)
-    row = next(row for row in rows if len(row["verdicts"]) > 1)
-    row["verdicts"][0] = []
-    row["passed"] = all(verdict["label"] == "yes" for turn in row["verdicts"] for verdict in turn)
+def test_what_may_be_otherwise(rows: Rows, tmp_path: Path) -> None:
+    several = [row for row in rows if len(row["verdicts"]) > 1]
+    asked = [message["content"] for message in several[0]["messages"] if message["role"] == "user"]
+    _broken_off(rows)
+    several[0]["prompts"] = [None, *asked[1:]]
+    assert validate(written(tmp_path, rows)).data == "mini", "prompts that were never asked are told beside"
+    several[1]["verdicts"][0] = []  # a turn without criteria
+    several[1]["passed"] = all(verdict["label"] == "yes" for turn in several[1]["verdicts"] for verdict in turn)
+    rows[1]["messages"][-1]["content"] = "Half of \ud83c."  # a model may answer so; it is published as a question mark
     checked = validate(written(tmp_path, rows))
-    assert [len(item.verdicts[0]) for item in checked.judged if item.instance.id == row["id"]] == [0]
+    assert [len(item.verdicts[0]) for item in checked.judged if item.instance.id == several[1]["id"]] == [0]
 
 
 def test_scores_that_do_not_follow(finished: Path) -> None:
@@ -186,34 +170,24 @@ def test_scores_that_do_not_follow(finished: Path) -> None:
             check_scores(report, wrong)
 
 
-def test_an_answer_may_hold_half_a_character(finished: Path, tmp_path: Path) -> None:
-    rows = rows_of(finished)
-    rows[1]["messages"][-1]["content"] = "Half of \ud83c."  # a model may answer so; it is published as a question mark
-    assert len(validate(written(tmp_path, rows)).judged) == 36
-
-
 def test_type_and_size(finished: Path, tmp_path: Path) -> None:
     path = finished / "judgments.jsonl"
-    with pytest.raises(UserError, match="larger than"):
-        validate(path, max_bytes=1000)
-    with pytest.raises(UserError, match=r"give a judgments\.jsonl"):
-        validate(path, name="run.zip")
-    with pytest.raises(UserError, match="cannot be read") as caught:
-        validate(tmp_path / "absent")
-    assert str(tmp_path) not in str(caught.value)
+    for refused, message in (
+        (lambda: validate(path, max_bytes=1000), "larger than"),
+        (lambda: validate(path, name="run.zip"), r"give a judgments\.jsonl"),
+        (lambda: validate(tmp_path / "absent"), "cannot be read"),
+    ):
+        with pytest.raises(UserError, match=message) as caught:
+            refused()
+        assert str(tmp_path) not in str(caught.value)
+    for content in (b"\x00\x01", b"\xff\xfe{}", b"[" * 100_000, b"[]", b"{}", b"1", b"\n\n", b'{"id": 1e999}'):
+        (tmp_path / "x").write_bytes(content)
+        with pytest.raises(UserError):
+            validate(tmp_path / "x")
 
 
-@pytest.mark.parametrize(
-    "content", [b"\x00\x01", b"\xff\xfe{}", b"[" * 100_000, b"[]", b"{}", b"1", b"\n\n", b'{"id": 1e999}']
-)
-def test_hostile_bytes(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "x").write_bytes(content)
-    with pytest.raises(UserError):
-        validate(tmp_path / "x")
-
-
-def test_any_value_anywhere_is_refused_or_harmless(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    good, folder = rows_of(finished)[1:3], tmp_path_factory.mktemp("any")
+def test_any_value_anywhere_is_refused_or_harmless(rows: Rows, tmp_path_factory: pytest.TempPathFactory) -> None:
+    good, folder = rows[1:3], tmp_path_factory.mktemp("any")
     values: st.SearchStrategy[Any] = st.recursive(
         st.none() | st.booleans() | st.integers(-5, 5) | st.floats() | st.text(max_size=5),
         lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
@@ -222,13 +196,13 @@ def test_any_value_anywhere_is_refused_or_harmless(finished: Path, tmp_path_fact
 
     @given(st.sampled_from(sorted(good[0])), st.sampled_from([None, 0]), values)
     def check(field: str, inside: int | None, value: Any) -> None:
-        rows = copy.deepcopy(good)
-        if inside is not None and isinstance(rows[0][field], list) and rows[0][field]:
-            rows[0][field][inside] = value
+        changed = copy.deepcopy(good)
+        if inside is not None and isinstance(changed[0][field], list) and changed[0][field]:
+            changed[0][field][inside] = value
         else:
-            rows[0][field] = value
+            changed[0][field] = value
         try:
-            found = validate(written(folder, rows))
+            found = validate(written(folder, changed))
         except UserError:
             return
         assert len(found.judged) == 2

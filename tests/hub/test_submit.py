@@ -18,6 +18,17 @@ from truebench_hf.hub.staging import Staged, stage_file, stage_run
 from truebench_hf.hub.submission import validate
 
 RESULTS = "org/results"
+# Title, status, and the state that is told; None where it is no submission.
+PULLS: list[tuple[str, str, str | None]] = [
+    ("Submission: tea--o3--0123456789 (truebench-hf 0.1, sha256 ab)", "open", "waiting"),
+    ("Submission: tea--o3--0123456789 (truebench-hf 0.1, sha256 ab)", "draft", "waiting"),
+    ("Submission: tea--o3--0123456789 (x", "merged", "merged"),
+    ("Submission: a--b--0123456789 (x", "closed", "refused"),
+    ("Submission: <b>--b--0123456789 (x", "open", None),
+    ("Add run facts--tea--0123456789 (truebench-hf 0.1, sha256 ab)", "open", None),
+    ("A better card", "open", None),
+    ("Submission: a--b--0123456789 (x", "unheard of", None),
+]
 
 
 @pytest.fixture
@@ -111,3 +122,17 @@ def test_a_submission_stays_one(runs: Path, tmp_path: Path) -> None:
     again = stage_run(folder, tmp_path / "again")
     info = json.loads((tmp_path / "again" / "runs" / again.run_id / "run.json").read_text())
     assert (info["submitted"], again.rows[0]["submitted"], again.run_id) == (True, True, first.run_id)
+
+
+def test_states(hub: HubStub, client: HubClient) -> None:
+    repo = hub.repos["dataset", RESULTS] = Repo("dataset", RESULTS)
+    for title, status, _ in PULLS:
+        repo.open_pull(title, status=status)
+    every, three, newest = client.value(f"""
+        import json
+        from truebench_hf.hub.results import submissions
+        every = [submissions({RESULTS!r}, most) for most in (30, 3, 1)]
+        print(json.dumps([[[each.num, each.state, each.url] for each in some] for some in every]))""")
+    assert {num: state for num, state, _ in every} == {num: state for num, (*_, state) in enumerate(PULLS, 1) if state}
+    assert [row[0] for row in three] == [4, 3, 2], "the newest"
+    assert newest[0][2] == f"{hub.url}/datasets/{RESULTS}/discussions/4"

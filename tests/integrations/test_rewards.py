@@ -83,10 +83,10 @@ def test_prompts_and_completions_in_every_form(prompt: Any, completion: Any, sho
         ([[Criterion(TWO[0]).text, TWO[1]], [TWO[0]]], "as criteria"),
     ],
 )
-@pytest.mark.parametrize("column", ["criteria", "rubric", "rubrics", "checklist"])
-def test_criteria_in_every_form(column: str, criteria: Any, why: str) -> None:
+def test_criteria_in_every_form(criteria: Any, why: str) -> None:
     reward = checklist_reward(Saying("French"))
-    assert reward(["Blue.", "Blue."], prompts=["Name one."] * 2, **{column: criteria}) == [0.5, 1.0], why
+    for column in ("criteria", "rubric", "rubrics", "checklist"):
+        assert reward(["Blue.", "Blue."], prompts=["Name one."] * 2, **{column: criteria}) == [0.5, 1.0], why
 
 
 def test_context_and_reference_are_shown() -> None:
@@ -248,8 +248,39 @@ def test_data_that_cannot_be_judged_is_one_line(given: dict[str, Any], said: str
     assert "\n" not in str(caught.value)
 
 
-def test_data_without_any_criteria_needs_a_generator() -> None:
-    with pytest.raises(UserError, match="no column of the data holds criteria"):
-        checklist_reward(Saying())(["Blue."], prompts=["Name one."], answer=["blue"])
-    with pytest.raises(UserError, match="column='demands': no such column; there are answer"):
-        checklist_reward(Saying(), column="demands")(["Blue."], prompts=["Name one."], answer=["blue"])
+RULE = {"kind": "count", "unit": "words", "max": 3}
+SHORT, KIND = {"text": "At most three words.", "rule": RULE}, "It is kind."
+
+
+def test_rules_decide_what_they_can_and_a_judge_is_asked_about_the_rest_alone() -> None:
+    judge = Saying()
+    for criteria, said, rules, reward, asked in (
+        ([SHORT], "One two.", True, 1.0, 0),
+        ([SHORT, KIND], "One two three four.", True, 0.5, 1),
+        ([SHORT], "One two three four.", "decide", 0.0, 1),
+        (
+            [SHORT],
+            "One two three four.",
+            "off",
+            1.0,
+            2,
+        ),  # the judge passes all that it is asked; four words are too many
+        ([SHORT], "One two three four.", "evidence", 1.0, 3),
+    ):
+        assert checklist_reward(judge, rules=rules)([said], prompts=["Say something."], criteria=[criteria]) == [reward]
+        assert len(judge.prompts) == asked
+    alone = pickle.loads(pickle.dumps(checklist_reward(rules=True)))
+    assert alone(["", "  ", "One."], prompts=["Say something."] * 3, criteria=[[SHORT]] * 3) == [None, None, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, 'judge: there is none; name one, or let rules decide alone: judge="none"'),
+        ({"rules": "evidence"}, "judge=None: with rules=.evidence. nothing would be decided"),
+        ({"rules": 1}, "rules=1: must be a text"),
+    ],
+)
+def test_nobody_to_judge_is_refused(more: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        checklist_reward(**more)

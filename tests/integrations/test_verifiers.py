@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf import Criterion, UserError
+from truebench_hf import Criterion
 from truebench_hf.integrations.export import to_verifiers
 from truebench_hf.integrations.rewards import reward_of
 from truebench_hf.types import Verdict
@@ -47,6 +47,9 @@ def their_reward(criteria: list[dict[str, Any]], answers: list[str]) -> float:
 def test_criteria_without_faults_are_worth_there_what_our_fraction_is(criteria: Any) -> None:
     written = checked(to_verifiers(criteria))
     assert all("\n" not in one["text"] for one in written)
+    assert not any("it is a summary" in str(one) for one in criteria) or "(It rests on this: it is a summary)" in str(
+        written
+    )
     answers = ["yes" if place % 2 else "no" for place in range(len(written))]
     ours = [
         Verdict(Criterion(one["text"], weight=one["weight"]), said) for one, said in zip(written, answers, strict=True)
@@ -64,13 +67,3 @@ def test_a_fault_is_best_answered_with_no() -> None:
         ours = reward_of([Verdict(given[0], met), Verdict(given[1], fault)], "fraction")  # type: ignore[arg-type]
         assert ours is not None
         assert their_reward(written, [met, fault]) == pytest.approx((3 * ours + 1) / 4)
-
-
-def test_conditions_go_along() -> None:
-    (one,) = to_verifiers([Criterion("is short", condition="it is a summary")])["criteria"]
-    assert one["text"] == "is short (It rests on this: it is a summary)"
-
-
-def test_no_criteria_make_no_rubric() -> None:
-    with pytest.raises(UserError, match="there are none"):
-        to_verifiers([])

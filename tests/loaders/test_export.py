@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import http.server
-import json
 import threading
 from pathlib import Path
 
 import pytest
 
-import truebench_hf
 from truebench_hf.data.catalogue import MINI, RELEASES
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export, manifest
@@ -91,14 +89,6 @@ def test_the_url_of_a_release_is_checked(tmp_path: Path, served: str, monkeypatc
     for source in (url, "v0.6.1", None):
         with pytest.raises(UserError, match="does not have the pinned SHA-256"):
             export("truebench", tmp_path / "out", source=source)
-
-
-def test_load_reads_a_source_too() -> None:
-    rows = [json.loads(line) for line in MINI.read_text(encoding="utf-8").splitlines()]
-    table = truebench_hf.load("truebench", "ko", "test", source=str(MINI))
-    assert table.remove_columns(["first_prompt", "first_criteria"]).to_list() == [
-        r for r in rows if r["language"] == "KO"
-    ]
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.loaders.test_sources import RECORDS, written
+from tests.loaders.test_sources import RECORDS
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.data.row_files import unusable
-from truebench_hf.data.sources import instances, read
 
 
 @pytest.fixture
@@ -53,39 +52,3 @@ def test_a_selection_keeps_what_was_left_out(dirty: str) -> None:
     (why,) = unusable(data.select(every, [], ["communication"]))
     assert "line 2" in why
     assert unusable(data.load("mini")) == unusable(data.select(data.load("mini"), ["de"], [])) == ()
-
-
-@pytest.mark.parametrize(
-    ("name", "criteria", "category", "system"),
-    [
-        ("wildbench", ["Is it a haiku?"], "Creative Writing", None),
-        (
-            "advancedif",
-            ["Is it a haiku?", "Does a captain speak?"],
-            "if_system_steerability_oss",
-            "Speak like a captain.",
-        ),
-    ],
-)
-def test_criteria_without_points_come_in_whole(
-    name: str, criteria: list[str], category: str, system: str | None, tmp_path: Path
-) -> None:
-    """Both sources have texts alone: each criterion counts 1, in the order of the source."""
-    record = RECORDS[name] | ({"checklist": criteria, "primary_tag": category} if name == "wildbench" else {})
-    file = tmp_path / f"{name}.{'csv' if name == 'advancedif' else 'jsonl'}"
-    path = written(tmp_path, record) if name == "wildbench" else _csv(file, record)
-    (one,) = instances(f"{name}:{path}")
-    assert [(c.text, c.weight) for c in one.turns[0].criteria] == [(text, 1.0) for text in criteria]
-    assert (one.category, one.system) == (category, system)
-    (item,) = read(name, path)
-    assert [rubric.text for rubric in item.rubrics] == criteria
-
-
-def _csv(file: Path, record: dict[str, Any]) -> Path:
-    import csv
-
-    with file.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.DictWriter(out, list(record))
-        writer.writeheader()
-        writer.writerow(record)
-    return file

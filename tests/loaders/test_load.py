@@ -13,7 +13,6 @@ import pytest
 import truebench_hf
 from truebench_hf.data.catalogue import MINI
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.export import export
 from truebench_hf.loaders.prepare import corpus
 
 LINES = MINI.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -117,8 +116,3 @@ def test_columns_of_another_name(tmp_path: Path) -> None:
     assert (row["input"], row["criteria"]) == (["Say a."], [["is a"]])
     with pytest.raises(UserError, match="unknown column 'promt': did you mean prompt"):
         truebench_hf.load("truebench", source=tmp_path / "own.jsonl", columns={"promt": "question"})
-
-
-def test_a_built_folder_is_a_source(tmp_path: Path) -> None:
-    export("flexbench", tmp_path / "flex")
-    assert len(truebench_hf.load("flexbench", "dimensions", "test", source=tmp_path / "flex")) == 72

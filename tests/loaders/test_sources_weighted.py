@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.loaders.test_sources import RECORDS, USER, written
-from tests.loaders.test_sources_of_pairs import ROWS as PAIRS
 from tests.support.runs import command_here, run_scores, script
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.data.checklist_rows import load_entries
@@ -110,7 +109,7 @@ def test_biggen_asks_for_the_highest_level(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(sets()) - {"rubric_eval"}))
 def test_every_source_is_data_of_a_run(tmp_path: Path, name: str) -> None:
-    path = written(tmp_path, {**RECORDS, **PAIRS}[name])
+    path = written(tmp_path, RECORDS[name])
     found, items = load(f"{name}:{path}"), read(name, path)
     assert [one.id for one in found] == list(dict.fromkeys(item.instruction_id for item in items))
     for one in found:
@@ -120,12 +119,6 @@ def test_every_source_is_data_of_a_run(tmp_path: Path, name: str) -> None:
         assert (*said, Message("user", one.turns[0].prompt)) == item.messages
         assert one.category
         assert one.language != "UND"
-
-
-def test_every_source_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = command_here(capsys, "data", "list").stdout
-    assert all(name in shown for name in sets())
-    assert "nvidia/ProfBench" in shown
 
 
 def test_kinds_of_a_source_are_categories_of_a_run(tmp_path: Path) -> None:

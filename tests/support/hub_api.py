@@ -24,7 +24,7 @@ PREFIX = {"model": "", "dataset": "datasets/", "space": "spaces/"}
 PLURAL = {"models": "model", "datasets": "dataset", "spaces": "space"}
 # The words that follow a repository's name under /api: they tell `gpt2/revision/main` from `user/name`.
 VERBS = {
-    "revision", "tree", "preupload", "commit", "commits", "refs", "discussions", "branch", "tag", "settings", "paths-info",
+    "revision", "tree", "preupload", "commit", "commits", "refs", "discussions", "paths-info",
 }  # fmt: skip
 PAGE = 10  # pull requests of a page
 DATE = "2026-01-01T00:00:00.000Z"
@@ -127,21 +127,12 @@ def _read(repo: Repo, rest: Sequence[str], call: Call) -> web.Response:
 
 
 def _write(url: str, repo: Repo, rest: Sequence[str], call: Call) -> web.Response:
-    """What changes a repository: commits, branches, tags, settings, pull requests."""
+    """What changes a repository: commits, pull requests."""
     match rest:
         case ["preupload", revision]:
             return reply({"files": [_preupload(repo.head(revision), item["path"]) for item in call.json()["files"]]})
         case ["commit", revision]:
             return _commit(url, repo, revision, call)
-        case ["branch", name]:
-            repo.branch(name, call.json().get("startingPoint", "main"))
-            return reply({})
-        case ["tag", revision]:
-            repo.tag(call.json()["tag"], revision)
-            return reply({})
-        case ["settings"]:
-            repo.gated = call.json().get("gated", repo.gated)
-            return reply({})
         case ["discussions"]:
             return reply({"num": repo.open_pull(call.json()["title"], status="draft").num})
         case ["discussions", num, "merge"]:
@@ -234,8 +225,7 @@ def _refs(repo: Repo, with_pulls: bool) -> Json:
 
     branches = [line(name, f"refs/heads/{name}") for name in repo.refs if not name.startswith("refs/")]
     pulls = {"pullRequests": [line(pull.ref, pull.ref) for pull in repo.pulls]} if with_pulls else {}
-    tags = [{"name": name, "ref": f"refs/tags/{name}", "targetCommit": its.oid} for name, its in repo.tags.items()]
-    return {"branches": branches, "converts": [], "tags": tags, **pulls}
+    return {"branches": branches, "converts": [], "tags": [], **pulls}
 
 
 def _discussion(repo: Repo, pull: Pull) -> Json:

@@ -62,7 +62,7 @@ def _commit(parent: Commit | None, message: str, description: str, files: Mappin
 
 @dataclass
 class Repo:
-    """One repository; `refs` maps a branch name or `refs/pr/N` to its commits, oldest first, `tags` a tag to its own."""
+    """One repository; `refs` maps a branch name or `refs/pr/N` to its commits, oldest first."""
 
     repo_type: str
     repo_id: str
@@ -70,7 +70,6 @@ class Repo:
     sdk: str | None = None
     gated: str | bool = False
     refs: dict[str, list[Commit]] = field(default_factory=dict)
-    tags: dict[str, Commit] = field(default_factory=dict)
     pulls: list[Pull] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -81,8 +80,6 @@ class Repo:
         name = revision.removeprefix("refs/heads/")
         if name in self.refs:
             return self.refs[name]
-        if name in self.tags:
-            revision = self.tags[name].oid
         for commits in self.refs.values():
             for position, commit in enumerate(commits, 1):
                 if commit.oid == revision:
@@ -92,18 +89,6 @@ class Repo:
     def head(self, revision: str) -> Commit:
         """The newest commit of `revision`."""
         return self.history(revision)[-1]
-
-    def branch(self, name: str, start: str) -> None:
-        """Create a branch at revision `start`; 409 if there is one of that name."""
-        if name in self.refs:
-            raise HubError(409, f"Reference already exists: {name}")
-        self.refs[name] = list(self.history(start))
-
-    def tag(self, name: str, revision: str) -> None:
-        """Tag the newest commit of `revision`; 409 if there is a tag of that name."""
-        if name in self.tags:
-            raise HubError(409, f"Tag reference exists already: {name}")
-        self.tags[name] = self.head(revision)
 
     def commit(self, ref: str, message: str, description: str, files: Mapping[str, Blob]) -> Commit:
         """Put a commit whose files are `files` on top of a branch or pull request."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -34,7 +33,6 @@ from truebench_hf.types import Label, Verdict
 _MANY = 8  # cases from which a bar is worth showing
 # A spec such as openai:gpt-5, a function, a loaded transformers model and its tokenizer, or what `model` returns.
 ModelLike: TypeAlias = "str | Callable[..., Any] | tuple[Any, Any] | ChatModel"
-File: TypeAlias = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ def _columns(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
             read[name] = [plain(column)] * len(read["predictions"])
         else:
             read[name] = _rows(name, column)
-    classes = [found for feature in features.values() if (found := _class_label(feature))]
+    classes = list(filter(None, map(_class_label, features.values())))
     for name, feature in features.items():
         known = classes[0] if len(classes) == 1 and not _class_label(feature) else feature
         read[name] = [_named(row, known) for row in read[name]]

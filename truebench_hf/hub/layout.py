@@ -12,6 +12,7 @@ has one place. What is not known is null, never 0, and `reason` says why a score
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -72,11 +73,10 @@ def table_of(run_id: str, info: Mapping[str, Any], board: Board | None, figures:
     if board is None:
         return [run | {"reason": f"scores no models; its figures are in {', '.join(figures)}"}]
     columns, rows = {column.name: column for column in board.columns}, []
-    for row in board.rows:
+    for row, measurement in zip(board.rows, measurements(info, board), strict=True):
         model, revision, provider, _ = _model(row, info)
         line: dict[str, Any] = run | {"model": model, "revision": revision, "provider": provider}
-        line["setting"] = row.setting
-        line["measurement"] = _measurement(row, board, info)
+        line |= {"setting": row.setting, "measurement": measurement}
         if judge := row.facts.get("Judge"):
             line["judge"] = judge
         for column, score in ((columns[name], score) for name, score in row.scores.items() if name in columns):
@@ -87,14 +87,8 @@ def table_of(run_id: str, info: Mapping[str, Any], board: Board | None, figures:
                 "share": column.percent, "value": score.value, "low": low, "high": high, "n": score.n,
                 "unscored": score.unscored, "reason": reason(score),
             })  # fmt: skip
-    # Half a character can stand in no table.
-    return [
-        {
-            name: cell.encode("utf-8", "replace").decode() if isinstance(cell, str) else cell
-            for name, cell in row.items()
-        }
-        for row in rows
-    ]
+    clean: Rows = json.loads(json.dumps(rows, ensure_ascii=False).encode("utf-8", "replace"))  # no half characters
+    return clean
 
 
 def measurements(info: Mapping[str, Any], board: Board) -> list[str]:
@@ -102,7 +96,13 @@ def measurements(info: Mapping[str, Any], board: Board) -> list[str]:
 
     A submission is a measurement of its own: two people may hand in runs of one model.
     """
-    return [_measurement(row, board, info) for row in board.rows]
+    own, hashes = info.get("content") if info.get("submitted") else None, []
+    for row in board.rows:
+        # Lines of one model and setting (paradigms of a judge) differ in facts; what all have alike tells nothing.
+        same = [other.facts for other in board.rows if (other.name, other.setting) == (row.name, row.setting)]
+        apart = {name: fact for name, fact in row.facts.items() if any(facts.get(name) != fact for facts in same)}
+        hashes.append(digest(canonical([info["kind"], row.setting, apart, own, *_model(row, info)]))[:12])
+    return hashes
 
 
 def run_name(*parts: str, content: object) -> str:
@@ -172,14 +172,6 @@ def reason(score: Score) -> str | None:
     if score.n:
         return f"a part of it has nothing decided: {score.n} are decided, {score.unscored} are not"
     return f"none of {score.unscored} is decided" if score.unscored else "nothing of it was measured"
-
-
-def _measurement(row: BoardRow, board: Board, info: Mapping[str, Any]) -> str:
-    # Lines of one model and setting (paradigms of a judge) differ in facts; what all have alike tells nothing.
-    same = [other.facts for other in board.rows if (other.name, other.setting) == (row.name, row.setting)]
-    apart = {name: fact for name, fact in row.facts.items() if any(facts.get(name) != fact for facts in same)}
-    own = info.get("content") if info.get("submitted") else None
-    return digest(canonical([info["kind"], row.setting, apart, own, *_model(row, info)]))[:12]
 
 
 def _model(row: BoardRow, info: Mapping[str, Any]) -> tuple[str, str | None, str | None, Mapping[str, Any]]:

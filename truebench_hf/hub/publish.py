@@ -66,8 +66,7 @@ def page(options: ResultsOptions) -> dict[str, str]:
     check_name(model_repo, "--model-repo")
     if variant and not variant.replace("-", "").replace("_", "").isalnum():
         raise UserError(f"--variant {variant}: use letters, digits, - and _")
-    model = model_of_page(options.run, model_repo, options.force)
-    page_entries = _entries(options, dataset, revision, model)
+    page_entries = _entries(options, dataset, revision)
     check_real(options.run, options.force)
     if not options.dry_run:
         with hub_errors(model_repo):
@@ -78,18 +77,21 @@ def page(options: ResultsOptions) -> dict[str, str]:
     return {f".eval_results/{name}.yaml": content}
 
 
-def _entries(options: ResultsOptions, dataset: str, revision: str, model: str) -> list[EvalResultEntry]:
-    """The pass rates of the `model` of a run as entries for a model page."""
+def _entries(options: ResultsOptions, dataset: str, revision: str) -> list[EvalResultEntry]:
+    """The pass rates of the model of a run, of several that of the repository, as entries for a model page."""
     from huggingface_hub import EvalResultEntry, constants
 
-    run = options.run
-    info = Results.open(run).info
-    has_models = isinstance(info.get("settings", {}).get("model"), list)
+    run, info = options.run, Results.open(options.run).info
+    model = None
+    if isinstance(info.get("settings", {}).get("model"), list):
+        model = model_of_page(run, str(options.model_repo), options.force)
+        info = one_model(info, model)
     with tempfile.TemporaryDirectory() as folder:
-        staged = stage_run(Path(run), Path(folder), model if has_models else None)
-    info = one_model(info, model) if has_models else info
+        staged = stage_run(Path(run), Path(folder), model)
     settings = info["settings"]
     release, task = _part(run, staged, settings)
+    if model is None:
+        model_of_page(run, str(options.model_repo), options.force)
     scores = scores_by_task(task, staged.checked.report)
     if task not in scores:
         raise UserError(f"{run}: no instance is scored; there is nothing to publish")

@@ -85,8 +85,8 @@ def push_folder(
         )  # fmt: skip
     for remark in remarks:
         warn(f"note: {' '.join(str(remark.message).split())}")
-    url, is_new = str(done.pr_url or done.commit_url), bool(done.pr_url) or done.oid != repo.sha
-    return Pushed(repo_id, repo_type, sizes, False, url, is_new)
+    is_new = bool(done.pr_url) or done.oid != repo.sha
+    return Pushed(repo_id, repo_type, sizes, False, str(done.pr_url or done.commit_url), is_new)
 
 
 def hub_api() -> HfApi:

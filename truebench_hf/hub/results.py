@@ -112,8 +112,8 @@ def check_results(place: str | Path = ".", before: str | Path | None = None) -> 
     names = [path.name for path in old.iterdir()] if old else []
     # Of a new one nothing but the card was pushed yet: the first results come as a pull request, too.
     is_new = bool(names) and all(name == "README.md" or name[0] == "." for name in names)
-    for there, called in ((folder, str(place)), (None if is_new else old, f"--before {before}")):
-        if there and not (there / RUNS).is_dir():
+    for checked, called in ((folder, str(place)), (None if is_new else old, f"--before {before}")):
+        if checked and not (checked / RUNS).is_dir():
             raise UserError(
                 f"{called}: no results data set there (it has no folder `{RUNS}`); give a checkout of one, or "
                 "ORG/NAME[@REVISION]"

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-from truebench_hf.api.judge import File, Judge, ModelLike, as_spec, check_cacheable, judge_options
+from truebench_hf.api.judge import Judge, ModelLike, as_spec, check_cacheable, judge_options
 from truebench_hf.data import instances
 from truebench_hf.data.judged import Case, cases
 from truebench_hf.data.rows import Record
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.pool import Background
-from truebench_hf.errors import UserError, unknown, write_error
+from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.checklists import generate_checklist, is_question
 from truebench_hf.metrics.pass_rate import conjunction, outcome, weighted_share
 from truebench_hf.models.caller import Caller
@@ -58,7 +56,7 @@ class ChecklistReward:
 
     `reward(completions, prompts=..., criteria=...)` gives a float for each, or None where it is not judged, never 0: the
     trainer leaves it out. It works inside a running event loop too, which waits meanwhile. The share not judged goes to
-    the trainer's metrics, reasons to its table of completions, a line a call to the JSONL file `log`; `last` has them too.
+    the trainer's metrics, reasons to its table of completions; `last` has them too.
     `name` is how metrics call it, by default `checklist_SHAPE`. A generator of the judge's own spec is reached as
     the judge is, another one by its environment.
 
@@ -76,7 +74,6 @@ class ChecklistReward:
         column: str | None = None,
         language: str = "",
         name: str | None = None,
-        log: File | None = None,
         **settings: Any,
     ) -> None:
         """See the class; nothing is asked before the first call."""
@@ -94,7 +91,6 @@ class ChecklistReward:
         self.__name__ = name or f"checklist_{shape}"  # by which TRL calls its metrics
         self.last: Sequence[Scored] = ()
         self._shape, self._penalty, self._column, self._language = shape, penalty, column, language
-        self._log = None if log is None else Path(log)
         self._judge = judge if isinstance(judge, Judge) else Judge(judge, **settings)
         self._opened_here = self._judge is not judge
         self._prompts = Prompts({key: str(path) for key, path in (settings.get("prompts") or {}).items()})
@@ -162,23 +158,12 @@ class ChecklistReward:
         return Scored(reward_of(verdicts, self._shape, self._penalty), "; ".join(reasons) or "all met")
 
     def _noted(self, step: Sequence[Scored], columns: Mapping[str, Any]) -> Rewards:
-        """The rewards of a step, which is logged: where the trainer offers `log_metric` and `log_extra`, and in `log`."""
+        """The rewards of a step, of which the trainer is told where it offers `log_metric` and `log_extra`."""
         self.last, rewards = step, [scored.reward for scored in step]
-        judged = [reward for reward in rewards if reward is not None]
         if rewards and callable(log_metric := columns.get("log_metric")):
-            log_metric(f"{self.__name__}/not_judged", 1 - len(judged) / len(rewards))
+            log_metric(f"{self.__name__}/not_judged", rewards.count(None) / len(rewards))
         if callable(log_extra := columns.get("log_extra")):
             log_extra(f"{self.__name__}_reason", [scored.reason for scored in step])
-        if self._log is not None and rewards:
-            counts = {"n": len(rewards), "judged": len(judged), "reward": fmean(judged) if judged else None}
-            number = getattr(columns.get("trainer_state"), "global_step", None)
-            line = json.dumps({"step": number, "name": self.__name__} | counts)
-            try:
-                self._log.parent.mkdir(parents=True, exist_ok=True)
-                with self._log.open("a", encoding="utf-8") as file:  # one short write: processes may share the file
-                    file.write(line + "\n")
-            except OSError as error:
-                raise write_error(f"log {self._log}", error) from error
         return rewards
 
 

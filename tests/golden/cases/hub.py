@@ -70,7 +70,7 @@ def _write_hub(hub: HubStub) -> None:
                     (folder / path).parent.mkdir(parents=True, exist_ok=True)
                     (folder / path).write_bytes(data)
         titles = [f"{revision}: {commit.message}" for revision, commits in repo.refs.items() for commit in commits]
-        lines = [f"private: {repo.private}, gated: {repo.gated}, tags: {', '.join(repo.tags)}", *titles]
+        lines = [f"private: {repo.private}, gated: {repo.gated}", *titles]
         lines += [f"pull request {pull.num}: {pull.title}\n{pull.base.description}" for pull in repo.pulls]
         Path("hub", kind, name, "history.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -49,7 +49,7 @@ def _reward() -> str:
     rewards: dict[str, Any] = {}
     for shape in ("fraction", "pass_all", "penalty"):
         trainer = _Trainer()
-        reward = checklist_reward("scripted:judge.json", shape=shape, penalty=0.1, log="python/log.jsonl")
+        reward = checklist_reward("scripted:judge.json", shape=shape, penalty=0.1)
         rewards[shape] = {"rewards": reward(COMPLETIONS, **given, **trainer.columns()), "name": reward.__name__}
         rewards[shape] |= {"metrics": trainer.metrics, "extra": trainer.extra}
         reward.close()
