@@ -1,7 +1,5 @@
 """What rules decided of real texts before they were rewritten (`decided_before.jsonl`), played against the code there is.
 
-    python -m tests.rules.decisions ../shared/data/truebench/TRUEBench-v0.6.1.jsonl
-
 A row is a criterion, "1004.0.2" (index, turn and place in TRUEBench v0.6.1) or its own text, with the texts of which
 the rules said "yes" and "no". A text is built from prompts of v0.6.1: "1004.0" is the first prompt of index 1004,
 ":w120" its first 120 words (between spaces), ":c" characters, ":s" sentences (up to a mark), ":l" lines with something
@@ -13,8 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -92,18 +88,3 @@ def replayed(rows: dict[int, dict[str, Any]], every: int = 1) -> Iterator[tuple[
     for name, recipe, label in cases[::every]:
         criterion = criterion_text(name, rows)
         yield criterion, recipe, label, decide(criterion, build_text(recipe, rows))
-
-
-def main(path: Path) -> None:
-    """Print the decisions that are opposite today, and how many are the same, open or opposite."""
-    counts: Counter[str] = Counter()
-    for criterion, recipe, before, today in replayed(release(path)):
-        outcome = "same" if today == before else "opposite" if today else "open"
-        counts[outcome] += 1
-        if outcome == "opposite":
-            print(f"{before} -> {today}  {recipe}  {criterion}")
-    print(dict(counts))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else RELEASE)

@@ -15,7 +15,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
@@ -58,24 +58,10 @@ def of_rows(
     it stays where rows come and go. Columns may have likely names in any case (see `headers`), which a note tells.
     Raises UserError naming the row and the field that is wrong.
     """
-    rows, by_hand = list(records), columns or {}
-    for name, theirs in ((name, theirs) for name, names in by_hand.items() for theirs in names):
-        if rows and not any(theirs in record.row for record in rows):
-            present = ", ".join(dict.fromkeys(str(column) for record in rows for column in record.row))
-            raise UserError(f"--column {name}={theirs}: no row has a column {theirs!r}; there are {present}")
-    head = headers(rows, by_hand)
-    if head.taken:
-        warn(f"Note: read {head.taken}.")
     instances: dict[str, Instance] = {}
     seen: dict[str, str] = {}
-    for record in rows:
-        own = head.renamed(record.row)
-        row = renamed(own, {ours: theirs[0] for ours, theirs in by_hand.items()})
-        # The columns of criteria that were chosen, where they say something.
-        names = [name for name in by_hand.get("criteria", ()) if _says(own, name)]
-        row |= {"criteria": own[names[0]]} if len(names) == 1 else {name: own[name] for name in names}
-        record = replace(record, row=row)
-        instance = with_criteria(of_row(record, "", separator, names if len(names) > 1 else []), more)
+    for record, names in _under_our_names(list(records), columns or {}):
+        instance = with_criteria(of_row(record, "", separator, names), more)
         if judged and not any(turn.criteria for turn in instance.turns):
             remedy = "give 'criteria' (a list, or one a line), --column criteria=COLUMN, or --criteria FILE to all"
             draft = "a model drafts some: `truebench study checklist generate`"
@@ -89,6 +75,26 @@ def of_rows(
     if not instances:
         raise UserError("the data holds no instances")
     return list(instances.values())
+
+
+def _under_our_names(
+    records: Sequence[Record], by_hand: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[Record, list[str]]]:
+    """Yield every record under our names, with its columns of criteria where several were chosen by hand."""
+    for name, theirs in ((name, theirs) for name, names in by_hand.items() for theirs in names):
+        if records and not any(theirs in record.row for record in records):
+            present = ", ".join(dict.fromkeys(str(column) for record in records for column in record.row))
+            raise UserError(f"--column {name}={theirs}: no row has a column {theirs!r}; there are {present}")
+    head = headers(records, by_hand)
+    if head.taken:
+        warn(f"Note: read {head.taken}.")
+    for record in records:
+        own = head.renamed(record.row)
+        row = renamed(own, {ours: theirs[0] for ours, theirs in by_hand.items()})
+        # The columns of criteria that were chosen, where they say something.
+        names = [name for name in by_hand.get("criteria", ()) if _says(own, name)]
+        row |= {"criteria": own[names[0]]} if len(names) == 1 else {name: own[name] for name in names}
+        yield replace(record, row=row), names if len(names) > 1 else []
 
 
 @dataclass

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from pydantic import with_config
+
 from truebench_hf.metrics.pass_rate import instance_passes, official_passes, outcome
 from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Usage, Verdict
@@ -13,6 +15,7 @@ from truebench_hf.types import Criterion, Instance, Label, Message, Response, Us
 Tone = Literal["yes", "no", "open", "none", ""]  # good, bad, undecided or doubtful, nothing to judge; "": not marked
 
 
+@with_config(extra="forbid")
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A piece of a text. `word` names what was found ("unsupported"), `note` says why, `beside` holds excerpts as they
@@ -25,6 +28,7 @@ class Mark:
     beside: tuple[str, ...] = ()
 
 
+@with_config(extra="forbid")
 @dataclass(frozen=True, slots=True)
 class Marked:
     """A whole text in pieces, in its order, as one `judge` sees it."""

@@ -48,40 +48,42 @@ def read_logs(
     """
     if turns not in TURNS:
         raise unknown("--turns", turns, TURNS)
-    conversations: list[_Conversation] = []
-    reasons: dict[str, list[str]] = {}
-    check_path(path)
-    rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}", together=True)
-    for number, entry in enumerate(joined(rows.entries()), 1):
-        if isinstance(entry, UserError):
-            reasons.setdefault("that cannot be read", []).append(f"{path}, row {number}")
-            continue
-        for record in apart(entry):
-            conversation = _conversation(record, criteria, turns, separator)
-            if isinstance(conversation, str):
-                reasons.setdefault(conversation, []).append(record.where)
-            else:
-                conversations.append(conversation)
+    conversations, reasons = list[_Conversation](), dict[str, list[str]]()
+    for where, record in _records(path):
+        read = _conversation(record, criteria, turns, separator) if record else "that cannot be read"
+        if isinstance(read, str):
+            reasons.setdefault(read, []).append(where)
+        else:
+            conversations.append(read)
     models = list(dict.fromkeys(held.model for held in conversations if held.model))
     if len(models) > 1 and model_name in models:
         reasons["of other models"] = [held.where for held in conversations if held.model != model_name]
         conversations = [held for held in conversations if held.model == model_name]
     summary = _summary(path, conversations, reasons, turns)
     if not conversations:
-        raise UserError(
-            f"--logs {summary}; give rows of messages that end with the assistant, or of input and output (of a batch a "
-            "folder with the files of requests and of results)"
-        )
-    unjudged = [held.instance.id for held in conversations if not all(turn.criteria for turn in held.instance.turns)]
-    if judged and unjudged:
-        remedy = "give them to all by --criteria FILE"
-        raise UserError(f"--logs {path}: conversation {unjudged[0]} has no criteria; {remedy}")
+        remedy = "give rows of messages that end with the assistant, or of input and output"
+        raise UserError(f"--logs {summary}; {remedy} (of a batch a folder with the files of requests and of results)")
+    for held in conversations if judged else ():
+        if not all(turn.criteria for turn in held.instance.turns):
+            why = f"conversation {held.instance.id} has no criteria; give them to all by --criteria FILE"
+            raise UserError(f"--logs {path}: {why}")
     if model_name is None and len(models) > 1:
         remedy = "say by --model-name which are meant, or what they are called together"
         raise UserError(f"--logs {path}: holds answers of {', '.join(models[:5])}; {remedy}")
     left_out = tuple(f"{where}, {kind}" for kind, places in reasons.items() for where in places)
-    model = model_name or (models[0] if models else path.name.split(".")[0])
+    model = model_name or next(iter(models), path.name.split(".")[0])
     return Logs(_samples(conversations, model), summary, left_out)
+
+
+def _records(path: Path) -> Iterator[tuple[str, Record | None]]:
+    """Yield (place, row of one conversation) of a log; None for a row that is malformed."""
+    check_path(path)
+    rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}", together=True)
+    for number, entry in enumerate(joined(rows.entries()), 1):
+        if isinstance(entry, UserError):
+            yield f"{path}, row {number}", None
+        else:
+            yield from ((record.where, record) for record in apart(entry))
 
 
 class _Conversation(NamedTuple):

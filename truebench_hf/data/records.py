@@ -19,7 +19,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError, with_co
 from typing_extensions import TypedDict  # pydantic cannot read that of typing before Python 3.12
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.judged import Judged, Mark, Marked, Tone
+from truebench_hf.data.judged import Judged, Marked
 from truebench_hf.data.rows import Record, adapter, user_error
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.votes import mean, vote_share
@@ -67,25 +67,9 @@ class VerdictRow(CriterionRow):
     judge: NotRequired[str]
 
 
-@with_config(_FORM)
-class _MarkRow(TypedDict):
-    text: str
-    tone: NotRequired[Tone]
-    word: NotRequired[str]
-    note: NotRequired[str]
-    beside: NotRequired[list[str]]
-
-
-@with_config(_FORM)
-class _MarkedRow(TypedDict):
-    judge: str
-    marks: list[Annotated[_MarkRow, AfterValidator(lambda row: Mark(**row | {"beside": tuple(row.get("beside", ()))}))]]
-
-
-# What rows hold, as it is in the vocabulary of `types` and `judged`.
-_Usage = Annotated[dict[_Kind, _Count], AfterValidator(lambda counts: Usage(**counts))]
+# What rows hold, as it is in the vocabulary of `types`.
 _Messages = list[Annotated[_MessageRow, AfterValidator(lambda row: Message(**row))]]
-_Marked = Annotated[_MarkedRow, AfterValidator(lambda row: Marked(row["judge"], tuple(row["marks"])))]
+_Usage = Annotated[dict[_Kind, _Count], AfterValidator(lambda counts: Usage(**counts))]
 
 
 class ConversationRow(TypedDict):
@@ -131,7 +115,7 @@ class JudgedRow(ConversationRow):
     passed: bool | None
     verdicts: list[list[VerdictRow]]
     recorded: NotRequired[bool]
-    marked: NotRequired[list[_Marked]]
+    marked: NotRequired[list[Marked]]
 
 
 Form = Callable[["Reader", Any, str], tuple[Judged, str]]  # (judged instance, judge) of a row, and where it stands

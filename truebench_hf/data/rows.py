@@ -261,7 +261,8 @@ def _place(parts: Iterable[str | int], inside: bool = False) -> str:
 
 
 _MESSAGES = {
-    "missing": "is needed", "extra_forbidden": "is unknown; leave it out", "string_type": "must be a text",
+    "missing": "is needed", "extra_forbidden": "is unknown; leave it out",
+    "unexpected_keyword_argument": "is unknown; leave it out", "string_type": "must be a text",
     "list_type": "must be a list", "tuple_type": "must be a list", "dict_type": "must be an object",
     "model_type": "must be an object", "dataclass_type": "must be an object", "int_type": "must be a whole number",
     "float_type": "must be a number", "bool_type": "must be true or false",

@@ -55,18 +55,10 @@ async def ask_signed(
     Raises SchemaRefused and UserError as `Caller.complete` does.
     """
     answers: list[SignedAnswer[L]] = []
-    unsigned = 0
-
-    def signed(text: str, truncated: bool) -> SignedAnswer[L]:
-        nonlocal unsigned
-        answer = read_signed(text, tag, labels, truncated=truncated)
-        unsigned += not answer.signed
-        if answer.signed or (request.schema and unsigned == 1) or is_forgeable(labels, *material):
-            return answer
-        return read_signed(text, tag, labels, unsigned=True, truncated=truncated)
+    form = unsigned_form or _signed_form(tag, labels, material, with_schema=request.schema is not None)
 
     def read(text: str, truncated: bool) -> SignedAnswer[L] | Problem:
-        answer = unsigned_form(text, truncated) if unsigned_form else signed(text, truncated)
+        answer = form(text, truncated)
         if not answer.problems and (problem := check(answer)):
             answer = replace(answer, labels={}, problems=(problem,), unclear=frozenset(labels))
         answers.append(answer)
@@ -78,14 +70,34 @@ async def ask_signed(
         return prompts.render("repair", problems=problem, keys=named_keys(labels), tag="" if unsigned_form else tag)
 
     result = await ask(caller, request, read, repair, who="the judge")
-    answer = _agreed(answers, labels, result) if isinstance(result, Problem) else result
-    # With the reasons and the corrections of those before it.
-    reasons = {key: reason for earlier in answers for key, reason in earlier.reasons.items()}
-    corrected = frozenset(key for earlier in answers for key in earlier.corrected)
-    answer = replace(answer, reasons=reasons, corrected=corrected, asks=len(answers))
+    answer = _with_earlier(_agreed(answers, labels, result) if isinstance(result, Problem) else result, answers)
     outcomes = None if met is None else [None if answer.problems else met(answer)]
     caller.reading.add(answer, {key: words.values() for key, words in labels.items()}, outcomes)
     return answer
+
+
+def _signed_form(
+    tag: str, labels: Labels[L], material: Sequence[str], with_schema: bool
+) -> Callable[[str, bool], SignedAnswer[L]]:
+    """Return what reads the signed objects of answers, or objects without the tag where these count (see `ask_signed`)."""
+    unsigned = 0
+
+    def read(text: str, truncated: bool) -> SignedAnswer[L]:
+        nonlocal unsigned
+        answer = read_signed(text, tag, labels, truncated=truncated)
+        unsigned += not answer.signed
+        if answer.signed or (with_schema and unsigned == 1) or is_forgeable(labels, *material):
+            return answer
+        return read_signed(text, tag, labels, unsigned=True, truncated=truncated)
+
+    return read
+
+
+def _with_earlier(answer: SignedAnswer[L], answers: Sequence[SignedAnswer[L]]) -> SignedAnswer[L]:
+    """An answer with the reasons and the corrections of those before it."""
+    reasons = {key: reason for earlier in answers for key, reason in earlier.reasons.items()}
+    corrected = frozenset(key for earlier in answers for key in earlier.corrected)
+    return replace(answer, reasons=reasons, corrected=corrected, asks=len(answers))
 
 
 def _agreed(answers: Sequence[SignedAnswer[L]], labels: Labels[L], problem: Problem) -> SignedAnswer[L]:

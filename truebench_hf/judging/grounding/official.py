@@ -1,7 +1,7 @@
 """The paper's own judge prompts, from `evaluation_prompts.csv` of google/FACTS-grounding-public, and answers to them.
 
 The file is not part of this package. It has two columns, `evaluation_method` and `evaluation_prompt`; what its
-placeholders stand for is written down here, and one that is not known is refused. Such prompts ask for no id, so that a
+placeholders stand for is written down in `official.yaml`, and one that is not known is refused. Such prompts ask for no id, so that a
 judge can be made to quote a label of the response: that is the paper's protocol, and why ours is the default.
 """
 
@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from truebench_hf.data import row_files
 from truebench_hf.data.rows import Record
@@ -27,38 +29,9 @@ from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Message
 
 METHOD, TEXT = "evaluation_method", "evaluation_prompt"
-# The prompt of ours that each method takes the place of.
-METHODS: Mapping[str, str] = {
-    "response_level": "grounding_response",
-    "span_level": "grounding_span",
-    "implicit_span_level": "grounding_implicit",
-    "json": "grounding_json",
-    "json_alt": "grounding_json_alt",
-    "json_double_check": "grounding_double_check",
-    "json_with_double_check": "grounding_double_check",
-    "ineligible_responses_filter_no_context": "eligibility",
-    "ineligible_responses_filter_with_context": "eligibility",
-}
-# What our values are called in its prompts. Evidence there is the document alone; here it may be passages too.
-_DOCUMENT = '{{ document or passages | map(attribute="text") | join("\\n\\n") }}'
-_FULL = '{{ ([system, document] + passages | map(attribute="text") | list + [request]) | select | join("\\n\\n") }}'
-_EXCERPTS = '{{ excerpts | join("\\n") }}'
-_PLACEHOLDERS: Mapping[str, str] = {
-    **dict.fromkeys(("user_request", "user_query"), "{{ request }}"),
-    **dict.fromkeys(("context_document", "context"), _DOCUMENT),
-    **dict.fromkeys(("full_prompt", "user_request_or_full_prompt"), _FULL),
-    **dict.fromkeys(("response", "response_a", "test_response"), "{{ response }}"),
-    **dict.fromkeys(("response_b", "baseline_response"), "{{ baseline }}"),
-    **dict.fromkeys(("ix", "ix+1"), "{{ number }}"),
-    "span": "{{ span }}",
-    **dict.fromkeys(('json_dict["sentence"]', "sentence"), "{{ sentence }}"),
-    **dict.fromkeys(('json_dict["excerpt"]', "excerpt"), _EXCERPTS),
-}
-_NEEDED: Mapping[str, tuple[str, ...]] = {
-    "grounding_double_check": ("sentence", "excerpts"),
-    "grounding_span": ("document", "response", "span"),
-    "eligibility": ("request", "response", "baseline"),
-}
+_TABLES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+METHODS: Mapping[str, str] = _TABLES["methods"]
+_PLACEHOLDERS: Mapping[str, str] = _TABLES["placeholders"]
 _PLACE = re.compile(r"\{\{\s*([\w.+]+(?:\[[\"']\w+[\"']\])?)\s*\}\}")
 _RATINGS: Mapping[str, RatingLabel] = {"no": "no_issues", "minor": "minor", "major": "major"}
 _RATING = re.compile(r"(no|minor|major) issues?(?:\(s\))?", re.IGNORECASE)
@@ -111,9 +84,10 @@ def _jinja(record: Record, name: str) -> str:
                 TEXT, f"has the unknown placeholder '{{{{{key}}}}}'; known are {', '.join(_PLACEHOLDERS)}"
             )
         # What is shown as the request of the eligibility filter is our variant's choice: the request alone, or all.
-        parts[place] = _FULL if (name, key) == ("eligibility", "user_request") else value
+        full = (name, key) == ("eligibility", "user_request")
+        parts[place] = _PLACEHOLDERS["full_prompt"] if full else value
         used.append(parts[place])
-    for value in _NEEDED.get(name, ("document", "response")):
+    for value in _TABLES["needed"].get(name, ("document", "response")):
         if not re.search(rf"\b{value}\b", "".join(used)):
             raise record.wrong(TEXT, f"has no placeholder for the {value}; is it cut off?")
     return "".join(parts)
