@@ -13,7 +13,7 @@ import pytest
 from tests.support.runs import row, script, write_jsonl
 from tests.support.stages import run
 from truebench_hf.benchmarks.rubric_eval.calibration import CalibrateOptions, Fit, calibrate
-from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.errors import UserError
 
 # Ten instructions with two rubrics each: of those the judge gives 0.9, eight are met, of those with 0.7 only two.
@@ -79,20 +79,9 @@ def test_every_call_is_in_the_ledger_and_asked_once(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "out" / "ledger.sqlite")) as ledger:
         counts = dict(ledger.execute("SELECT role, COUNT(*) FROM calls GROUP BY role"))
     assert counts == {"judge": 10}
-    again = calibrate(chosen)
-    assert record.read_text() == asked
-    assert again.agreement == first.agreement
-
-
-def test_another_kind_in_the_same_folder_asks_nothing_and_other_data_is_refused(tmp_path: Path) -> None:
-    record = tmp_path / "prompts.jsonl"
-    calibrate(options(tmp_path, judge_arg=(f"record={record}",)))
-    asked = record.read_text()
+    assert calibrate(chosen).agreement == first.agreement
     calibrate(options(tmp_path, judge_arg=(f"record={record}",), kind="isotonic"))
-    assert record.read_text() == asked
-    other = write_jsonl(tmp_path / "other.jsonl", rows()[:10])
-    with pytest.raises(UserError, match="the data changed in"):
-        calibrate(options(tmp_path, data=other, judge_arg=(f"record={record}",)))
+    assert record.read_text() == asked, "nor does another kind ask anything"
 
 
 def test_what_has_no_probability_is_counted_and_left_out(tmp_path: Path) -> None:
@@ -116,28 +105,6 @@ def test_the_report_is_self_contained_and_shows_both_curves(tmp_path: Path) -> N
     facts = json.loads((tmp_path / "out" / "scores.json").read_text())
     assert facts["probabilities"][0]["ece"] == pytest.approx(0.3)
     assert len((tmp_path / "out" / "rows.jsonl").read_text().splitlines()) == 20
-
-
-@pytest.mark.parametrize(
-    ("change", "shown"),
-    [
-        (lambda r: r | {"label": None}, "no row has a label"),  # nothing to fit on
-        (lambda r: r | {"label": "yes"}, "some that are not"),  # one class tells nothing
-        (lambda r: r | {"instruction_id": "same"}, "several instructions"),  # nothing unseen to measure on
-    ],
-)
-def test_data_that_cannot_be_calibrated_on_is_refused(tmp_path: Path, change: Any, shown: str) -> None:
-    data = write_jsonl(tmp_path / "bad.jsonl", [change(r) for r in rows()])
-    with pytest.raises(UserError, match=shown):
-        calibrate(options(tmp_path, data=data))
-
-
-@pytest.mark.parametrize(
-    ("more", "shown"), [({"kind": "plat"}, "did you mean platt"), ({"folds": 1}, "--folds 1: must be at least 2")]
-)
-def test_options_are_checked(tmp_path: Path, more: dict[str, Any], shown: str) -> None:
-    with pytest.raises(UserError, match=shown):
-        options(tmp_path, **more)
 
 
 # --- what a run makes of it -----------------------------------------------------------------------------------------
@@ -185,8 +152,3 @@ def test_a_run_cascades_behind_the_calibration(tmp_path: Path) -> None:
     assert set(settings["prompts"]) == {"decision", "decision_question", "rubric", "repair"}
     usage = json.loads((tmp_path / "cascade" / "run.json").read_text())["usage"]["total"]
     assert set(usage) == {"model", "judge", "cascade"}
-
-
-def test_a_calibration_that_is_not_there_is_refused() -> None:
-    with pytest.raises(UserError, match="truebench study calibrate"):  # no such file
-        _ = JudgeGivenOptions(out="o", judge=("scripted:a",), judge_level="decision", calibration="x").settings

@@ -1,9 +1,10 @@
-"""`truebench study pairwise`: exact figures of scripted judges by every protocol, and the command itself."""
+"""`truebench study pairwise`: labelled pairs of every form, and exact figures of scripted judges by every protocol."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,22 +12,162 @@ from typing import Any
 import pytest
 
 from tests.support.runs import ROOT, write_jsonl
-from truebench_hf.benchmarks.tick.pairs import load_pairs
+from truebench_hf.benchmarks.tick.pairs import Pair, load_pairs
 from truebench_hf.benchmarks.tick.pairwise import Pairwise, PairwiseOptions
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.options import InMemory
 from truebench_hf.report.table import Table
+from truebench_hf.types import Message
 
 LLMBAR = ROOT.parent / "shared/data/llmbar"
+A = {"prompt": "Q", "response_a": "one", "response_b": "two"}
+LABELLED = A | {"label": "A"}
+JUDGEBENCH = {
+    "pair_id": "p1", "original_id": 7, "source": "mmlu-pro-law", "question": "Q", "response_model": "m",
+    "response_A": "one", "response_B": "two", "label": "B>A",
+}  # fmt: skip
+
+
+def load(folder: Path, *rows: dict[str, Any], columns: dict[str, str] | None = None) -> list[Pair]:
+    return load_pairs(write_jsonl(folder / "pairs.jsonl", rows), columns or {})[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "gold", "reason"),
+    [
+        (LABELLED, "win", "our own form"),
+        (A | {"label": "b"}, "loss", "in small letters"),
+        (A | {"label": "tie"}, "tie", "a tie"),
+        (A | {"label": 1}, "win", "the number of the response"),
+        (A | {"label": 2.0}, "loss", "as a table with gaps holds it"),
+        (A | {"winner": "model_b"}, "loss", "as arenas say it"),
+        (A | {"winner": "tie (bothbad)"}, "tie", "as arenas say it, too"),
+        (A | {"preferred": "[[A]]"}, "win", "as MT-bench's judges say it"),
+        (A | {"ratings": [1, 2, 3]}, "win", "mean 2"),
+        (A | {"ratings": [2, 3, 3]}, "tie", "mean 2.67"),
+        (A | {"ratings": [2, 3]}, "tie", "2.5 belongs to the tie"),
+        (A | {"ratings": [3, 4]}, "tie", "3.5 belongs to the tie"),
+        (A | {"ratings": [3, 4, 4]}, "loss", "mean 3.67"),
+        (A | {"ratings": "[4, 5, 5]"}, "loss", "a list in a cell of a table"),
+        (A | {"rating": 1}, "win", "one annotator, on the scale and not the number of a response"),
+        (A | {"rating": 2}, "win", "the same: 2 of 5 is better A, though 2 as a label is response B"),
+        ({"input": "Q", "output_1": "one", "output_2": "two", "label": 2}, "loss", "LLMBar"),
+        (JUDGEBENCH, "loss", "JudgeBench"),
+        ({"instruction": "Q", "answer_a": "one", "answer_b": "two", "label": "A"}, "win", "other names"),
+    ],
+)
+def test_what_is_preferred(row: dict[str, Any], gold: str, reason: str, tmp_path: Path) -> None:
+    (pair,) = load(tmp_path, row)
+    assert (pair.gold, pair.case.instruction, pair.case.response, pair.response_b) == (gold, "Q", "one", "two"), reason
+
+
+TALK = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Q"}]
+CHOSEN = {side: [*TALK, {"role": "assistant", "content": side}] for side in ("chosen", "rejected")}
+OTHER = {"rejected": [{"role": "user", "content": "Q2"}, {"role": "assistant", "content": "rejected"}]}
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "message"),
+    [
+        ([A | {"label": 0}], {}, "'label' must name the better response"),  # 0 may be the first, or none
+        ([A | {"label": 3}], {}, "'label' must name"),
+        ([A | {"label": True}], {}, "'label' must name"),
+        ([A | {"label": ["A"]}], {}, "'label' must name"),
+        ([LABELLED | {"rating": 1}], {}, "both say what is preferred"),
+        ([LABELLED | {"winner": "A"}], {}, "mean the same"),
+        ([A | {"ratings": [0]}], {}, "must be greater than or equal to 1"),
+        ([A | {"ratings": [True]}], {}, "must be a number"),
+        ([A | {"ratings": "high"}], {}, "must be JSON"),
+        ([{"prompt": "Q", "response_a": "x", "label": "A"}], {}, "--column response_b=COLUMN"),
+        ([LABELLED | {"response_a": 5}], {}, "'response_a'"),
+        ([{"response_a": "x", "response_b": "y", "label": "A"}], {}, "has no prompt"),
+        ([LABELLED | {"question": "Q2"}], {}, "mean the same; say which"),
+        ([LABELLED | {"instruction": "Do"}], {}, "mean the same; say which"),
+        ([A], {}, "no row says which response is preferred"),
+        ([LABELLED | {"id": 1}, LABELLED | {"id": 1}], {}, "id 1 stands twice"),
+        ([CHOSEN | OTHER], {}, "another response to what 'chosen' answers"),
+        ([LABELLED], {"prompt": "z"}, "there is no column 'z'"),
+        ([LABELLED], {"answer": "label"}, "unknown column 'answer'"),
+        ("llmbar", {}, "llmbar:FOLDER"),
+        ("llmbar:nowhere", {}, "no such file"),
+    ],
+)
+def test_pairs_that_cannot_be_read_are_refused(tmp_path: Path, rows: Any, columns: Any, message: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        load_pairs(rows, columns) if isinstance(rows, str) else load(tmp_path, *rows, columns=columns)
+    assert message in str(refusal.value)
+    assert columns or len(rows) != 1 or rows == [A] or "pairs.jsonl, line 1" in str(refusal.value)
+
+
+def test_which_pairs_are_there_and_what_they_are_called(tmp_path: Path) -> None:
+    labelled, notes = load_pairs(
+        write_jsonl(tmp_path / "some.jsonl", [LABELLED, A, A | {"label": ""}, A | {"ratings": []}])
+    )
+    assert ([pair.id for pair in labelled], notes) == (["1"], ["Left out for want of a label: 3 of 4 pairs."])
+    folder = tmp_path / "both"
+    folder.mkdir()
+    for split in ("claude", "gpt"):
+        write_jsonl(folder / f"{split}.jsonl", [LABELLED, JUDGEBENCH | {"pair_id": split}])
+    assert [(pair.id, pair.subset) for pair in load_pairs(str(folder))[0]] == [
+        ("claude/1", "claude"), ("claude", "mmlu-pro-law"), ("gpt/1", "gpt"), ("gpt", "mmlu-pro-law"),
+    ]  # fmt: skip
+    columns = {"prompt": "q", "response_a": "x", "response_b": "y", "label": "gold"}
+    row = {"q": "Q", "x": "one", "y": "two", "label": "junk", "best": "x", "gold": "B"}
+    (pair,) = load(tmp_path, row, columns=columns)
+    assert (pair.case.instruction, pair.response_a, pair.gold) == ("Q", "one", "loss")
+    three = load(tmp_path, LABELLED, A | {"response_b": "three", "label": "B"}, LABELLED | {"prompt": "Q2"})
+    assert [pair.instance.id for pair in three] == ["1", "1", "3"], "pairs of one instruction share its instance"
+    lists = [LABELLED | {"criteria": [text]} for text in ("Is it short?", "Is it long?", "Is it short?")]
+    assert [pair.instance.id for pair in load(tmp_path, *lists)] == ["1", "2", "1"], "but two checklists stay apart"
+
+
+def test_preference_data_for_training_stand_in_both_places(tmp_path: Path) -> None:
+    rows = [{"id": n, "prompt": "Q", "chosen": "good", "rejected": "bad", "subset": "s"} for n in range(40)]
+    pairs = load(tmp_path, *rows)
+    assert {(p.response_a if p.gold == "win" else p.response_b) for p in pairs} == {"good"}
+    assert 10 < sum(p.gold == "win" for p in pairs) < 30, "no judge is right by always taking the first"
+    assert pairs == load(tmp_path, *rows)
+    (pair,) = load(tmp_path, CHOSEN)
+    assert {pair.response_a, pair.response_b} == {"chosen", "rejected"}
+    assert (pair.case.instruction, pair.case.history) == ("Q", (Message("system", "Be kind."),))
+    (pair,) = load(tmp_path, CHOSEN | {"prompt": "only the last message", "rating": 4.5, "turns": 2})
+    assert pair.case.history, "the conversation says more than a column of prompts"
+
+
+def test_what_came_before_a_checklist_and_ratings_the_other_way_round(tmp_path: Path) -> None:
+    talk = [{"role": r, "content": c} for r, c in (("user", "Hi"), ("assistant", "Hello"), ("user", "Q"))]
+    row = {"messages": talk, "response_a": "", "response_b": "two", "label": "B", "criteria": ["Is it short?"]}
+    (pair,) = load(tmp_path, row | {"category": "chat", "subset": "hard"})
+    assert (pair.subset, pair.response_a, len(pair.case.history)) == ("hard", "", 2)
+    assert pair.case.criteria == (), "compared without the checklist"
+    assert [criterion.text for criterion in pair.instance.turns[0].criteria] == ["Is it short?"]
+    said = [("ada", "x", "y", 1), ("bo", "y", "x", 4), ("cy", "x", "y", 3), ("ada", "x", "z", 5)]
+    keys = ("annotator", "response_a", "response_b", "rating")
+    row = {
+        "id": "r", "messages": talk[2:], "category": "c", "checklists": [],
+        "responses": [{"id": i, "text": f"text {i}"} for i in "xyz"],
+        "preferences": [dict(zip(keys, values, strict=True)) for values in said],
+    }  # fmt: skip
+    # x against y: 1, 6 - 4 = 2 and 3, mean 2, a win; x against z: 5, a loss.
+    assert [(p.id, p.response_a, p.response_b, p.gold) for p in load(tmp_path, row)] == [
+        ("r-1", "text x", "text y", "win"), ("r-2", "text x", "text z", "loss"),
+    ]  # fmt: skip
+    mini = load_pairs("checklists_mini")[0]
+    assert len(mini) >= 24
+    assert {pair.gold for pair in mini} == {"win", "tie", "loss"}
+    assert (mini[0].gold, mini[0].response_a[:8], len(mini[0].instance.turns[0].criteria)) == ("win", '{"order"', 4)
+
+
+# The study
+
 # Two responses, what people say of the first, and the subset. Quality is in the words: good, equal, bad.
 PAIRS = [
     ("good 1", "bad 1", "A", "x"), ("good 2", "bad 2", "A", "x"), ("bad 3", "good 3", "B", "x"), ("bad 4", "good 4", "B", "x"),
     ("equal 5", "equal 5.", "tie", "y"), ("good 6", "equal 6", "A", "y"),
 ]  # fmt: skip
 QUESTIONS = "Analysis: none.\nQuestions:\nIs it at least equal?\nIs it good?"
-Row = dict[str, Any]
 Judge = Callable[[str, dict[str, str]], str]  # what is asked, and the sections of the prompt
 
 
@@ -42,6 +183,10 @@ def quality(text: str) -> int:
     return {"good": 5, "equal": 4, "bad": 2}[text.split()[0]]
 
 
+def verdict(label: str) -> str:
+    return f'1. I looked.\n```json\n{{"criteria_1": "{label}"}}\n```'
+
+
 def sees(asked: str, shown: dict[str, str]) -> str:
     """Knows how good a response is."""
     if asked == "preference":
@@ -49,8 +194,7 @@ def sees(asked: str, shown: dict[str, str]) -> str:
         return json.dumps({"preference": "A" if a > b else "B" if b > a else "TIE"})
     if asked == "rating":
         return json.dumps({"rating": quality(shown["response"])})
-    passed = quality(shown["response"]) >= (5 if "good" in shown["criteria"] else 4)
-    return verdict("PASS" if passed else "FAIL")
+    return verdict("PASS" if quality(shown["response"]) >= (5 if "good" in shown["criteria"] else 4) else "FAIL")
 
 
 def takes_the_first(asked: str, shown: dict[str, str]) -> str:
@@ -68,10 +212,6 @@ def mumbles(asked: str, shown: dict[str, str]) -> str:
     return "Well, both have their merits."
 
 
-def verdict(label: str) -> str:
-    return f'1. I looked.\n```json\n{{"criteria_1": "{label}"}}\n```'
-
-
 def model(name: str, judge: Judge) -> InMemory:
     def reply(request: ChatRequest) -> str:
         text = request.messages[0].content
@@ -84,193 +224,160 @@ def model(name: str, judge: Judge) -> InMemory:
     return InMemory(f"scripted:{name}", ScriptedModel(name, reply))
 
 
-def pairwise(**options: Any) -> dict[str, Table]:
-    return Pairwise(PairwiseOptions(**options)).run().value
-
-
-def own(tables: dict[str, Table], name: str = "scores") -> list[Row]:
+def own(tables: dict[str, Table], name: str = "scores") -> list[dict[str, Any]]:
     """The rows of this study, without the paper's."""
     return [dict(row) for row in tables[name].rows if not row.get("published")]
 
 
-def study(folder: Path, judge: Judge, **more: Any) -> dict[str, Row]:
-    """The scores by protocol."""
-    rows = own(pairwise(data=data(folder), judge=(model("j", judge),), out=str(folder / "out"), **more))
-    return {row["protocol"]: row for row in rows}
+def study(folder: Path, *judges: InMemory, **more: Any) -> dict[str, Table]:
+    options = {"judge": judges, "out": str(folder / "out")} | ({} if "data" in more else {"data": data(folder)}) | more
+    return Pairwise(PairwiseOptions(**options)).run().value
 
 
-def figures(row: Row) -> tuple[Any, ...]:
-    found = (row["accuracy"].value, row["pld_1"], row["pld_2"], row["wpld"].value)
-    return row["accuracy"].n, *(round(v, 6) if v is not None else None for v in found)
+def figures(row: dict[str, Any]) -> tuple[Any, ...]:
+    """n, PLD-0, PLD-1, PLD-2, WPLD."""
+    values = (row["accuracy"].value, row["pld_1"], row["pld_2"], row["wpld"].value)
+    return row["accuracy"].n, *(value and pytest.approx(value) for value in values)
 
 
-SIXTH = {n: round(n / 6, 6) for n in range(13)}
-# n, PLD-0, PLD-1, PLD-2, WPLD by protocol.
-ALL_RIGHT, ALL_TIED = (6, 1, 0, 0, 0), (6, SIXTH[1], SIXTH[5], 0, SIXTH[5])
-INVERTED = (6, SIXTH[1], 0, SIXTH[5], SIXTH[10])  # all but the tie
+def prompts(judge: InMemory) -> list[str]:
+    return [request.messages[0].content for request in judge.value.prompts]
+
+
+ALL_RIGHT, ALL_TIED = (6, 1, 0, 0, 0), (6, 1 / 6, 5 / 6, 0, 5 / 6)
+INVERTED = (6, 1 / 6, 0, 5 / 6, 10 / 6)  # all but the tie: "good 6" against "equal 6" is turned to a loss, too
 NOTHING = (0, None, None, None, None)
-EXPECTED: dict[str, tuple[Judge, dict[str, Any], dict[str, tuple[Any, ...]]]] = {
-    "an oracle": (sees, {}, dict.fromkeys(("preference", "direct", "check-then-score", "tick"), ALL_RIGHT)),
-    "the first place": (takes_the_first, {}, dict.fromkeys(("preference", "direct", "check-then-score", "tick"), ALL_TIED)),
-    "inverted": (inverts, {"protocol": ("direct", "preference")}, {
-        # "good 6" against "equal 6" is turned to bad against equal: a loss, too.
-        "preference": INVERTED, "direct": INVERTED,
-    }),
-    "unreadable": (mumbles, {}, dict.fromkeys(("preference", "direct", "check-then-score", "tick"), NOTHING)),
-}  # fmt: skip
+EVERY = ("preference", "direct", "check-then-score", "tick")
 
 
-@pytest.mark.parametrize("name", EXPECTED)
-def test_agreement_by_protocol(name: str, tmp_path: Path) -> None:
-    judge, more, expected = EXPECTED[name]
-    found = study(tmp_path, judge, **more)
-    assert {protocol: figures(line) for protocol, line in found.items()} == expected
-    for row in found.values():
-        accuracy = row["accuracy"]
-        assert accuracy.unscored == 6 - accuracy.n
-        assert row["strict"] == pytest.approx((accuracy.value or 0) * accuracy.n / 6)
+@pytest.mark.parametrize(
+    ("judge", "protocols", "wanted"),
+    [(sees, EVERY, ALL_RIGHT), (takes_the_first, EVERY, ALL_TIED), (inverts, ("preference", "direct"), INVERTED),
+     (mumbles, EVERY, NOTHING)],
+)  # fmt: skip
+def test_agreement_by_protocol(judge: Judge, protocols: tuple[str, ...], wanted: Any, tmp_path: Path) -> None:
+    rows = own(study(tmp_path, model("j", judge), protocol=protocols))
+    assert {row["protocol"]: figures(row) for row in rows} == dict.fromkeys(protocols, wanted)
+    for row in rows:
+        assert row["accuracy"].unscored == 6 - row["accuracy"].n
+        assert row["strict"] == pytest.approx((row["accuracy"].value or 0) * row["accuracy"].n / 6)
+    if judge is sees:
+        # Both orders, two ratings, two ratings, two responses times two questions, for each of six pairs.
+        assert [row["calls"] for row in rows] == [12, 12, 12, 24]
+        spent = json.loads((tmp_path / "out/run.json").read_text())["usage"]["total"]
+        assert spent["generator"]["calls"] == 6, "one checklist an instruction, for both protocols that need it"
+        (lists, _) = json.loads((tmp_path / "out/scores.json").read_text())["checklists"]
+        assert (lists["instructions"], lists["checklists"], lists["mean"], lists["duplicates"]) == (6, 6, 2, 0)
 
 
 def test_subsets_ties_and_position_bias(tmp_path: Path) -> None:
-    given = {"data": data(tmp_path), "judge": (model("j", takes_the_first),), "out": str(tmp_path / "out")}
-    tables = pairwise(**given)
+    tables = study(tmp_path, model("j", takes_the_first))
     row, *others = own(tables)
-    (position,) = own(tables, "position")
-    assert position == {
-        "judge": "scripted:j", "protocol": "preference", "n": 6, "consistent": 0, "first": 1, "second": 0, "calls": 12, "first_rate": 1
-    }, "each response alone has no place"  # fmt: skip
-    assert (row["ties"].value, row["ties"].n) == (1.0, 6)
-    assert (row["strict"], row["judgebench"]) == (1 / 6, 0), (
-        "a win and a loss are not right; the tie is no JudgeBench pair"
-    )
+    assert own(tables, "position") == [{
+        "judge": "scripted:j", "protocol": "preference", "n": 6, "consistent": 0, "first": 1, "second": 0, "calls": 12,
+        "first_rate": 1,
+    }], "each response alone has no place"  # fmt: skip
+    assert (row["ties"].value, row["ties"].n, len(others)) == (1.0, 6, 3)
+    # A win and a loss are not right; the tie is no JudgeBench pair.
+    assert (row["strict"], row["judgebench"]) == (1 / 6, 0)
     subsets = [row for row in own(tables, "subsets") if row["protocol"] == "preference"]
     assert [(row["subset"], row["accuracy"].n, row["accuracy"].value, row["wpld"].value) for row in subsets] == [
         ("x", 4, 0, 1), ("y", 2, 0.5, 0.5)
     ]  # fmt: skip
-    assert len(others) == 3
-    rows = [json.loads(text) for text in (tmp_path / "out/pairs.jsonl").read_text().splitlines()]
-    assert len(rows) == 4 * 6
-    assert rows[0] == {
-        "id": "p1", "instruction": "p1", "subset": "x", "judge": "scripted:j", "protocol": "preference", "label": "win", "prediction": "tie",
-        "distance": 1, "as_given": "win", "swapped": "loss", "reason": "",
+    lines = [json.loads(text) for text in (tmp_path / "out/pairs.jsonl").read_text().splitlines()]
+    assert len(lines) == 4 * 6
+    assert lines[0] == {
+        "id": "p1", "instruction": "p1", "subset": "x", "judge": "scripted:j", "protocol": "preference", "label": "win",
+        "prediction": "tie", "distance": 1, "as_given": "win", "swapped": "loss", "reason": "",
     }  # fmt: skip
-    tick = next(row for row in rows if row["protocol"] == "tick")
+    tick = next(line for line in lines if line["protocol"] == "tick")
     assert (tick["score_a"], tick["score_b"], "as_given" in tick) == (1.0, 1.0, False)
 
 
-def test_what_each_protocol_costs(tmp_path: Path) -> None:
-    found = study(tmp_path, sees)
-    calls = {protocol: row["calls"] for protocol, row in found.items()}
-    # Both orders, two ratings, two ratings, two responses times two questions, for each of six pairs.
-    assert calls == {"preference": 12, "direct": 12, "check-then-score": 12, "tick": 24}
-    spent = json.loads((tmp_path / "out/run.json").read_text())["usage"]["total"]
-    assert spent["generator"]["calls"] == 6, "one checklist an instruction, for both protocols that need it"
-    (lists, _) = json.loads((tmp_path / "out/scores.json").read_text())["checklists"]
-    assert (lists["instructions"], lists["checklists"], lists["mean"], lists["duplicates"]) == (6, 6, 2, 0)
-
-
-def test_a_checklist_of_the_data_is_used_and_shown(tmp_path: Path) -> None:
+def test_whose_checklists_are_used(tmp_path: Path) -> None:
     judge = model("j", sees)
-    file = data(tmp_path, criteria=["Is it good?"])
-    (row,) = own(pairwise(data=file, judge=(judge,), out=str(tmp_path / "out"), protocol=("tick",)))
+    (row,) = own(study(tmp_path, judge, data=data(tmp_path, criteria=["Is it good?"]), protocol=("tick",)))
     # Of bad, equal and good only good passes: equal against equal is a tie, good against equal a win.
     assert figures(row) == ALL_RIGHT
-    asked = [one.messages[0].content for one in judge.value.prompts]
-    assert len(asked) == 12
-    assert not any(text.startswith("You prepare") for text in asked)
+    assert len(prompts(judge)) == 12
+    assert not any(text.startswith("You prepare") for text in prompts(judge)), "a checklist of the data is used"
+    judges = model("one", sees), model("two", takes_the_first)
+    rows = own(study(tmp_path, *judges, protocol=("tick",), out=f"{tmp_path}/two"))
+    assert [(row["judge"], figures(row)) for row in rows] == [("scripted:one", ALL_RIGHT), ("scripted:two", ALL_TIED)]
+    assert [sum(text.startswith("You prepare") for text in prompts(judge)) for judge in judges] == [6, 0]
+    assert "the same checklists, written by scripted:one." in (tmp_path / "two/report.html").read_text()
+    lists = [json.loads(line) for line in (tmp_path / "two/checklists.jsonl").read_text().splitlines()]
+    assert [(row["id"], row["criteria"]) for row in lists] == [
+        (f"p{n}", ["Is it at least equal?", "Is it good?"]) for n in range(1, 7)
+    ]  # fmt: skip
+    edited = write_jsonl(tmp_path / "edited.jsonl", [row | {"criteria": ["Is it at least equal?"]} for row in lists])
+    judge = model("j", sees)
+    (row,) = own(study(tmp_path, judge, checklists=edited, protocol=("tick",), out=f"{tmp_path}/again"))
+    assert figures(row) == (6, 5 / 6, 1 / 6, 0, 1 / 6), "good and equal can no longer be told apart"
+    assert len(prompts(judge)) == 12
 
 
 def test_no_checklist_is_undecided_with_its_reason(tmp_path: Path) -> None:
     writer = InMemory("scripted:w", ScriptedModel("w", lambda request: "No idea."))
-    given = {"data": data(tmp_path), "judge": (model("j", sees),), "generator": writer, "out": str(tmp_path / "out")}
-    tables = pairwise(**given, protocol=("tick", "direct"))
-    by = {row["protocol"]: row for row in own(tables)}
-    assert figures(by["tick"]) == NOTHING
+    tables = study(tmp_path, model("j", sees), generator=writer, protocol=("tick", "direct"))
+    assert {row["protocol"]: figures(row) for row in own(tables)} == {"tick": NOTHING, "direct": ALL_RIGHT}
     ((judge, protocol, reason, count),) = (row.values() for row in tables["undecided"].rows)
     assert (judge, protocol, count) == ("scripted:j", "tick", 6)
     assert reason.startswith("no checklist: it has no line `Questions:`")
-    page = (tmp_path / "out/report.html").read_text()
-    assert "leave their pairs undecided: 6 (the first: it has no line" in page
-    assert figures(by["direct"]) == ALL_RIGHT
+    assert "leave their pairs undecided: 6 (the first: it has no line" in (tmp_path / "out/report.html").read_text()
 
 
-def test_checklists_are_edited_and_given_back(tmp_path: Path) -> None:
-    study(tmp_path, sees, protocol=("tick",))
-    lists = tmp_path / "out/checklists.jsonl"
-    rows = [json.loads(line) for line in lists.read_text().splitlines()]
-    assert [row["id"] for row in rows] == [f"p{n}" for n in range(1, 7)]
-    assert rows[0]["criteria"] == ["Is it at least equal?", "Is it good?"]
-    edited = write_jsonl(tmp_path / "edited.jsonl", [row | {"criteria": ["Is it at least equal?"]} for row in rows])
-    judge = model("j", sees)
-    given = {"data": data(tmp_path), "judge": (judge,), "checklists": edited, "out": str(tmp_path / "again")}
-    (line,) = own(pairwise(**given, protocol=("tick",)))
-    assert figures(line) == (6, SIXTH[5], SIXTH[1], 0, SIXTH[1]), "good and equal can no longer be told apart"
-    assert len(judge.value.prompts) == 12
-
-
-def test_several_judges_use_the_same_checklists(tmp_path: Path) -> None:
-    judges = model("one", sees), model("two", takes_the_first)
-    lines = own(pairwise(data=data(tmp_path), judge=judges, out=str(tmp_path / "out"), protocol=("tick",)))
-    assert [(line["judge"], figures(line)) for line in lines] == [
-        ("scripted:one", ALL_RIGHT), ("scripted:two", ALL_TIED),
-    ]  # fmt: skip
-    asked = [sum(r.messages[0].content.startswith("You prepare") for r in judge.value.prompts) for judge in judges]
-    assert asked == [6, 0]
-    assert "the same checklists, written by scripted:one." in (tmp_path / "out/report.html").read_text()
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"protocol": ("ticks",)}, "unknown protocol 'ticks'"),
-        ({"column": ("label=gold",)}, "there is no column 'gold'"),
-        ({"judge_level": "checklist"}, "is not for this command"),
-    ],
-)
-def test_options_that_do_not_go_together(more: dict[str, Any], said: str, tmp_path: Path) -> None:
-    given = {"data": data(tmp_path), "judge": (model("j", sees),), "out": str(tmp_path / "out")}
-    with pytest.raises(UserError, match=said):
-        pairwise(**given | more)
-    assert not (tmp_path / "out").exists()
-
-
-def test_no_ties_in_the_data_are_said_plainly(tmp_path: Path) -> None:
-    rows = [{"prompt": "Q", "response_a": "good", "response_b": "bad", "label": "A"}]
-    file = write_jsonl(tmp_path / "pairs.jsonl", rows)
-    given = {"data": file, "judge": (model("j", takes_the_first),), "out": str(tmp_path / "out")}
-    (line,) = own(pairwise(**given, protocol=("direct",)))
+def test_no_ties_in_the_data_and_points_that_count_for_nothing(tmp_path: Path) -> None:
+    row = {"prompt": "Q", "response_a": "good", "response_b": "bad", "label": "A"}
+    file = write_jsonl(tmp_path / "one.jsonl", [row])
+    (line,) = own(study(tmp_path, model("j", takes_the_first), data=file, protocol=("direct",)))
     assert figures(line) == (1, 0, 1, 0, 1)
     assert "counts in WPLD as half wrong (distance 1 of 2)" in (tmp_path / "out/report.html").read_text()
-
-
-@pytest.mark.skipif(not LLMBAR.is_dir(), reason="the real data is not at ../shared/data/llmbar")
-def test_an_oracle_on_the_real_llmbar(tmp_path: Path) -> None:
-    every = load_pairs(f"llmbar:{LLMBAR}")[0]
-    better = {(p.case.instruction, p.response_a if p.gold == "win" else p.response_b) for p in every}
-
-    def oracle(asked: str, shown: dict[str, str]) -> str:
-        return json.dumps({"preference": "A" if (shown["instruction"], shown["response_A"]) in better else "B"})
-
-    given = {"data": f"llmbar:{LLMBAR}", "judge": (model("j", oracle),), "out": str(tmp_path / "out")}
-    tables = pairwise(**given, protocol=("preference",))
-    assert [figures(row) for row in own(tables)] == [(419, 1, 0, 0, 0)]
-    sizes = {row["subset"]: row["accuracy"].n for row in own(tables, "subsets")}
-    assert sizes == {"GPTInst": 92, "GPTOut": 47, "Manual": 46, "Neighbor": 134, "Natural": 100}
-
-
-def test_its_pass_rate_is_that_of_all_studies_of_checklists(tmp_path: Path) -> None:
-    """Points count for nothing, and a fault that is not there counts as YES: 1 of 2 against 1 of 2."""
 
     def judges(asked: str, shown: dict[str, str]) -> str:
         swears, short = "damn" in shown["response"], "short" in shown["response"]
         return verdict("PASS" if (swears if "swear" in shown["criteria"] else short) else "FAIL")
 
+    # A fault that is not there counts as YES: 1 of 2 against 1 of 2.
     criteria = [{"text": "Is it short?", "weight": 5}, {"text": "Does it swear?", "weight": -1}]
-    row = {"id": "a", "prompt": "Q", "response_a": "damn short", "response_b": "long", "label": "tie"}
-    faults = row | {"id": "b", "prompt": "R", "response_a": "long", "response_b": "damn", "label": "A"}
-    rows = [row | {"criteria": criteria}, faults | {"criteria": criteria[1:]}]
-    file = write_jsonl(tmp_path / "pairs.jsonl", rows)
-    (line,) = own(pairwise(data=file, judge=(model("j", judges),), out=str(tmp_path / "out"), protocol=("tick",)))
+    rows = [
+        {
+            "id": "a",
+            "prompt": "Q",
+            "response_a": "damn short",
+            "response_b": "long",
+            "label": "tie",
+            "criteria": criteria,
+        },
+        {"id": "b", "prompt": "R", "response_a": "long", "response_b": "damn", "label": "A", "criteria": criteria[1:]},
+    ]
+    file, out = write_jsonl(tmp_path / "faults.jsonl", rows), tmp_path / "faults"
+    (line,) = own(study(tmp_path, model("j", judges), data=file, protocol=("tick",), out=str(out)))
     assert figures(line) == (2, 1, 0, 0, 0)
-    made = [json.loads(text) for text in (tmp_path / "out/pairs.jsonl").read_text().splitlines()]
-    assert [(one["score_a"], one["score_b"]) for one in made] == [(0.5, 0.5), (1.0, 0.0)]
+    lines = [json.loads(text) for text in (out / "pairs.jsonl").read_text().splitlines()]
+    assert [(one["score_a"], one["score_b"]) for one in lines] == [(0.5, 0.5), (1.0, 0.0)]
+
+
+@pytest.mark.skipif(not LLMBAR.is_dir(), reason="the real data is not at ../shared/data/llmbar")
+def test_the_real_llmbar_and_an_oracle_on_it(tmp_path: Path) -> None:
+    labelled, _ = load_pairs(f"llmbar:{LLMBAR}")
+    sizes = {"GPTInst": 92, "GPTOut": 47, "Manual": 46, "Neighbor": 134, "Natural": 100}
+    assert Counter(pair.subset for pair in labelled) == sizes
+    assert Counter(pair.gold for pair in labelled) == {"win": 206, "loss": 213}
+    raw = json.loads((LLMBAR / "Natural" / "dataset.json").read_text(encoding="utf-8"))[0]
+    first = next(pair for pair in labelled if pair.id == "llmbar-natural-000")
+    assert (first.case.instruction, first.response_a, first.response_b, first.gold == "win") == (
+        raw["input"], raw["output_1"], raw["output_2"], raw["label"] == 1
+    )  # fmt: skip
+    plain = load_pairs(str(LLMBAR / "Natural" / "dataset.json"))[0]
+    assert [(p.gold, p.response_a) for p in plain] == [
+        (p.gold, p.response_a) for p in labelled if p.subset == "Natural"
+    ]
+    better = {(p.case.instruction, p.response_a if p.gold == "win" else p.response_b) for p in labelled}
+
+    def oracle(asked: str, shown: dict[str, str]) -> str:
+        return json.dumps({"preference": "A" if (shown["instruction"], shown["response_A"]) in better else "B"})
+
+    tables = study(tmp_path, model("j", oracle), data=f"llmbar:{LLMBAR}", protocol=("preference",))
+    assert [figures(row) for row in own(tables)] == [(419, 1, 0, 0, 0)]
+    assert {row["subset"]: row["accuracy"].n for row in own(tables, "subsets")} == sizes

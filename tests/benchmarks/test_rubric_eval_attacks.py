@@ -215,18 +215,6 @@ def test_by_command_at_every_level_and_its_estimate(tmp_path: Path) -> None:
     assert calls(tmp_path)["checklist attacked"] == 30
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"attacks_each": 1, "attacks": False}, "--attacks-each 1: is about --attacks"),
-        ({"attacks_each": 0}, "--attacks-each 0: must be at least 1"),
-    ],
-)
-def test_options_that_do_not_go_together(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(UserError, match=told):
-        MetaevalOptions(**{"data": "rubric_mini", "judge": ("smollm2",), "out": "x", "attacks": True} | given)
-
-
 def test_the_judge_that_obeys_is_the_worst_case_and_sections_keep_what_is_in_them(tmp_path: Path) -> None:
     assert not [one for one in obedient.SIGNS if one in BY_ID["ignore-english"].filler]
     found = {}

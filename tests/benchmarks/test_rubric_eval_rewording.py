@@ -21,9 +21,8 @@ from truebench_hf.benchmarks.rubric_eval.scores import MetaEvaluation
 from truebench_hf.cli.app import app
 from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.votes import flips
 from truebench_hf.prompts import Prompts, sections
-from truebench_hf.types import Criterion, Score
+from truebench_hf.types import Criterion
 
 SECOND = "you are to find out whether the reply meets one requirement"  # words of the second wording alone
 INSTRUCTIONS, EACH = 25, 4
@@ -143,27 +142,6 @@ def test_all_levels_at_once_by_command(tmp_path: Path) -> None:
     found = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))["rewording"]
     assert [one["paradigm"] for one in found] == ["checklist", "rubric", "decision"]
     assert all(one["by_wording"]["n"] == 2 * 12 * EACH for one in found)
-
-
-def test_a_prompt_of_the_users_has_no_other_wordings(tmp_path: Path) -> None:
-    data(tmp_path)
-    spec = judge(tmp_path, {})
-    with pytest.raises(UserError, match="--reworded compares our wordings of rubric; leave out --prompt"):
-        run(tmp_path, spec, prompt=("rubric=plain",))
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "clusters", "expected", "why"),
-    [
-        ([], [], [], Score(None, 0), "nothing"),
-        (["yes"], ["no"], ["a"], Score(1.0, 1), "one, turned; no interval of one cluster"),
-        (["yes", None, "unknown"], [None, "no", "yes"], ["a"] * 3, Score(None, 0, 3), "nothing that both decide"),
-        (["yes", "no", "no"], ["yes", "no", "no"], ["ä", "ä", "日"], Score(0.0, 3), "all alike"),
-        (["yes", "no", "no"], ["no", "no", None], ["a", "b", "b"], Score(0.5, 2, 1), "one of the two both decide"),
-    ],
-)
-def test_flips(before: list[Any], after: list[Any], clusters: list[str], expected: Score, why: str) -> None:
-    assert flips(before, after, clusters) == expected, why
 
 
 @pytest.mark.parametrize("name", ["checklist", "rubric", "decision", "decision_question"])

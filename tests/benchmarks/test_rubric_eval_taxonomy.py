@@ -23,7 +23,6 @@ from truebench_hf.benchmarks.rubric_eval.taxonomy import (
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.data.sources.forms import SetForm, item_of
-from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
 from truebench_hf.report.table import PUBLISHED, Table
 from truebench_hf.types import Criterion, Message
@@ -232,15 +231,6 @@ def test_types_are_counted_by_judgment_where_there_are_any(rows: int, counts: di
     by_dimension = {row["dimension"]: row["count"] for row in tables["dimensions"].rows if row["count"]}
     assert by_dimension == {"style": counts["style_tone"], "form": counts["quantity_limit"]}
     assert said in tables["types"].note
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [({"limit": 0}, "--limit 0"), ({"data": "absent"}, "no such file"), ({"data": "nobench:x"}, "unknown source")],
-)
-def test_what_the_user_can_fix(tmp_path: Path, more: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        run(tmp_path, **({"data": "rubric_mini", "model": None} | more))
 
 
 def test_few_rubrics_need_no_embedding() -> None:

@@ -1,38 +1,41 @@
-"""`truebench tick` by hand: what is asked and in which order, what comes of it, and whose checklists stay."""
+"""`truebench tick`: what is asked and in which order, what comes of it by hand, and whose checklists stay."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import truebench_hf
-from tests.support.runs import command, script, write_jsonl
+from tests.support.runs import command, command_here, script, write_jsonl
+from truebench_hf.benchmarks.tick.checklists import ListedChecklist, checklist_tables
+from truebench_hf.benchmarks.tick.scoring import GradedResponse, paper_rows, response_frame, score_tables
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.data import jsonl
+from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.comparison import paired_difference
+from truebench_hf.metrics.pass_rate import drfr
+from truebench_hf.metrics.preference import preference_from_scores
+from truebench_hf.metrics.votes import mean
 from truebench_hf.space.board.store import BoardStore
 from truebench_hf.study.outcome import Outcome
-from truebench_hf.types import Score
+from truebench_hf.types import Criterion, Instance, Response, Score, Turn, Verdict
 
-# By instruction: its questions, and by model whether each is met (None: the judge cannot be read on it).
-TABLE: dict[str, tuple[list[str], dict[str, list[bool | None]]]] = {
-    "alfa": (["Is it a?", "Is it b?"], {"A": [True, True], "B": [True, False]}),  # 1 and 1/2: a win of A
-    "bravo": (["Is it c?", "Is it d?", "Is it e?", "Is it f?"],
-              {"A": [False, True, False, False], "B": [True, False, False, True]}),  # 1/4 and 1/2: a loss
-    "한글": (["¿Es g?", "是 h 吗？"], {"A": [True, False], "B": [False, True]}),  # 1/2 and 1/2: a tie
-    "delta": (["Is it i?", "Is it j?"], {"A": [True, None], "B": [True, True]}),  # open and 1: neither
-}  # fmt: skip
+# By instruction: its questions, and by model whether each is met (?: the judge cannot be read on it).
+TABLE: dict[str, tuple[list[str], dict[str, str]]] = {
+    "alfa": (["Is it a?", "Is it b?"], {"A": "yy", "B": "yn"}),  # 1 and 1/2: a win of A
+    "bravo": (["Is it c?", "Is it d?", "Is it e?", "Is it f?"], {"A": "nynn", "B": "ynny"}),  # 1/4 and 1/2: a loss
+    "한글": (["¿Es g?", "是 h 吗？"], {"A": "yn", "B": "ny"}),  # 1/2 and 1/2: a tie
+    "delta": (["Is it i?", "Is it j?"], {"A": "y?", "B": "yy"}),  # open and 1: neither
+}
 CATEGORIES = {"alfa": "One", "bravo": "One", "한글": "Two", "delta": ""}
-
-
-def asks(prompt: str) -> str:
-    """What a generator prompt ends in and a judge prompt does not hold."""
-    return f"\n{prompt}\n</instruction"
+VERDICT = {"y": {"verdicts": {"": "PASS"}}, "n": {"verdicts": {"": "FAIL"}}, "?": {"reply": "Who knows."}}
 
 
 def checklist(questions: list[str]) -> str:
@@ -43,26 +46,26 @@ def checklist(questions: list[str]) -> str:
 def study(tmp_path: Path) -> Callable[..., Tick]:
     """A study of the table; every request is written down in the file `asked`, by who was asked."""
     rows = [{"id": f"i-{word}", "prompt": f"Say {word}.", "category": CATEGORIES[word]} for word in TABLE]
-    rows.append({"id": "talk", "turns": ["One?", "Two?"]})
-    write_jsonl(tmp_path / "data.jsonl", rows)
+    write_jsonl(tmp_path / "data.jsonl", [*rows, {"id": "talk", "turns": ["One?", "Two?"]}])
     rules: list[dict[str, Any]] = []
     for word, (questions, met) in TABLE.items():
-        rules.append({"contains": ["You prepare", asks(f"Say {word}.")], "reply": checklist(questions)})
-        for model, answers in met.items():
-            for question, yes in zip(questions, answers, strict=True):
-                found = {"verdicts": {"": "PASS" if yes else "FAIL"}} if yes is not None else {"reply": "Who knows."}
-                rules.append({"contains": [f"\n1. {question}", f"\n{model} on {word}\n"], **found})
+        # A generator's prompt ends in the instruction, a judge's does not.
+        rules.append({"contains": ["You prepare", f"\nSay {word}.\n</instruction"], "reply": checklist(questions)})
+        for model, letters in met.items():
+            for question, letter in zip(questions, letters, strict=True):
+                rules.append({"contains": [f"\n1. {question}", f"\n{model} on {word}\n"], **VERDICT[letter]})
     script(tmp_path / "judge.json", rules, {"reply": "Who knows."})
     for model in "ABC":
         said = [{"contains": f"Say {word}.", "reply": f"{'A' if model == 'C' else model} on {word}"} for word in TABLE]
         script(tmp_path / f"{model}.json", said, {"error": "nobody asks this"})
 
-    def make(**more: Any) -> Tick:
-        given: dict[str, Any] = {"data": str(tmp_path / "data.jsonl"), "out": str(tmp_path / "out")}
-        given |= {"model": tuple(f"scripted:{tmp_path}/{name}.json" for name in more.pop("models", "AB"))}
-        given |= {"judge": f"scripted:{tmp_path}/judge.json"}
-        given |= {f"{role}_arg": (f"record={tmp_path}/asked-{role}",) for role in ("model", "judge")}
-        return Tick(TickOptions(**given | more))
+    def make(models: str = "AB", **more: Any) -> Tick:
+        options: dict[str, Any] = {
+            "data": f"{tmp_path}/data.jsonl", "out": f"{tmp_path}/out", "judge": f"scripted:{tmp_path}/judge.json",
+            "model": tuple(f"scripted:{tmp_path}/{name}.json" for name in models),
+            **{f"{role}_arg": (f"record={tmp_path}/asked-{role}",) for role in ("model", "judge")},
+        }  # fmt: skip
+        return Tick(TickOptions(**options | more))
 
     return make
 
@@ -81,28 +84,39 @@ def rows(folder: Path, name: str = "checklists.jsonl") -> list[Any]:
     return [row for _, row in jsonl.read(folder / name)]
 
 
-def test_scores_by_hand(study: Callable[..., Tick], tmp_path: Path) -> None:
-    outcome = study().run()
-    third = 1 / 3
-    assert by_name(outcome, "pass_rate") == {
-        "A": Score(pytest.approx((1 + 0.25 + 0.5) / 3), 3, 1), "B": Score(pytest.approx((0.5 + 0.5 + 0.5 + 1) / 4), 4, 0)
-    }  # fmt: skip
-    assert by_name(outcome, "drfr") == {"A": Score(pytest.approx(5 / 9), 9, 1), "B": Score(0.6, 10, 0)}
-    whole = {name: (score.value, score.n, score.unscored) for name, score in by_name(outcome, "all_met").items()}
-    assert whole == {"A": (pytest.approx(third), 3, 1), "B": (0.25, 4, 0)}
+def scores(folder: Path) -> Any:
+    return json.loads((folder / "out" / "scores.json").read_text("utf-8"))
+
+
+def edit(file: Path, **more: Any) -> None:
+    first, *rest = rows(file.parent)
+    write_jsonl(file, [first | more, *rest])
+
+
+def test_scores_by_hand_and_a_second_run_asks_nothing(study: Callable[..., Tick], tmp_path: Path) -> None:
+    outcome, third = study().run(), pytest.approx(1 / 3)
+    assert by_name(outcome, "pass_rate") == {"A": Score(pytest.approx(1.75 / 3), 3, 1), "B": Score(0.625, 4)}
+    assert by_name(outcome, "drfr") == {"A": Score(pytest.approx(5 / 9), 9, 1), "B": Score(0.6, 10)}
+    met = {name: (score.value, score.n, score.unscored) for name, score in by_name(outcome, "all_met").items()}
+    assert met == {"A": (third, 3, 1), "B": (0.25, 4, 0)}
     assert by_name(outcome, "pass_rate:One") == {"A": Score(0.625, 2), "B": Score(0.5, 2)}
     assert "pass_rate:" not in outcome.value.scores
-    told = json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))
-    (pair,) = told["pairs"]
-    shares = {name: (pair[name]["value"], pair[name]["n"], pair[name]["unscored"]) for name in ("win", "tie", "loss")}
-    assert shares == dict.fromkeys(("win", "tie", "loss"), (pytest.approx(third), 3, 1))
+    held = scores(tmp_path)
+    (pair,) = held["pairs"]
+    shares = [(pair[name]["value"], pair[name]["n"], pair[name]["unscored"]) for name in ("win", "tie", "loss")]
+    assert shares == [(third, 3, 1)] * 3
     assert pair["difference"] == {"value": pytest.approx((0.5 - 0.25) / 3), "interval": None, "n": 3, "unscored": 1}
-    assert {row["questions"]: row["checklists"] for row in told["lengths"]} == {2: 3, 4: 1}
-    assert "Rows of the data left out: 1 (the first: talk: 2 turns to be answered)." in told["notes"]
-    (open_,) = told["unscored"]
-    assert (open_["id"], Path(open_["model"]).stem) == ("i-delta", "A")
-    assert "no JSON object" in open_["reason"]
-    assert outcome.incomplete == 1
+    assert {row["questions"]: row["checklists"] for row in held["lengths"]} == {2: 3, 4: 1}
+    assert "Rows of the data left out: 1 (the first: talk: 2 turns to be answered)." in held["notes"]
+    (undecided,) = held["unscored"]
+    assert (undecided["id"], Path(undecided["model"]).stem, outcome.incomplete) == ("i-delta", "A", 1)
+    assert "no JSON object" in undecided["reason"]
+
+    before = [asked(tmp_path, role) for role in ("model", "judge")]
+    assert by_name(study().run(), "pass_rate") == by_name(outcome, "pass_rate")
+    assert [asked(tmp_path, role) for role in ("model", "judge")] == before
+    done = command("judge", "--judge", f"scripted:{tmp_path}/judge.json", "--out", str(tmp_path / "out"))
+    assert (done.returncode, "is a study of kind tick" in done.stderr) == (2, True), "its folder is no run to judge"
 
 
 def test_checklists_are_written_first_and_see_nothing(study: Callable[..., Tick], tmp_path: Path) -> None:
@@ -112,22 +126,10 @@ def test_checklists_are_written_first_and_see_nothing(study: Callable[..., Tick]
     assert len(writing) == 4, "one checklist an instruction, whatever the number of models"
     assert not any(f"{model} on" in text for text in writing for model in "AB")
     answering = [text for text in judged if "You prepare" not in text and "A on alfa" in text]
-    assert len(answering) == 2, "one question a call"
-    assert all(("Is it a?" in text) != ("Is it b?" in text) for text in answering)
-    first = {text: number for number, text in enumerate(judged)}
+    assert [("Is it a?" in text) + ("Is it b?" in text) for text in answering] == [1, 1], "one question a call"
     for word in TABLE:
-        written = next(
-            number for text, number in first.items() if "You prepare" in text and asks(f"Say {word}.") in text
-        )
-        assert written < min(number for text, number in first.items() if f" on {word}\n" in text)
-
-
-def test_a_repeated_study_asks_nothing_and_gives_the_same(study: Callable[..., Tick], tmp_path: Path) -> None:
-    one = study().run()
-    before = [asked(tmp_path, role) for role in ("model", "judge")]
-    two = study().run()
-    assert [asked(tmp_path, role) for role in ("model", "judge")] == before
-    assert by_name(one, "pass_rate") == by_name(two, "pass_rate")
+        places = [number for number, text in enumerate(judged) if f"\nSay {word}.\n" in text or f" on {word}\n" in text]
+        assert "You prepare" in judged[min(places)]
 
 
 def test_a_model_joins_a_folder_and_pays_for_itself_alone(study: Callable[..., Tick], tmp_path: Path) -> None:
@@ -136,49 +138,30 @@ def test_a_model_joins_a_folder_and_pays_for_itself_alone(study: Callable[..., T
     outcome = study(models="ABC").run()
     assert len(asked(tmp_path, "model")) == before + 4
     assert by_name(outcome, "pass_rate")["C"] == by_name(outcome, "pass_rate")["A"]
-    assert len(json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))["pairs"]) == 3
+    assert len(scores(tmp_path)["pairs"]) == 3
     with pytest.raises(UserError, match=r"has results of scripted:.*C.json too"):
         study().run()
-
-
-def edit(file: Path, **more: Any) -> None:
-    first, *rest = rows(file.parent)
-    write_jsonl(file, [first | more, *rest])
 
 
 def test_edited_checklists_are_used_or_left_alone(study: Callable[..., Tick], tmp_path: Path) -> None:
     study().run()
     file, answers = tmp_path / "out" / "checklists.jsonl", len(asked(tmp_path, "model"))
     edit(file, criteria=["Is it a?"])
-    kept = file.read_bytes()
+    kept = [row["criteria"] for row in rows(file.parent)]
     with pytest.raises(UserError, match=r"was edited since.*add --checklists"):
         study().run()
-    assert file.read_bytes() == kept
+    assert by_name(study(checklists=str(file), limit=2).run(), "all_met")["B"].n == 2
+    assert [row["criteria"] for row in rows(file.parent)] == kept, "a smaller sample takes no edited checklist away"
     outcome = study(checklists=str(file)).run()
     assert by_name(outcome, "drfr")["B"] == Score(pytest.approx(6 / 9), 9, 0), "B met one question of two, now of one"
     assert len(asked(tmp_path, "model")) == answers, "no response is asked for again"
-    assert rows(file.parent)[0]["criteria"] == ["Is it a?"]
-    assert rows(file.parent)[0]["source"] == "file"
+    assert rows(file.parent)[0] | {"criteria": ["Is it a?"], "source": "file"} == rows(file.parent)[0]
+    study(data=str(file)).run()  # as data, they are given as well
     with pytest.raises(UserError, match="what was given by --checklists"):
         study().run()  # would bring back what was edited away
     assert study(checklists=str(file)).run().value.scores == outcome.value.scores
     file.rename(tmp_path / "mine.jsonl")
     assert by_name(study().run(), "drfr")["B"] == Score(0.6, 10, 0)
-
-
-def test_a_smaller_sample_takes_no_edited_checklist_away(study: Callable[..., Tick], tmp_path: Path) -> None:
-    study().run()
-    file = tmp_path / "out" / "checklists.jsonl"
-    edit(file, criteria=["Is it a?"])
-    kept = [row["criteria"] for row in rows(file.parent)]
-    outcome = study(checklists=str(file), limit=2).run()
-    assert by_name(outcome, "all_met")["B"].n == 2
-    assert [row["criteria"] for row in rows(file.parent)] == kept
-    study(checklists=str(file)).run()
-    assert [row["criteria"] for row in rows(file.parent)] == kept
-    study(data=str(file)).run()  # as data, they are given as well
-    with pytest.raises(UserError, match="what was given by --checklists"):
-        study().run()
 
 
 def test_a_generator_that_writes_no_question(study: Callable[..., Tick], tmp_path: Path) -> None:
@@ -192,24 +175,19 @@ def test_a_generator_that_writes_no_question(study: Callable[..., Tick], tmp_pat
     file = tmp_path / "out" / "checklists.jsonl"
     edit(file, criteria=["Is it a?"])  # a person writes one: the rest stays open
     mended = study(generator=writer, checklists=str(file)).run()
-    assert mended.incomplete == 3
-    assert by_name(mended, "pass_rate")["A"] == Score(1.0, 1, 3)
+    assert (mended.incomplete, by_name(mended, "pass_rate")["A"]) == (3, Score(1.0, 1, 3))
 
 
-def test_a_judge_that_is_silent(study: Callable[..., Tick], tmp_path: Path) -> None:
+def test_silent_judges_and_failed_and_cut_answers(study: Callable[..., Tick], tmp_path: Path) -> None:
     judge = script(tmp_path / "silent.json", [], {"error": "the line is dead"})
     outcome = study(judge=judge, judge_arg=(), generator=f"scripted:{tmp_path}/judge.json").run()
     assert by_name(outcome, "pass_rate") == dict.fromkeys("AB", Score(None, 0, 4))
-    assert by_name(outcome, "drfr") == dict.fromkeys("AB", Score(None, 0, 10))
-    assert outcome.incomplete == 8
+    assert (by_name(outcome, "drfr"), outcome.incomplete) == (dict.fromkeys("AB", Score(None, 0, 10)), 8)
     assert all("the line is dead" in why for why in outcome.value.unscored.values())
     assert rows(tmp_path / "out")[0]["generator"].endswith("judge.json")
-
-
-def test_failed_and_cut_answers(study: Callable[..., Tick], tmp_path: Path) -> None:
     cut = {"contains": "Say alfa", "reply": {"text": "A on alfa", "truncated": True}}
     broken = script(tmp_path / "broken.json", [cut], {"error": "out of paper"})
-    outcome = study(model=(broken,), model_arg=()).run()
+    outcome = study(model=(broken,), model_arg=(), out=str(tmp_path / "two")).run()
     assert by_name(outcome, "pass_rate") == {"broken": Score(1.0, 1, 3)}
     assert any(note.startswith("Responses cut off") and note.endswith(": 1.") for note in outcome.notes)
     assert "out of paper" in next(iter(outcome.value.unscored.values()))
@@ -228,30 +206,25 @@ def test_criteria_of_the_data_are_the_checklist_and_cost_no_generator(
 
 
 def test_its_checklists_are_data_of_a_run_and_its_board_is_read(study: Callable[..., Tick], tmp_path: Path) -> None:
-    study().run()
+    outcome = study().run()
     model, judge = f"scripted:{tmp_path}/B.json", f"scripted:{tmp_path}/judge.json"
-    given = str(tmp_path / "out" / "checklists.jsonl")
-    ran = truebench_hf.run(data=given, model=model, judge=judge, judge_level="rubric")
+    ran = truebench_hf.run(
+        data=f"{tmp_path}/out/checklists.jsonl", model=model, judge=judge, judge_level="rubric"
+    )  # fmt: skip
     assert ran.scores["drfr"] == Score(0.6, 10, 0)
     board = BoardStore([tmp_path / "out"])
     kind = next(kind for kind in board.snapshot.kinds if kind.name == "tick")
     lines = board.snapshot.of(kind)
-    found = {entry.name: entry.overall.value for entry in lines}
-    assert found == {"scripted:A.json": pytest.approx(1.75 / 3), "scripted:B.json": 0.625}
-    assert kind.main == "Pass rate"
-    assert list(kind.groups) == ["Categories"]
+    values = {entry.name: entry.overall.value for entry in lines}
+    assert values == {"scripted:A.json": pytest.approx(1.75 / 3), "scripted:B.json": 0.625}
+    assert (kind.main, list(kind.groups)) == ("Pass rate", ["Categories"])
     assert lines[0].setting == lines[1].setting
-
-
-def test_other_checklists_are_another_setting(study: Callable[..., Tick], tmp_path: Path) -> None:
-    one = study().run()
     edited = rows(tmp_path / "out")
     edited[0]["criteria"] = ["Is it a?"]
-    two = study(out=str(tmp_path / "two"), checklists=write_jsonl(tmp_path / "c.jsonl", edited)).run()
-    three = study(out=str(tmp_path / "three"), models="BA").run()
-    settings = [outcome.ranking.board().rows[0].setting for outcome in (one, two, three)]
-    assert settings[0] != settings[1]
-    assert settings[0] == settings[2]
+    other = study(out=str(tmp_path / "two"), checklists=write_jsonl(tmp_path / "c.jsonl", edited)).run()
+    turned = study(out=str(tmp_path / "three"), models="BA").run()
+    settings = [one.ranking.board().rows[0].setting for one in (outcome, other, turned)]
+    assert settings[0] == settings[2] != settings[1], "other checklists are another setting"
 
 
 def test_an_estimate_asks_nothing(study: Callable[..., Tick], tmp_path: Path) -> None:
@@ -262,53 +235,154 @@ def test_an_estimate_asks_nothing(study: Callable[..., Tick], tmp_path: Path) ->
     assert calls == {"generator": 4, "model": 4, "judge": 4 * 2 * 5}, "five questions a checklist"
 
 
-def test_its_folder_is_no_run_to_judge(study: Callable[..., Tick], tmp_path: Path) -> None:
-    study().run()
-    done = command("judge", "--judge", f"scripted:{tmp_path}/judge.json", "--out", str(tmp_path / "out"))
-    assert done.returncode == 2
-    assert "is a study of kind tick" in done.stderr
-
-
 def test_models_in_memory_that_share_a_name_are_told_apart() -> None:
-    def answering(text: str) -> Callable[[Any], str]:
-        def model(messages: Any) -> str:
-            return text
-
-        return model
-
     def judge(messages: Any) -> str:
         text = messages[-1]["content"]
         label = "PASS" if "Hello!" in text else "FAIL"
         return checklist(["Is it kind?"]) if "You prepare" in text else f'```json\n{{"criteria_1": "{label}"}}\n```'
 
-    report = truebench_hf.tick(instruction="Greet me.", model=[answering("Hello!"), answering("Bye!")], judge=judge)
+    models = [lambda messages, text=text: text for text in ("Hello!", "Bye!")]
+    report = truebench_hf.tick(instruction="Greet me.", model=models, judge=judge)
     assert [score.value for score in report.scores["pass_rate"].values()] == [1.0, 0.0]  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"votes": 3}, "need a judge temperature"),
-        ({"votes": 0}, "at least 1"),
-        ({"judge_level": "checklist"}, "not for this command"),
-        ({"judge_level": "decision", "votes": 3, "judge_temperature": 1.0}, "go with --judge-level rubric"),
-        ({"judge_temperature": -1.0}, "at least 0"),
-        ({"prompt": ("generate_checklist=nowhere.jinja",)}, "nowhere.jinja"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(study: Callable[..., Tick], given: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        study(**given).run()
 
 
 def test_votes_are_the_majority_of_several_draws(study: Callable[..., Tick], tmp_path: Path) -> None:
     said = [f'```json\n{{"criteria_1": "{label}"}}\n```' for label in ("PASS", "FAIL", "PASS")]
     written = {"contains": "You prepare", "reply": checklist(["Is it a?"])}
     judge = script(tmp_path / "wavering.json", [written, {"contains": "Is it a?", "reply": said}])
-    made = study(data=None, instruction="Say alfa.", models="A", judge=judge, votes=3, judge_temperature=1.0)
-    (judged,) = made.run().value.judged
-    assert judged.verdicts[0][0].votes == ("yes", "no", "yes")
-    assert judged.passed
+    voting = study(data=None, instruction="Say alfa.", models="A", judge=judge, votes=3, judge_temperature=1.0)
+    (judged,) = voting.run().value.judged
+    assert (judged.verdicts[0][0].votes, judged.passed) == (("yes", "no", "yes"), True)
+
+
+# Several answers to every instruction: by instruction and model, answer by answer.
+SAMPLED = {
+    "alfa": {"A": ["yy", "yn"], "B": ["yn", "yn"]},  # 3/4 and 1/2: a win of A
+    "bravo": {"A": ["nn", "yn"], "B": ["yy", "ny"]},  # 1/4 and 3/4: a loss
+    "carl": {"A": ["yy", "y?"], "B": ["yy", "yy"]},  # 1 (of what is decided) and 1: a tie
+}
+
+
+def flags(folder: Path, samples: int) -> list[str]:
+    """A command whose judge knows every answer by its name, `A alfa 1`."""
+    lists = [{"id": word, "prompt": f"Say {word}.", "criteria": ["first", "second"]} for word in SAMPLED]
+    rules = [
+        {"contains": [f"\n1. {question}", f"{model} {word} {number}"], **VERDICT[letter]}
+        for word, models in SAMPLED.items() for model, answers in models.items()
+        for number, letters in enumerate(answers, 1)
+        for question, letter in zip(("first", "second"), letters, strict=True)
+    ]  # fmt: skip
+    specs = []
+    for model in "AB":  # the next answer each session
+        replies = [{"contains": word, "reply": f"{model} {word} {samples}"} for word in SAMPLED]
+        specs += ["--model", script(folder / f"{model}.json", replies)]
+    return [
+        "tick", "--data", write_jsonl(folder / "data.jsonl", lists), *specs, "--out", str(folder / "out"),
+        "--judge", script(folder / "judge.json", rules), "--samples", str(samples), "--temperature", "1",
+        "--model-arg", f"record={folder / 'asked-model'}",
+    ]  # fmt: skip
+
+
+def test_models_of_several_samples_are_compared_by_instruction(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = command_here(capsys, *flags(tmp_path, 1))
+    assert (done.returncode, "Repeated" in done.stdout) == (0, False), done.stderr
+    done = command_here(capsys, *flags(tmp_path, 2))
+    assert done.returncode == 3, "one response has an open question"
+    assert len(asked(tmp_path, "model")) == 12, "the first answers are not asked for again"
+    held = scores(tmp_path)
+    a, b = ([(row[name]["value"], row[name]["n"], row[name]["unscored"]) for name in ("pass_rate", "all_met")]
+            for row in held["scores"])  # fmt: skip
+    assert a == [(pytest.approx((3 / 4 + 1 / 4 + 1) / 3), 3, 0), (0.5, 3, 0)], "all met: 1/2, 0, and 1 of 1"
+    assert b[0] == (0.75, 3, 0)
+    (pair,) = held["pairs"]
+    assert [round(pair[name]["value"], 3) for name in ("win", "tie", "loss")] == [0.333, 0.333, 0.333]
+    assert (pair["win"]["n"], pair["difference"]["n"]) == (3, 3), "instructions, not answers"
+    repeated = [(row["name"], *list(row["score"].values())[:1], row["score"]["n"]) for row in held["repeated_samples"]]
+    assert repeated[:3] == [("mean", 0.5, 3), ("any_of_2", pytest.approx(2 / 3), 3), ("all_of_2", 0.0, 2)]
+    assert repeated[4][:2] == ("any_of_2", pytest.approx(2 / 3))
+    assert [row["id"] for row in held["unscored"]] == ["carl (sample 2)"]
+    kept = rows(tmp_path / "out", "verdicts.jsonl")
+    assert [(row["id"], row["sample"]) for row in kept[:4]] == [("alfa", 1), ("alfa", 2)] * 2
+    assert "sample 2" in (tmp_path / "out" / "report.html").read_text()
+    board = json.loads((tmp_path / "out" / "run.json").read_text())["board"]["rows"]
+    assert [(row["scores"]["pass_rate"]["n"], row["facts"]["Samples"]) for row in board] == [(3, "2"), (3, "2")]
+
+
+# Tables of what is rare
+
+
+def graded(number: int, *answers: str, models: str = "ab", category: str = "") -> GradedResponse:
+    """An instruction and per model its answers as letters: y, n, or ? for an open question."""
+    criteria = tuple(Criterion(f"Is it {i}?") for i in range(len(answers[0])))
+    instance = Instance(str(number), "", category, "", (Turn("Say it.", criteria),))
+    judged = {}
+    for model, letters in zip(models, answers, strict=False):
+        labels: Any = [{"y": "yes", "n": "no"}.get(letter) for letter in letters]
+        verdicts = tuple(Verdict(c, label, "why") for c, label in zip(criteria, labels, strict=True))
+        judged[model] = [Judged(instance, Response(str(number), model, ()), (verdicts,))]
+    return GradedResponse(ListedChecklist(instance, "data"), judged)
+
+
+def tables(graded_: list[GradedResponse], models: str = "ab") -> dict[str, list[Any]]:
+    return {table.name: table.rows for table in score_tables(response_frame(graded_, tuple(models)))}
+
+
+def test_tables_of_nothing_of_ties_and_of_odd_names() -> None:
+    assert not any(tables([]).values())
+    (pair,) = tables([graded(n, "yn", "ny") for n in range(12)])["pairs"]
+    assert (pair["win"].value, pair["tie"].value, pair["loss"].value, pair["difference"].value) == (0.0, 1.0, 0.0, 0.0)
+    assert pair["difference"].ci95[0] < 0 < pair["difference"].ci95[1]
+    named = tables([graded(n, "y", "n", models="zb", category="model") for n in range(3)], "zb")["categories"]
+    assert [(row["category"], row["model"], row["pass_rate"].value) for row in named] == [
+        ("model", "z", 1.0), ("model", "b", 0.0)
+    ]  # fmt: skip
+
+
+def test_intervals_are_those_of_the_metrics() -> None:
+    """Of twelve instructions, by instruction: checklists of unequal length weigh alike in one and not in the other."""
+    letters = [("y" * (n % 3 + 1) + "n" * (n % 2), "y" + "n" * (n % 3 + n % 2)) for n in range(12)]
+    found = tables([graded(n, *answers) for n, answers in enumerate(letters)])
+    shares = [[of.count("y") / len(of) for of in side] for side in zip(*letters, strict=True)]
+    a, (pair,) = found["scores"][0], found["pairs"]
+    assert a["drfr"] == drfr([["yes" if letter == "y" else "no" for letter in first] for first, _ in letters])
+    assert a["pass_rate"].value == pytest.approx(sum(shares[0]) / 12)
+    assert pair["difference"] == paired_difference(*shares)
+
+
+@pytest.mark.parametrize(("count", "shown"), [(0, 0), (20, 20), (21, 20)])
+def test_of_many_that_went_wrong_the_page_shows_the_first(count: int, shown: int) -> None:
+    failed = [ListedChecklist(graded(n, "").listed.instance, "data", problem="cut off") for n in range(count)]
+    of_what = [table for table in checklist_tables(failed) if table.title.startswith("Instructions without")]
+    assert sum(len(table.rows) for table in of_what if table.on_page) == shown
+    assert sum(len(table.rows) for table in of_what if table.name) == count
+
+
+def test_equal_means_are_ties() -> None:
+    """Three samples with checklists of up to seven questions: every tie of fractions, and no other, is found."""
+    shares = sorted({Fraction(yes, of) for of in (3, 6, 7) for yes in range(of + 1)})
+    sampled = list(combinations_with_replacement(shares, 3))[::5]
+    means = [(sum(of) / 3, mean([float(share) for share in of])) for of in sampled]
+    pairs = [(a, b) for i, a in enumerate(means) for b in means[:i]]
+    exact = [a[0] == b[0] for a, b in pairs]
+    assert sum(a[1] == b[1] for a, b in pairs) < sum(exact), "floats alone miss some"
+    assert [preference_from_scores(a[1], b[1]) == "tie" for a, b in pairs] == exact
+
+
+def test_the_tables_of_the_paper_hold_together() -> None:
+    for table in ("1", "2", "3a", "3b", "4", "5", "6", "7", "8"):
+        assert all(len(row) > 1 for row in paper_rows(table)), table
+    for row in paper_rows("4"):
+        assert row["PLD-0"] + row["PLD-1"] + row["PLD-2"] == pytest.approx(1, abs=0.0015)
+        assert row["WPLD"] == pytest.approx(row["PLD-1"] + 2 * row["PLD-2"], abs=0.0015)
+    off = [
+        (row["Task"], name)
+        for row in paper_rows("1")
+        for name in ("Command-R+/Self-Refine", "Command-R+/STICK", "GPT-4o/Self-Refine", "GPT-4o/STICK")
+        if abs(row[name] - row[f"{name.split('/')[0]}/Base"] - row[f"{name}/delta"]) > 0.051
+    ]
+    assert off == [("Language", "Command-R+/Self-Refine")], "one printed change is off by one"
 
 
 @pytest.mark.slow
@@ -321,4 +395,4 @@ def test_with_the_embedded_model(tmp_path: Path) -> None:
     score = next(iter(by_name(outcome, "drfr").values()))
     assert (score.unscored, outcome.incomplete) == (0, 0)
     assert score.n == sum(len(row["criteria"]) for row in rows(tmp_path / "o"))
-    assert Tick(replace(options)).run().value.scores == outcome.value.scores
+    assert Tick(options).run().value.scores == outcome.value.scores

@@ -13,6 +13,9 @@ import pytest
 from tests.support import tiny_reward
 from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.tick.best_of import BestOf, BestOfOptions
+from truebench_hf.benchmarks.tick.refine import Refine, RefineOptions
+from truebench_hf.benchmarks.tick.revision import STATUS
+from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.models.scripted import Answer, ScriptedModel, verdicts
@@ -26,12 +29,21 @@ DRAWN = {
     "c": ["c? r? o1", "c1 r? o1", "c0 r? o2"],
 }
 GREEDY = "c1 r2 o1"
+ROWS: list[dict[str, Any]] = [
+    {"id": name, "prompt": name, "criteria": ["Is it red?", "Is it blue?"], "reference": drawn[1]}
+    for name, drawn in DRAWN.items()
+]
 
 
 def said(request: ChatRequest) -> str:
     """The answer that a judge's prompt shows."""
-    found = re.search(r"<response_(\w{8})>\n(.*?)\n</response_\1>", request.messages[-1].content, re.DOTALL)
-    return found.group(2) if found else ""
+    match = re.search(r"<response_(\w{8})>\n(.*?)\n</response_\1>", request.messages[-1].content, re.DOTALL)
+    return match.group(2) if match else ""
+
+
+def met(prompt: str, count: str, first: str, second: str) -> Answer:
+    """Verdicts on two questions, of which so many are met."""
+    return verdicts(prompt, {first: "PASS" if int(count) > 0 else "FAIL", second: "PASS" if int(count) > 1 else "FAIL"})
 
 
 def reply(request: ChatRequest) -> Answer:
@@ -41,33 +53,19 @@ def reply(request: ChatRequest) -> Answer:
         return "Analysis: x\nQuestions:\nIs it short?\nIs it kind?"
     if "<criteria_" in prompt:
         count = said(request)[1]
-        if count == "?":
-            return "hard to say"
-        return verdicts(
-            prompt, {"short": "PASS" if int(count) > 0 else "FAIL", "kind": "PASS" if int(count) > 1 else "FAIL"}
-        )
+        return "hard to say" if count == "?" else met(prompt, count, "short", "kind")
     if "You rate" in prompt:
         value = said(request)[4]
         return "no idea" if value == "?" else f'Well.\n```json\n{{"rating": {value}}}\n```'
-    if request.sampling.temperature == 0:
-        return GREEDY
-    return DRAWN[prompt][request.sample]
+    return GREEDY if request.sampling.temperature == 0 else DRAWN[prompt][request.sample]
 
 
 def outsider(request: ChatRequest) -> Answer:
     """The outside judge: of the two criteria as many are met as the answer says."""
-    if "You rate" in request.messages[-1].content:
-        return f'Well.\n```json\n{{"rating": {1 + 3 * int(said(request)[7])}}}\n```'
-    met = int(said(request)[7])
-    return verdicts(
-        request.messages[-1].content, {"red": "PASS" if met > 0 else "FAIL", "blue": "PASS" if met > 1 else "FAIL"}
-    )
-
-
-ROWS: list[dict[str, Any]] = [
-    {"id": name, "prompt": name, "criteria": ["Is it red?", "Is it blue?"], "reference": DRAWN[name][1]}
-    for name in DRAWN
-]
+    prompt, count = request.messages[-1].content, said(request)[7]
+    if "You rate" in prompt:
+        return f'Well.\n```json\n{{"rating": {1 + 3 * int(count)}}}\n```'
+    return met(prompt, count, "red", "blue")
 
 
 def in_memory(model: ScriptedModel) -> InMemory:
@@ -75,35 +73,25 @@ def in_memory(model: ScriptedModel) -> InMemory:
 
 
 def best_of(
-    folder: Path, made: Callable[[ChatRequest], Answer] = reply, **more: Any
-) -> tuple[dict[str, Table], list[dict[str, Any]], ScriptedModel]:
-    """(the tables, answers.jsonl, the model)."""
-    model = ScriptedModel("m", made)
+    folder: Path, answering: Callable[[ChatRequest], Answer] = reply, *, judged: bool = True, **more: Any
+) -> tuple[dict[str, Table], dict[str, Any], list[dict[str, Any]], ScriptedModel]:
+    """(the tables, the lines of this study by the way to choose, answers.jsonl, the model)."""
+    model = ScriptedModel("m", answering)
+    outside = {"outside": "drfr", "outside_judge": in_memory(ScriptedModel("o", outsider))} if judged else {}
     data = write_jsonl(folder / "d.jsonl", more.pop("rows", ROWS))
-    given = {"data": data, "model": in_memory(model), "n": 3, "out": str(folder / "out")} | more
-    value = BestOf(BestOfOptions(**given)).run().value
-    lines = (folder / "out" / "answers.jsonl").read_text(encoding="utf-8").splitlines()
-    return value, [json.loads(line) for line in lines], model
-
-
-def by_way(result: dict[str, Table]) -> dict[str, Any]:
-    """The lines of this study by the way to choose: its spec, or the first word of how it is called."""
-    return {row["by"].partition(" ")[0]: row for row in result["lines"].rows if not row.get("published")}
-
-
-def outside_judge() -> dict[str, Any]:
-    return {"outside": "drfr", "outside_judge": in_memory(ScriptedModel("o", outsider))}
+    options = {"data": data, "model": in_memory(model), "n": 3, "out": str(folder / "out")} | outside | more
+    value = BestOf(BestOfOptions(**options)).run().value
+    ways = {row["by"].partition(" ")[0]: row for row in value["lines"].rows if not row.get("published")}
+    return value, ways, [row for _, row in jsonl.read(folder / "out" / "answers.jsonl")], model
 
 
 def test_every_way_to_choose_equals_the_table_by_hand(tmp_path: Path) -> None:
-    result, rows, model = best_of(tmp_path, by=("stick", "direct"), **outside_judge())
-    selected = {row["id"]: [one["selected_by"] for one in row["answers"]] for row in rows}
-    assert selected == {
+    result, ways, rows, model = best_of(tmp_path, by=("stick", "direct"))
+    assert {row["id"]: [answer["selected_by"] for answer in row["answers"]] for row in rows} == {
         "a": [["stick"], ["direct"], ["stick"]],  # two share the top pass rate, one the top rating
         "b": [[], ["direct"], ["stick", "direct"]],
         "c": [[], ["stick"], []],  # an undecided pass rate is never top; no rating at all selects nothing
     }
-    found = by_way(result)
     by_hand: dict[str, tuple[float | None, float | None]] = {
         "greedy": (0.5, None),  # o1 of 2, everywhere
         "random": ((0.5 + 1 + 2 / 3) / 3, (1 / 3 + 1 + 1 / 3) / 3),
@@ -112,21 +100,21 @@ def test_every_way_to_choose_equals_the_table_by_hand(tmp_path: Path) -> None:
         "best": (1.0, 1.0),
     }
     for name, (score, precision) in by_hand.items():
-        line = found[name]
-        assert line["outside"].value == pytest.approx(score), name
-        assert (line["precision"] and line["precision"].value) == (precision and pytest.approx(precision)), name
-    assert (found["direct"]["outside"].n, found["direct"]["outside"].unscored) == (2, 1)
-    assert found["stick"]["difference"].value == pytest.approx((-0.25 + 0.5 + 0) / 3)
-    ties = {name: (row["tied"], row["unselected"]) for name, row in found.items() if row["tied"]}
+        assert ways[name]["outside"].value == pytest.approx(score), name
+        assert getattr(ways[name]["precision"], "value", None) == (precision and pytest.approx(precision)), name
+    assert (ways["direct"]["outside"].n, ways["direct"]["outside"].unscored) == (2, 1)
+    assert ways["stick"]["difference"].value == pytest.approx((-0.25 + 0.5 + 0) / 3)
+    ties = {name: (row["tied"], row["unselected"]) for name, row in ways.items() if row["tied"]}
     assert ties == {"stick": (pytest.approx(4 / 3), 0), "direct": (1.5, 1)}
     assert [row["id"] for row in result["undecided"].rows] == ["c"]
-    sent = [one for one in model.prompts if isinstance(one, ChatRequest)]
-    shown = "".join(message.content for one in sent for message in one.messages)
-    assert "Is it red?" not in shown, "the criteria of the data are for the outside judge"
-    lists = [one for one in sent if "You prepare the evaluation" in one.messages[0].content]
-    assert len(lists) == len(DRAWN), "one checklist an instruction"
-    greedy_judged = [one for one in sent if "<criteria_" in one.messages[-1].content and said(one) == GREEDY]
-    assert not greedy_judged, "nothing selects the greedy answer, so nobody scores it from inside"
+    requests = [request for request in model.prompts if isinstance(request, ChatRequest)]
+    texts = [request.messages[-1].content for request in requests]
+    assert not [text for text in texts if "Is it red?" in text], "the criteria of the data are for the outside judge"
+    assert sum("You prepare the evaluation" in text for text in texts) == len(DRAWN), "one checklist an instruction"
+    greedy = [
+        request for request in requests if "<criteria_" in request.messages[-1].content and said(request) == GREEDY
+    ]
+    assert not greedy, "nothing selects the greedy answer, so nobody scores it from inside"
 
 
 @pytest.mark.parametrize(
@@ -137,84 +125,78 @@ def test_every_way_to_choose_equals_the_table_by_hand(tmp_path: Path) -> None:
     ],
 )
 def test_other_outside_scores(tmp_path: Path, kind: str, wanted: dict[str, float]) -> None:
-    judge = {} if kind == "exact" else outside_judge()
     # Without an outside judge who needs them the criteria of the data would be the model's checklist.
     rows = [{key: row[key] for key in ("id", "prompt", "reference" if kind == "exact" else "criteria")} for row in ROWS]
-    result, _, _ = best_of(tmp_path, **(judge | {"outside": kind, "rows": rows}))
-    found = {way: line["outside"].value for way, line in by_way(result).items()}
-    assert {name: found[name] for name in wanted} == pytest.approx(wanted)
+    _, ways, _, _ = best_of(tmp_path, judged=kind != "exact", outside=kind, rows=rows)
+    assert {name: ways[name]["outside"].value for name in wanted} == pytest.approx(wanted)
 
 
 def test_a_failed_answer_is_counted_with_its_reason_and_never_a_zero(tmp_path: Path) -> None:
     def failing(request: ChatRequest) -> Answer:
-        if request.messages[-1].content == "a" and request.sample == 1 and request.sampling.temperature:
-            return {"error": "the server burned down"}
-        return reply(request)
+        drawn = request.messages[-1].content == "a" and request.sample == 1 and request.sampling.temperature
+        return {"error": "the server burned down"} if drawn else reply(request)
 
-    result, rows, _ = best_of(tmp_path, failing, **outside_judge())
+    result, ways, rows, _ = best_of(tmp_path, failing)
+    why = "the model gave no answer: the server burned down"
     assert rows[0]["answers"][1] == {
-        "text": None, "problem": "the model gave no answer: the server burned down", "selected_by": [],
-        "outside": {"score": None, "labels": [None, None], "reason": "the model gave no answer: the server burned down"},
+        "text": None, "problem": why, "selected_by": [], "outside": {"score": None, "labels": [None, None], "reason": why},
     }  # fmt: skip
-    found = by_way(result)
-    assert found["stick"]["outside"].value == pytest.approx((0.25 + 1 + 0.5) / 3), "what is selected has its score"
-    assert (found["stick"]["precision"].n, found["stick"]["precision"].unscored) == (2, 1), "which is best is open"
-    assert (found["best"]["outside"].n, found["random"]["outside"].unscored) == (2, 1)
+    assert ways["stick"]["outside"].value == pytest.approx((0.25 + 1 + 0.5) / 3), "what is selected has its score"
+    assert (ways["stick"]["precision"].n, ways["stick"]["precision"].unscored) == (2, 1), "which is best is open"
+    assert (ways["best"]["outside"].n, ways["random"]["outside"].unscored) == (2, 1)
     assert "burned down" in result["undecided"].rows[0]["reason"]
 
 
 def test_without_an_outside_score_the_selection_is_there_all_the_same(tmp_path: Path) -> None:
-    result, rows, _ = best_of(tmp_path, rows=[{"id": name, "prompt": name} for name in DRAWN])
-    assert "outside" not in result["lines"].rows[0]
-    assert [one["selected_by"] for one in rows[0]["answers"]] == [["stick"], [], ["stick"]]
-    assert [(row["by"], row["tied"]) for row in result["lines"].rows] == [("stick", pytest.approx(4 / 3))]
+    _, ways, rows, _ = best_of(tmp_path, judged=False, rows=[{"id": name, "prompt": name} for name in DRAWN])
+    assert "outside" not in ways["stick"]
+    assert [answer["selected_by"] for answer in rows[0]["answers"]] == [["stick"], [], ["stick"]]
+    assert {way: row["tied"] for way, row in ways.items()} == {"stick": pytest.approx(4 / 3)}
 
 
 def test_ways_to_select_may_be_added_and_none_is_dropped(tmp_path: Path) -> None:
-    judge = outside_judge()
-    best_of(tmp_path, **judge)
-    result, _, model = best_of(tmp_path, by=("stick", "direct"), **judge)
-    sent = [one.messages[0].content for one in model.prompts if isinstance(one, ChatRequest)]
-    assert all("You rate" in prompt for prompt in sent), "the answers, checklists and verdicts were there"
-    assert set(by_way(result)) == {"greedy", "random", "stick", "direct", "best"}
+    best_of(tmp_path)
+    _, ways, _, model = best_of(tmp_path, by=("stick", "direct"))
+    texts = [request.messages[0].content for request in model.prompts if isinstance(request, ChatRequest)]
+    assert all("You rate" in text for text in texts), "the answers, checklists and verdicts were there"
+    assert set(ways) == {"greedy", "random", "stick", "direct", "best"}
     with pytest.raises(UserError, match="would be dropped"):
-        best_of(tmp_path, by=("direct",), **judge)
+        best_of(tmp_path, by=("direct",))
 
 
 @pytest.mark.slow  # about 6 s, most of them for importing torch
 def test_a_reward_model_selects(tmp_path: Path) -> None:
     spec = f"reward:{tiny_reward.save(tmp_path / 'reward')}"
-    result, rows, _ = best_of(tmp_path, by=("stick", spec), reward_arg=("batch_size=2",), **outside_judge())
-    assert set(by_way(result)) == {"greedy", "random", "stick", spec, "best"}
+    _, ways, rows, _ = best_of(tmp_path, by=("stick", spec), reward_arg=("batch_size=2",))
+    assert set(ways) == {"greedy", "random", "stick", spec, "best"}
     for row in rows:
-        rewards = [one["scores"][spec]["score"] for one in row["answers"]]
-        assert len(set(rewards)) == len({one["text"] for one in row["answers"]})
-        assert [spec in one["selected_by"] for one in row["answers"]] == [reward == max(rewards) for reward in rewards]
-    made = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert made["usage"]["total"]["reward"]["calls"] == 9
-    models = made["settings"]["judge_models"]
-    assert "transformers reward" in {model["provider"] for model in models.values()}, models
+        rewards = [answer["scores"][spec]["score"] for answer in row["answers"]]
+        assert len(set(rewards)) == len({answer["text"] for answer in row["answers"]})
+        assert [spec in answer["selected_by"] for answer in row["answers"]] == [r == max(rewards) for r in rewards]
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert run["usage"]["total"]["reward"]["calls"] == 9
+    assert "transformers reward" in {model["provider"] for model in run["settings"]["judge_models"].values()}
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"by": ("dice",)}, "unknown scoring function"),
-        ({"reward": ("smollm2",)}, "a reward model is"),
-        ({"temperature": 0.0}, "draws the same answer every time"),
-        ({"n": 0}, "at least 1"),
-        ({"outside": "rating"}, "needs an --outside-judge"),
-    ],
-)
-def test_options_that_do_not_go_together(more: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        BestOfOptions(**({"data": "d.jsonl", "model": "smollm2", "out": "out"} | more))
-
-
-def test_options_name_a_reward_model_in_one_way_or_the_other() -> None:
-    one, other = (
-        BestOfOptions(data="d", model="smollm2", out="o", **more)  # type: ignore[arg-type]
-        for more in ({"by": ("stick", "reward:x")}, {"by": ("stick",), "reward": ("reward:x",)})
-    )
-    assert one == other
-    assert (one.by, one.reward) == (("stick", "reward:x"), ("reward:x",))
+@pytest.mark.slow
+@pytest.mark.timeout(900)  # under a minute on two free processors
+def test_smollm2_refines_and_selects_and_every_answer_is_judged(tmp_path: Path) -> None:
+    """The embedded model is too weak to improve anything, yet all it says is accounted for."""
+    row = {
+        "id": "a", "prompt": "Suggest a subject line for an e-mail that invites staff to a first-aid course on 8 October.",
+        "criteria": ["Is the response a subject line?", "Does it include the date?"],
+    }  # fmt: skip
+    given: dict[str, Any] = {"data": write_jsonl(tmp_path / "d.jsonl", [row]), "model": "smollm2", "max_tokens": 16}
+    result = Refine(RefineOptions(**given, iterations=1, out=str(tmp_path / "refine"))).run().value
+    versions = [version for _, version in jsonl.read(tmp_path / "refine" / "versions.jsonl")]
+    assert [version["iteration"] for version in versions] == list(range(len(versions)))
+    for version in versions:
+        assert version["status"] in STATUS
+        assert version["text"]
+        assert all(v["label"] in ("yes", "no") and "P(yes)" in v["reason"] for v in version["verdicts"])
+    assert "undecided" not in result
+    result = BestOf(BestOfOptions(**given, n=2, out=str(tmp_path / "best"))).run().value
+    ((_, answered),) = jsonl.read(tmp_path / "best" / "answers.jsonl")
+    scores = [answer["scores"]["stick"]["score"] for answer in answered["answers"]]
+    assert [bool(answer["selected_by"]) for answer in answered["answers"]] == [s == max(scores) for s in scores]
+    assert result["lines"].rows[0]["tied"] in (1, 2)

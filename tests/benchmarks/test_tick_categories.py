@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from tests.support.runs import script, write_jsonl
 from truebench_hf.benchmarks.tick.categories import Categories, CategoriesOptions, schemes
 from truebench_hf.cli.app import app
-from truebench_hf.errors import UserError
 from truebench_hf.judging.signed import ListOf, label_of, read_signed
 
 QUESTIONS = ["Is it at most ten words long?", "Is the tone friendly?", "Does it name Paris?", "Is it clear?"]
@@ -106,21 +105,6 @@ def test_categories_of_ones_own(tmp_path: Path) -> None:
     assert "against_annotators" not in found
     assert "not sorted by annotators: 8 of 8 questions" in found["notes"]
     assert found["categories"] == [{"category": "Short", "annotators": 0, "model": 8, "both": 0}]
-
-
-@pytest.mark.parametrize("text", [None, "{", '{"a": "b", "A": "c"}', '["a", "b"]', '{"a": 1, "b": 2}', '{"a": " "}'])
-def test_a_scheme_that_is_none(tmp_path: Path, text: str | None) -> None:
-    file = tmp_path / "scheme.json"
-    if text is not None:
-        file.write_text(text, encoding="utf-8")
-    with pytest.raises(UserError, match="or a JSON file"):
-        CategoriesOptions(data="checklists_mini", model="scripted:x", scheme=str(file), out=str(tmp_path / "out"))
-
-
-def test_data_that_nobody_sorted(tmp_path: Path) -> None:
-    source = write_jsonl(tmp_path / "rows.jsonl", [{"prompt": "Do.", "criteria": ["Is it done?"]}])
-    with pytest.raises(UserError, match="name a --model"):
-        Categories(CategoriesOptions(data=source, out=str(tmp_path / "out"))).run()
 
 
 def test_every_name_can_be_read_back() -> None:

@@ -24,6 +24,7 @@ from truebench_hf.benchmarks.tick.validation import (
     likeness_table,
 )
 from truebench_hf.cli.app import app
+from truebench_hf.data import jsonl
 from truebench_hf.data.checklist_rows import ChecklistRow, load_entries, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
@@ -35,7 +36,6 @@ from truebench_hf.report.table import Table
 from truebench_hf.types import Score
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "structflowbench" / "StructFlowBench.json"
-YES, NO = ["yes"], ["no"]
 
 
 def row(name: str, **parts: Any) -> dict[str, Any]:
@@ -95,35 +95,26 @@ ROWS = (
 )  # fmt: skip
 
 
-def test_likeness_by_hand() -> None:
-    """x: 1 and 0 make 0.5; y: 3 of 3 words found, of 6: F1 2/3; z has no chosen list and counts for nothing."""
+def test_figures_by_hand() -> None:
+    """z has no chosen list and counts for nothing."""
+    # x: 1 and 0 make 0.5; y: 3 of 3 words found, of 6: F1 2/3.
     found = {row["author"]: row for row in own(likeness_table(entries(*ROWS)))}
     assert list(found) == ["gen", "b", PEOPLE]
-    gen = found["gen"]
-    assert (gen["instructions"], gen["checklists"]) == (2, 3)
-    assert gen["rouge_1"] == pytest.approx((0.5 + 2 / 3) / 2)
-    assert gen["count"] == pytest.approx((0.5 * (0 + 1) + 1) / 2)
+    assert (found["gen"]["instructions"], found["gen"]["checklists"]) == (2, 3)
+    assert found["gen"]["rouge_1"] == pytest.approx((0.5 + 2 / 3) / 2)
+    assert found["gen"]["count"] == pytest.approx((0.5 * (0 + 1) + 1) / 2)
     assert found["b"] | {"author": PEOPLE} == found[PEOPLE]
-
-
-def test_lengths_by_hand() -> None:
-    found = own(length_tables(entries(*ROWS)))
-    counts = [(row["author"], row["questions"], row["checklists"]) for row in found]
+    counts = [(row["author"], row["questions"], row["checklists"]) for row in own(length_tables(entries(*ROWS)))]
     assert counts == [("chosen", 2, 2), ("gen", 1, 3), ("gen", 2, 1), ("b", 3, 1)]
-
-
-def test_rates_by_hand() -> None:
-    """People on run 1: x r (1, 0.5), x s (0.5, 0); y r is left out, where the annotators of the chosen list are tied."""
-    (found,) = [row for row in own(correlation_tables(entries(*ROWS))) if row["by"] == "people"]
-    assert (found["author"], found["r"]) == ("gen", Score(pytest.approx(1), 2, 1))
-
-
-def test_difficulty_by_hand() -> None:
-    """Run 1 of the generator: 2 questions where people score 4 (s has no score), 1 where they score 2."""
-    found = own(correlation_tables(entries(*ROWS)))
-    by_people = {row["author"]: row["r"] for row in found if row["by"].startswith("score")}
-    assert by_people["gen"] == Score(pytest.approx(1), 3, 2)
-    assert by_people["b"].value is None, "one pair says nothing"
+    # People on run 1: x r (1, 0.5), x s (0.5, 0); y r is left out, where the annotators of the chosen list are tied.
+    rates = own(correlation_tables(entries(*ROWS)))
+    assert [(row["author"], row["r"]) for row in rates if row["by"] == "people"] == [
+        ("gen", Score(pytest.approx(1), 2, 1))
+    ]
+    # Run 1 of the generator: 2 questions where people score 4 (s has no score), 1 where they score 2.
+    by_score = {row["author"]: row["r"] for row in rates if row["by"].startswith("score")}
+    assert by_score["gen"] == Score(pytest.approx(1), 3, 2)
+    assert by_score["b"].value is None, "one pair says nothing"
 
 
 def test_accuracy_by_hand() -> None:
@@ -131,125 +122,90 @@ def test_accuracy_by_hand() -> None:
     found = {(row["by"], row["mode"], row["k"]): row for row in own(accuracy_table(entries(*ROWS)))}
     assert found["j", "direct", 1]["accuracy"].value == 1.0
     assert found["j", "direct", 1]["kappa"] == Score(1.0, 2), "one yes and one no, both right"
-    one, three = found["j", "reasoning", 1], found["j", "reasoning", 3]
-    assert one["accuracy"].value == pytest.approx((1 + 1 / 3) / 2)
-    assert one["undecided"] == pytest.approx(1 / 6)
+    single, three = found["j", "reasoning", 1], found["j", "reasoning", 3]
+    assert (single["accuracy"].value, single["undecided"]) == pytest.approx(((1 + 1 / 3) / 2, 1 / 6))
     assert (three["accuracy"].value, three["undecided"]) == (0.5, 0.5), "no, yes and nothing: a tie"
-    assert one["accuracy"].n == three["accuracy"].n == 2
-    people = found[OTHERS, "", 1]
-    assert people["accuracy"] == Score(0.75, 4, 2)
+    assert single["accuracy"].n == three["accuracy"].n == 2
+    assert found[OTHERS, "", 1]["accuracy"] == Score(0.75, 4, 2)
+    for rows in ((), ({"id": "x", "messages": [{"role": "user", "content": "Do x."}]},)):
+        for of in (likeness_table, correlation_tables, accuracy_table, length_tables):
+            assert of(entries(*rows)) == [], "nothing to compare"
 
 
-@pytest.mark.parametrize("rows", [(), ({"id": "x", "messages": [{"role": "user", "content": "Do x."}]},)])
-def test_nothing_to_compare(rows: tuple[dict[str, Any], ...]) -> None:
-    for tables in (likeness_table, correlation_tables, accuracy_table, length_tables):
-        assert tables(entries(*rows)) == []
+def validate(*arguments: str) -> tuple[int, str]:
+    run = CliRunner().invoke(app, ["study", "checklist", "validate", *arguments])
+    return run.exit_code, run.output
+
+
+def again(folder: Path, name: str, *tables: str) -> None:
+    """What is written gives the same figures again."""
+    held = json.loads((folder / name / "scores.json").read_text(encoding="utf-8"))
+    options = ValidateOptions(data=f"{folder}/{name}/rows.jsonl", out=f"{folder}/again")
+    value = Validate(options).run().value
+    assert {table: json.loads(json.dumps(value[table].records())) for table in tables} == {t: held[t] for t in tables}
 
 
 def test_the_sample_needs_no_model(tmp_path: Path) -> None:
-    """And what is written gives the same figures again."""
-    run = CliRunner().invoke(
-        app, ["study", "checklist", "validate", "--data", "checklists_mini", "--out", str(tmp_path / "a")]
-    )
-    assert run.exit_code == 0, run.output
-    assert "paper: GPT-4o" in run.output
-    found = json.loads((tmp_path / "a" / "scores.json").read_text(encoding="utf-8"))
-    authors = {row["author"] for row in found["likeness"] if "published" not in row}
+    code, printed = validate("--data", "checklists_mini", "--out", f"{tmp_path}/a")
+    assert (code, "paper: GPT-4o" in printed) == (0, True), printed
+    held = json.loads((tmp_path / "a" / "scores.json").read_text(encoding="utf-8"))
+    authors = {row["author"] for row in held["likeness"] if "published" not in row}
     assert authors == {"ada", "bo", "constructed generator", PEOPLE}
-    assert "instructions without another checklist: 14 of 28" in found["notes"]
-    again = Validate(ValidateOptions(data=str(tmp_path / "a" / "rows.jsonl"), out=str(tmp_path / "b"))).run().value
-    for name in ("likeness", "rates", "accuracy", "difficulty"):
-        assert json.loads(json.dumps(again[name].records())) == found[name]
+    assert "instructions without another checklist: 14 of 28" in held["notes"]
+    again(tmp_path, "a", "likeness", "rates", "accuracy", "difficulty")
 
 
 def _models(folder: Path) -> tuple[str, str]:
     """A generator that writes a list, then another one, then fails; a judge that misses what is red."""
     lists = ["Why: x.\nQuestions:\nIs it red?\nIs it big?", "Why: y.\nQuestions:\nIs it red?\nIs it old?\nIs it big?"]
     writes = [{"contains": ["Do x."], "reply": lists}, {"contains": ["Do y."], "error": "out of paper"}]
-    return script(folder / "gen.json", writes), script(
-        folder / "judge.json", [{"contains": "<criteria", "verdicts": {"red": "FAIL"}}]
-    )
+    judged = [{"contains": "<criteria", "verdicts": {"red": "FAIL"}}]
+    return script(folder / "gen.json", writes), script(folder / "judge.json", judged)
 
 
 def test_a_rule_answers_every_draw_alike(tmp_path: Path) -> None:
     asked = ["Is it red?", "Is the response at most 3 words long?"]
-    answered = said("r", "c1", "u", "yes", "yes")
-    rows = [row("x", responses=[{"id": "r", "model": "m", "text": "R"}],
-                checklists=[checklist("c1", *asked, chosen=True)], answers=[answered])]  # fmt: skip
-    _, judge = _models(tmp_path)
-    source, out = write_jsonl(tmp_path / "rows.jsonl", rows), tmp_path / "out"
-    named = ("--data", source, "--judge", judge, "--votes", "3", "--rules", "decide", "--out", str(out))
-    run = CliRunner().invoke(app, ["study", "checklist", "validate", *named])
-    assert run.exit_code == 0, run.output
-    (line,) = (json.loads(line) for line in (out / "rows.jsonl").read_text(encoding="utf-8").splitlines())
-    assert [one["answers"] for one in line["judgments"]] == [["no", "yes"]] * 4
+    rows = [row("x", responses=[{"id": "r", "model": "m", "text": "R"}], answers=[said("r", "c1", "u", "yes", "yes")],
+                checklists=[checklist("c1", *asked, chosen=True)])]  # fmt: skip
+    source, judge = write_jsonl(tmp_path / "rows.jsonl", rows), _models(tmp_path)[1]
+    words = ("--data", source, "--judge", judge, "--votes", "3", "--rules", "decide", "--out", f"{tmp_path}/out")
+    code, printed = validate(*words)
+    assert code == 0, printed
+    ((_, line),) = jsonl.read(tmp_path / "out" / "rows.jsonl")
+    assert [judgment["answers"] for judgment in line["judgments"]] == [["no", "yes"]] * 4
 
 
 def test_models_add_what_the_data_lacks(tmp_path: Path) -> None:
     generator, judge = _models(tmp_path)
     bare = [
-        {**one, "checklists": one.get("checklists", [])[:1], "judgments": [], "answers": one.get("answers", [])[:4]}
-        for one in ROWS[:2]
+        {**full, "checklists": full["checklists"][:1], "judgments": [], "answers": full["answers"][:keep]}
+        for full, keep in zip(ROWS[:2], (4, 0), strict=True)
     ]
-    bare[1]["answers"] = []
-    source = write_jsonl(tmp_path / "rows.jsonl", bare)
-    out = tmp_path / "out"
-    named = [
-        "--data",
-        source,
-        "--generator",
-        generator,
-        "--judge",
-        judge,
-        "--votes",
-        "3",
-        "--generator-concurrency",
-        "1",
-    ]
-    run = CliRunner().invoke(app, ["study", "checklist", "validate", *named, "--out", str(out)])
-    assert run.exit_code == 3, run.output
-    assert "checklists not written: 2" in run.output
-    assert "out of paper" in run.output
-    first, second = (json.loads(line) for line in (out / "rows.jsonl").read_text(encoding="utf-8").splitlines())
-    assert [(one["author"], one["run"], one["source"]) for one in first["checklists"][1:]] == [
-        (generator, 1, "model"),
-        (generator, 2, "model"),
-    ]
-    assert sorted(len(one["questions"]) for one in first["checklists"][1:]) == [2, 3]
+    words = ["--data", write_jsonl(tmp_path / "rows.jsonl", bare), "--generator", generator, "--judge", judge]
+    code, printed = validate(*words, "--votes", "3", "--generator-concurrency", "1", "--out", f"{tmp_path}/out")
+    assert code == 3, printed
+    assert "checklists not written: 2" in printed
+    assert "out of paper" in printed
+    (_, first), (_, second) = jsonl.read(tmp_path / "out" / "rows.jsonl")
+    lists = [(of["author"], of["run"], of["source"]) for of in first["checklists"][1:]]
+    assert lists == [(generator, 1, "model"), (generator, 2, "model")]
+    assert sorted(len(of["questions"]) for of in first["checklists"][1:]) == [2, 3]
     assert second["checklists"] == [{**CHOSEN, "source": "human", "run": 1}]
-    asked = [(one["response_id"], one["checklist_id"], one["mode"], one["sample"]) for one in first["judgments"]]
     for response in ("r", "s"):  # people answered the chosen list alone
-        of = [(name, mode, sample) for at, name, mode, sample in asked if at == response]
-        assert [(mode, sample) for name, mode, sample in of if name == "c1"] == [
-            ("direct", 1),
-            *(("reasoning", n) for n in (1, 2, 3)),
-        ]
-        assert {(mode, sample) for name, mode, sample in of if name != "c1"} == {("reasoning", 1)}
+        of = [j for j in first["judgments"] if j["response_id"] == response]
+        chosen = [(j["mode"], j["sample"]) for j in of if j["checklist_id"] == "c1"]
+        assert chosen == [("direct", 1), ("reasoning", 1), ("reasoning", 2), ("reasoning", 3)]
+        assert {(j["mode"], j["sample"]) for j in of if j["checklist_id"] != "c1"} == {("reasoning", 1)}
     assert second["judgments"] == [], "nothing to compare the chosen list with, and no answers of people"
-    found = json.loads((out / "scores.json").read_text(encoding="utf-8"))
-    scores = {(row["mode"], row["k"]): row["accuracy"] for row in found["accuracy"] if row["by"] == judge}
+    held = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
     # Of r people say yes, no, of s no, no; the judge says no, yes.
-    assert [scores[key]["value"] for key in (("direct", 1), ("reasoning", 1), ("reasoning", 3))] == [0.25, 0.25, 0.25]
-    lines = [json.loads(line) for line in (out / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert {line["label"] for line in lines if "red" in line["question"]} == {"no"}
-    again = Validate(ValidateOptions(data=str(out / "rows.jsonl"), out=str(tmp_path / "again"))).run().value
-    assert json.loads(json.dumps(again["accuracy"].records())) == found["accuracy"]
+    values = {(row["mode"], row["k"]): row["accuracy"]["value"] for row in held["accuracy"] if row["by"] == judge}
+    assert [values[key] for key in (("direct", 1), ("reasoning", 1), ("reasoning", 3))] == [0.25, 0.25, 0.25]
+    verdicts = [line for _, line in jsonl.read(tmp_path / "out" / "verdicts.jsonl")]
+    assert {line["label"] for line in verdicts if "red" in line["question"]} == {"no"}
+    again(tmp_path, "out", "accuracy")
     with pytest.raises(UserError, match="gave already"):
-        Validate(ValidateOptions(data=str(out / "rows.jsonl"), judge=(judge,), out=str(tmp_path / "more"))).run()
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        ({}, "name a --generator"),
-        ({"votes": 0}, "at least 1"),
-        ({"judge_temperature": -1.0}, "at least 0"),
-    ],
-)
-def test_what_cannot_be_done(tmp_path: Path, more: dict[str, Any], told: str) -> None:
-    source = write_jsonl(tmp_path / "rows.jsonl", [{"prompt": "Do.", "criteria": ["Is it done?"]}])
-    with pytest.raises(UserError, match=told):
-        Validate(ValidateOptions(data=source, out=str(tmp_path / "out"), **more)).run()
+        Validate(ValidateOptions(data=f"{tmp_path}/out/rows.jsonl", judge=(judge,), out=f"{tmp_path}/more")).run()
 
 
 def test_rows_with_criteria_are_their_chosen_checklist(tmp_path: Path) -> None:
