@@ -311,7 +311,7 @@ def test_a_row_needs_both_of_its_parts(load: Any) -> None:
     metric = load("rubric_agreement")
     metric.add(prediction="yes", reference="yes")
     for refused, shown in (
-        (lambda: metric.add(prediction="yes"), "reference must be given"),
+        (lambda: metric.add(prediction="yes"), "references must be given"),
         (lambda: metric.add_batch(preds=["yes"], references=["yes"]), "unknown column 'preds'"),
         (lambda: metric.add_batch(predictions=["yes"], references=[]), "has 1, references has 0"),
     ):

@@ -62,17 +62,15 @@ class Module:
 
         Raises UserError, and adds none, where a column is absent, longer than the other or no column.
         """
-        self._check_names(columns)
+        for name in columns:  # a module without references passes over them, as evaluate does
+            if name not in (*self.example, "predictions", "references"):
+                raise unknown("column", name, [*self.example])
         plain_columns = _columns({name: columns.get(name) for name in self.example})
         super().add_batch(**{name: list(map(json.dumps, column)) for name, column in plain_columns.items()})  # type: ignore[misc]
 
     def add(self, **row: Any) -> None:
         """Add one row: `prediction` and `reference`, where the module has references."""
-        values = {name if name.endswith("s") else f"{name}s": value for name, value in row.items()}
-        self._check_names(values)
-        if absent := [name.removesuffix("s") for name in self.example if name not in values]:
-            raise UserError(f"{' and '.join(absent)} must be given, too")
-        super().add(**{name: json.dumps(plain(values[name])) for name in self.example})  # type: ignore[misc]
+        self.add_batch(**{name if name.endswith("s") else f"{name}s": [value] for name, value in row.items()})
 
     def compute(self, **arguments: Any) -> dict[str, Any] | None:
         """The values over the rows added before and those given here; with `details`, each row's as well."""
@@ -99,12 +97,6 @@ class Module:
             raise unknown("option", wrong[0], {*takes, "details"} - {*columns})
         values, found_of_rows = score(**columns, **arguments)
         return plain(values | ({"details": list(found_of_rows)} if details else {}))  # type: ignore[no-any-return]
-
-    def _check_names(self, columns: Mapping[str, Any]) -> None:
-        """Raise UserError for a name that is no column; a module without references passes over them, as evaluate does."""
-        for name in columns:
-            if name not in (*self.example, "predictions", "references"):
-                raise unknown("column", name, [*self.example])
 
 
 def label_rows(column: Iterable[Any]) -> list[list[str | None]]:
