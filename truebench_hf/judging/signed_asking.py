@@ -171,13 +171,9 @@ def _form(words: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
     """The JSON schema of a key with these words on offer, and the first of them."""
     if isinstance(words, ListOf):
         return {"type": "array", "items": {"type": "string", "enum": [*words]} if words else {}}, []
-    named = [
-        json.loads(word) if word in ("true", "false") or word.isdigit() else word for word in words if word != "null"
-    ]
+    named: list[Any] = [int(word) if word.isdigit() else word for word in words if word != "null"]
     form: dict[str, Any] = {"enum": named}
-    if all(isinstance(value, bool) for value in named):
-        form = {"type": "boolean"}
-    elif all(isinstance(value, int) for value in named):
+    if all(isinstance(value, int) for value in named):
         form = {"type": "integer", "minimum": min(named), "maximum": max(named)}
     elif all(isinstance(value, str) for value in named):
         form = {"type": "string", "enum": named}
