@@ -13,9 +13,11 @@ import json
 import re
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from lingua import Language, LanguageDetectorBuilder
 
 from truebench_hf.benchmarks.rubric_eval.data import fill, templates
@@ -25,9 +27,6 @@ Row = dict[str, Any]
 Check = Callable[[Row], bool]
 ROWS = rows()
 SEEDS = (0, 1, 2, 7)
-
-
-# --- small readers of an answer -------------------------------------------------------------------------------------
 
 
 def text(row: Row) -> str:
@@ -159,7 +158,7 @@ def sorted_lines(row: Row) -> bool:
     return len(lines) == 3 and lines == sorted(lines)
 
 
-# --- rubric -> check; the first pattern that matches the rubric is used ----------------------------------------------
+# rubric -> check; the first pattern that matches the rubric is used
 
 
 PROOFS: list[tuple[str, Check]] = [
@@ -259,73 +258,22 @@ PROOFS: list[tuple[str, Check]] = [
     (r"^(Gives|Names|States|Mentions|Spells|Delivers|Puts|Asks politely|Ends politely|Greets).*\"", contains_quotes),
 ]
 
-MARKS: list[tuple[str, Check]] = [
-    (r"Moves the meeting to Wednesday", has("moves to Wednesday")),
-    (r"offers free shipping", has("ofrecemos el envío gratuito")),
-    (r"installation of updates", has(r"\binstall all updates\b")),
-    (r"asks the customer for it", has(r"order number\?")),
-    (r"advises the reader to update", has(r"update yours")),
-    (r"Refuses the request", has("abgelehnt")),
-    (r"advises changing the cartridge", has("cambiar el cartucho")),
-    (r"forbids riding", has("nie wolno jeździć")),
-    (r"Names no sum of money", lacks("рубл")),
-    (r"no dish contains nuts", lacks("nut")),
-    (r"means of travel", lambda r: "treno" in text(r) and "aereo" not in text(r)),
-    (r"team lead as the person", has("agreed with the team lead")),
-    (r"restart that the user reported", lacks("reiniciar")),
-    # topic scope: words of the subject that does not belong
-    (r"other business, such as meals", lacks("galley|pasta")),
-    (r"no clothes are listed", lacks("shirt|jacket")),
-    (r"unrelated matter such as parking", lacks("주차장")),
-    (r"such as the canteen", lacks("cantine")),
-    (r"sales promotions", lacks("促销")),
-    (r"not of sights in the town", lacks("castello")),
-    (r"not of other office news", lacks("coffee")),
-    (r"not advertise other products", lacks("mochilas")),
-    (r"such as office keys", lacks("schlüssel")),
-    (r"no remark about the workshop room", lacks("room")),
-    (r"such as sick leave", lacks("sick leave")),
-    (r"new membership offer", lacks("가입")),
-    (r"annual audit", lacks("审计")),
-    (r"comment on sales figures", lacks("sales figures")),
-    (r"bring up loans", lacks("empréstimos")),
-    (r"not of the weather", lacks("deszcz")),
-    # tone
-    (r"Apologises to the client", has("apologise|sorry")),
-    (r"Shows appreciation", has("thank you")),
-    (r"without any exclamation|without exclamation", lacks("[!！]")),
-    (r"apologetic", has("przepraszamy")),
-    (r"friendly way, thanking", has("thanks")),
-    (r"Expresses regret politely", has("leider|bedauern")),
-    (r"wishes the reader a good day", has("I wish you a good day!$")),
-    (r"encouraging", has("ánimo")),
-    (r"understanding for the customer", has("I understand")),
-    (r"blames nobody", lacks("careless|botched")),
-    # persona: the role the answer claims
-    (r"captain of the ship", lambda r: "crew" in text(r) and "your captain" in text(r)),
-    (r"facilities team", has("저희 시설관리팀")),
-    (r"store manager", has("店长")),
-    (r"receptionist of the hotel", has("sou o rececionista")),
-    (r"Ada, the guide", has("I am Ada, and as your guide")),
-    (r"shop's customer adviser", has("상담원입니다")),
-    (r"assistant of the accounting", has("trợ lý phòng kế toán")),
-    (r"Robin, the parcel adviser", has("this is Robin, your parcel adviser")),
-    (r"role of the librarian", has("as your librarian")),
-    (r"reception of the clinic", has("We at the reception")),
-    (r"writing coach", lambda r: "your writing coach" in text(r) and "author" in text(r)),
-    (r"Lia, the assistant", has("a Lia, assistente")),
-    (r"as the receptionist", has("受付係でございます")),
-    (r"storekeeper", has("кладовщик")),
-    (r"as the mechanic", has("jako mechanik")),
-    (r"adviser of the agency", has("je suis conseillère")),
-]
+
+def mark(has: list[str] | None = None, lacks: list[str] | None = None) -> Check:
+    """Whether an answer has all of these patterns, and none of those."""
+    wanted, unwanted = ([re.compile(p, re.IGNORECASE | re.MULTILINE) for p in of or []] for of in (has, lacks))
+    return lambda row: all(p.search(text(row)) for p in wanted) and not any(p.search(text(row)) for p in unwanted)
+
+
+MARKED = yaml.safe_load(Path(__file__).with_name("rubric_mini_marks.yaml").read_text(encoding="utf-8"))
+MARKS: list[tuple[str, Check]] = [(rubric, mark(**patterns)) for rubric, patterns in MARKED.items()]
 
 
 def check_for(row: Row, table: list[tuple[str, Check]]) -> Check | None:
     return next((check for pattern, check in table if re.search(pattern, row["rubric"])), None)
 
 
-# --- labels ---------------------------------------------------------------------------------------------------------
+# labels
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -374,7 +322,7 @@ def test_edits_of_other_rubrics_never_move_a_label() -> None:
                     assert check(row) == expected, (template.id, row["rubric"], row["response"])
 
 
-# --- languages ------------------------------------------------------------------------------------------------------
+# languages
 
 
 def test_instructions_are_written_in_their_language() -> None:
