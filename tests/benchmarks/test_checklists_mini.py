@@ -8,7 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from tests.support.faults import broken, faults, listed
 from truebench_hf.benchmarks.tick.categories import schemes
@@ -173,8 +176,8 @@ def is_json(text: str) -> bool:
 
 def items(text: str) -> list[dict[str, str]]:
     """The JSON list inside a text, whatever stands around it."""
-    found: list[dict[str, str]] = json.loads(text[text.index("[") : text.rindex("]") + 1])
-    return found
+    inside: list[dict[str, str]] = json.loads(text[text.index("[") : text.rindex("]") + 1])
+    return inside
 
 
 def clock(text: str) -> list[tuple[int, int]]:
@@ -183,93 +186,55 @@ def clock(text: str) -> list[tuple[int, int]]:
     return [(int(a) * 60 + int(b), int(c) * 60 + int(d)) for a, b, c, d in spans]
 
 
-SHELVES = ["folders", "lamps", "staplers"]  # in the order of their shelves A, B, C
 PHONES = {"王芳": "3102", "李强": "3188", "陈静": "3155"}
+KNOWN: dict[str, Callable[[str], bool]] = {
+    "json": is_json,
+    "last part of 75 minutes": lambda text: clock(text)[3][1] - clock(text)[3][0] == 75,
+    "parts that follow each other": lambda text: all(a[1] == b[0] for a, b in itertools.pairwise(clock(text))),
+    "from 9 to 12": lambda text: (clock(text)[0][0], clock(text)[-1][1]) == (540, 720),
+    "at most 25 words without signs": lambda text: len(re.findall(r"\w+", text)) <= 25,
+    "first three lines in order": lambda text: lines(text)[:3] == sorted(lines(text)[:3]),
+    "reasons of at most five words": lambda text: all(len(why.split()) <= 5 for why in re.findall(r"\((.+)\)", text)),
+    "names and phones alone": lambda text: all(set(item) == {"name", "phone"} for item in items(text)),
+    "right phones": lambda text: {item["name"]: item["phone"] for item in items(text)} == PHONES,
+    "two ends of sentences": lambda text: len(re.findall(r"[.!?](?:\s|$)", text)) == 2,
+}
+COUNTS: dict[str, Callable[[str], int]] = {
+    "lines": lambda text: len(lines(text)), "words": lambda text: len(text.split()), "signs": len,
+    "sentences": lambda text: len(re.findall(r"[.!?。！？]", text)),
+}  # fmt: skip
+
+
+def holds(kind: str, what: Any, text: str) -> bool:
+    """Whether a response is as a line of the proofs says."""
+    if kind in COUNTS:
+        least, _, most = str(what).partition("-")
+        return int(least) <= COUNTS[kind](text) <= int(most or least)
+    if kind == "finds":
+        return [word.lower() for word in re.findall(what[0], text)] == what[1:]
+    checks: dict[str, Callable[[], bool]] = {
+        "is": lambda: KNOWN[what](text),
+        "has": lambda: all(re.search(pattern, text) for pattern in what),
+        "lacks": lambda: not any(re.search(pattern, text) for pattern in what),
+        "each": lambda: all(re.match(what, line) for line in lines(text)),
+    }
+    return checks[kind]()
+
+
+PROVED = yaml.safe_load(Path(__file__).with_name("checklists_mini_proofs.yaml").read_text(encoding="utf-8"))
 PROOFS: list[tuple[str, int, Callable[[str], bool]]] = [
-    ("tick-mini-01", 0, is_json),
-    ("tick-mini-01", 2, lambda text: '"date": "2026-03-04"' in text),
-    ("tick-mini-02", 0, lambda text: len(lines(text)) == 3),
-    ("tick-mini-02", 1, lambda text: all(line.startswith("- ") for line in lines(text))),
-    ("tick-mini-02", 2, lambda text: "15 May" in text),
-    ("tick-mini-02", 3, lambda text: "2 May" in text),
-    ("tick-mini-03", 0, lambda text: "There are two reasons" in text),
-    ("tick-mini-03", 1, lambda text: "was late" in text),
-    ("tick-mini-04", 3, lambda text: "by Friday" in text),
-    ("tick-mini-04", 4, lambda text: len(text.split()) < 90),
-    ("tick-mini-04", 5, lambda text: not re.search(r"euro|pound|€|£", text)),
-    ("tick-mini-05", 3, lambda text: bool(re.fullmatch(r"1: \w+ \(.+\)\n2: \w+ \(.+\)\n3: \w+ \(.+\)", text))),
-    ("tick-mini-05", 4, lambda text: all(len(why.split()) <= 5 for why in re.findall(r"\((.+)\)", text))),
-    ("tick-mini-06", 2, lambda text: clock(text)[3][1] - clock(text)[3][0] == 75),
-    ("tick-mini-06", 3, lambda text: all(a[1] == b[0] for a, b in zip(clock(text), clock(text)[1:], strict=False))),
-    ("tick-mini-06", 4, lambda text: (clock(text)[0][0], clock(text)[-1][1]) == (540, 720)),
-    ("tick-mini-07", 1, lambda text: [w for w in re.findall(r"\w+", text.lower()) if w in SHELVES] == SHELVES),
-    ("tick-mini-07", 3, lambda text: all(line.startswith("|") for line in lines(text))),
-    ("tick-mini-08", 3, lambda text: len(re.findall(r"[.!?]", text)) == 1),
-    ("tick-mini-09", 0, lambda text: len(lines(text)) == 1),
-    ("tick-mini-09", 1, lambda text: len(text.split()) <= 8),
-    ("tick-mini-09", 2, lambda text: "8 October" in text),
-    ("tick-mini-09", 3, lambda text: "!" not in text),
-    ("tick-mini-10", 0, lambda text: len(text.split()) <= 25),
-    ("tick-mini-10", 1, lambda text: "Thursday" in text),
-    ("tick-mini-10", 2, lambda text: "8:00" in text and "13:00" in text),
-    ("tick-mini-10", 3, lambda text: "pump" in text),
-    ("tick-mini-11", 4, lambda text: "room" not in text),
-    ("tick-mini-12", 1, lambda text: not re.search(r"\b(?:du|deine|Lösche)\b", text)),
-    ("tick-mini-12", 2, lambda text: "{count}" in text),
-    ("tick-mini-12", 3, lambda text: len(lines(text)) == 2),
-    ("tick-mini-13", 1, lambda text: "3. bis 14. August" in text),
-    ("tick-mini-13", 2, lambda text: "Frau Keller" in text and "keller@beispiel.de" in text),
-    ("tick-mini-13", 4, lambda text: "Urlaub" not in text),
-    ("tick-mini-14", 1, lambda text: len(re.findall(r"[.!?]", text)) == 1),
-    ("tick-mini-14", 2, lambda text: len(re.findall(r"\w+", text)) <= 25),
-    ("tick-mini-14", 3, lambda text: "84 euros" in text),
-    ("tick-mini-14", 4, lambda text: "12 juin" in text),
-    ("tick-mini-15", 2, lambda text: lines(text)[:3] == sorted(lines(text)[:3])),
-    ("tick-mini-16", 2, lambda text: "fattura di aprile" in text),
-    ("tick-mini-16", 3, lambda text: "due settimane" in text),
-    ("tick-mini-17", 0, lambda text: re.findall(r"^(\d)\. ", text, re.M) == ["1", "2", "3"]),
-    ("tick-mini-17", 1, lambda text: re.findall(r"\((\d+) de", text) == ["6", "13", "20"]),
-    ("tick-mini-18", 1, lambda text: "Lipowej 8" in text),
-    ("tick-mini-18", 2, lambda text: "do piątku" in text),
-    ("tick-mini-18", 3, lambda text: len(text.split()) <= 20),
-    ("tick-mini-19", 0, lambda text: not re.search(r"[A-Za-z]", text)),
-    ("tick-mini-19", 2, lambda text: "14:00" in text and "16:00" in text),
-    ("tick-mini-20", 1, lambda text: "6月18日15時" in text),
-    ("tick-mini-20", 2, lambda text: "第2会議室" in text),
-    ("tick-mini-20", 3, lambda text: "工事" in text),
-    ("tick-mini-20", 4, lambda text: text.count("。") <= 3),
-    ("tick-mini-21", 0, is_json),
-    ("tick-mini-21", 1, lambda text: all(set(item) == {"name", "phone"} for item in items(text))),
-    ("tick-mini-21", 2, lambda text: {item["name"]: item["phone"] for item in items(text)} == PHONES),
-    ("tick-mini-22", 1, lambda text: len(re.findall(r"[.!?](?:\s|$)", text)) == 2),
-    ("tick-mini-22", 2, lambda text: "1 сентября" in text),
-    ("tick-mini-22", 4, lambda text: "555-01-82" in text),
-    ("tick-mini-23", 1, lambda text: len(re.findall(r"[.!?]", text)) == 1),
-    ("tick-mini-23", 2, lambda text: "9 giờ 30" in text),
-    ("tick-mini-23", 3, lambda text: "không cần" not in text and "thẻ" in text),
-    ("tick-mini-24", 0, lambda text: "Nordlicht" in text),
-    ("tick-mini-24", 1, lambda text: bool(re.match(r"Nordlicht|Elbe|Heide", text))),
-    ("tick-mini-25", 0, lambda text: all(re.match(r"\d\. ", line) for line in lines(text))),
-    ("tick-mini-25", 1, lambda text: len(lines(text)) <= 4),
-    ("tick-mini-25", 2, lambda text: "butter" not in text),
-    ("tick-mini-26", 2, lambda text: len(re.findall(r"[.!?]", text)) <= 2),
-    ("tick-mini-26", 3, lambda text: "recibo" in text),
-    ("tick-mini-27", 0, lambda text: all(city in text for city in ("札幌市", "広島市", "仙台市"))),
-    ("tick-mini-27", 1, lambda text: re.findall("札幌|広島|仙台", text) == ["札幌", "広島", "仙台"]),
-    ("tick-mini-27", 3, lambda text: all(re.match(r"\d\. ", line) for line in lines(text))),
-    ("tick-mini-28", 0, lambda text: len(text) <= 20),
-    ("tick-mini-28", 1, lambda text: "明天上午十点" in text),
-    ("tick-mini-28", 2, lambda text: "三楼会议室" in text),
-    ("tick-mini-28", 3, lambda text: len(re.findall(r"[。！？]", text)) == 1),
+    (name, place, lambda text, rules=rules: all(holds(kind, what, text) for kind, what in rules.items()))
+    for name, questions in PROVED.items()
+    for place, rules in questions.items()
 ]
 
 
 def answers_that_a_program_can_prove(row: dict[str, Any]) -> None:
     wrong = [
         f"{response['id']}, question {index + 1}"
-        for name, index, holds in PROOFS
+        for name, index, proof in PROOFS
         for response, answers in zip(row["responses"], settled(row), strict=True)
-        if name == row["id"] and holds(response["text"]) != (answers[index] == "yes")
+        if name == row["id"] and proof(response["text"]) != (answers[index] == "yes")
     ]
     assert not wrong
 

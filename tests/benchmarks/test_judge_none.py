@@ -30,21 +30,24 @@ PASSED = [False, True, None]
 
 
 class Bench:
+    """The commands on these rows, each into the folder `out`."""
+
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder, self.capsys = folder, capsys
+        self.folder, self.capsys, self.out = folder, capsys, "out"
         self.data, self.model = write_jsonl(folder / "data.jsonl", ROWS), script(folder / "model.json", ANSWERS)
 
-    def do(self, name: str, *more: str, out: str = "out", judge: str = "none") -> Done:
-        return command_here(self.capsys, name, "--judge", judge, "--out", str(self.folder / out), *more)
+    def do(self, name: str, *more: str, judge: str = "none") -> Done:
+        named = ("--judge", judge) if judge else ()
+        return command_here(self.capsys, name, *named, "--out", str(self.folder / self.out), *more)
 
-    def run(self, *more: str, out: str = "out", judge: str = "none") -> Done:
-        return self.do("run", "--data", self.data, "--model", self.model, *more, out=out, judge=judge)
+    def run(self, *more: str, judge: str = "none") -> Done:
+        return self.do("run", "--data", self.data, "--model", self.model, *more, judge=judge)
 
-    def lines(self, out: str = "out") -> list[dict[str, Any]]:
-        return [row for _, row in jsonl.read(self.folder / out / "judgments.jsonl")]
+    def lines(self) -> list[dict[str, Any]]:
+        return [row for _, row in jsonl.read(self.folder / self.out / "judgments.jsonl")]
 
-    def info(self, out: str = "out") -> dict[str, Any]:
-        content: dict[str, Any] = json.loads((self.folder / out / "run.json").read_text())
+    def info(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((self.folder / self.out / "run.json").read_text())
         return content
 
 
@@ -62,46 +65,36 @@ def check(bench: Bench, done: Done) -> None:
     assert set(bench.info()["usage"]["total"]) <= {"model"}, "nobody was asked to judge"
 
 
-def test_a_run_decides_what_can_be_counted(bench: Bench) -> None:
+def test_runs_and_answers_that_are_there_are_decided_by_what_can_be_counted(bench: Bench) -> None:
     check(bench, bench.run())
-
-
-def test_answers_that_are_there_are_judged_so_too(bench: Bench) -> None:
     rows = [{"id": row["id"], "response": answer["reply"]} for row, answer in zip(ROWS, ANSWERS, strict=True)]
-    answers = write_jsonl(bench.folder / "answers.jsonl", rows)
+    answers, bench.out = write_jsonl(bench.folder / "answers.jsonl", rows), "answered"
     check(bench, bench.do("judge", "--data", bench.data, "--responses", answers, "--model-name", "m"))
-    score = command_here(bench.capsys, "study", "score", str(bench.folder / "out"))
+    score = command_here(bench.capsys, "study", "score", str(bench.folder / "answered"))
     assert (score.returncode, "No judge: 2 of 4" in score.stdout) == (0, True)
-
-
-def test_an_answer_that_failed_is_not_what_was_expected_to_be_open(bench: Bench) -> None:
+    # An answer that failed is not what was expected to be open.
     bench.model = script(bench.folder / "model.json", [{"contains": "pond", "error": "out of reach"}, *ANSWERS])
+    bench.out = "failed"
     assert bench.run().returncode == 3
-    assert command_here(bench.capsys, "study", "score", str(bench.folder / "out")).returncode == 3
+    assert command_here(bench.capsys, "study", "score", str(bench.folder / "failed")).returncode == 3
     assert bench.run("--allow-unscored").returncode == 0
 
 
-def test_it_is_never_ranked_with_a_judged_run(bench: Bench) -> None:
-    judge = script(bench.folder / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+def test_it_is_never_ranked_with_a_judged_run_and_can_be_published(bench: Bench, tmp_path: Path) -> None:
     assert bench.run().returncode == 0
-    assert bench.run(out="judged", judge=judge).returncode == 0
-    rows = [bench.info(out)["board"]["rows"][0] for out in ("out", "judged")]
-    assert rows[0]["facts"]["Judge"] == "none (rules decide)"
-    assert rows[0]["setting"] != rows[1]["setting"]
-    folders = [str(bench.folder / out) for out in ("out", "judged")]
-    told = command_here(bench.capsys, "compare", *folders)
-    assert told.returncode == 0
-    assert "Not comparable as models: judge: none and scripted:" in told.stdout
+    rows = [bench.info()["board"]["rows"][0]]
+    staged = stage_file(validate(bench.folder / "out" / "judgments.jsonl"), tmp_path / "staged")
+    assert "none" in staged.rows[0]["judge"]
     page = (bench.folder / "out" / "report.html").read_text()
     assert "no judge: what can be counted is decided" in page
-    assert OPEN in page
-
-
-def test_its_judgments_can_be_published(bench: Bench, tmp_path: Path) -> None:
-    bench.run()
-    file = bench.folder / "out" / "judgments.jsonl"
-    staged = stage_file(validate(file), tmp_path / "staged")
-    assert "none" in staged.rows[0]["judge"]
+    bench.out = "judged"
+    judge = script(bench.folder / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+    assert bench.run("--judge", judge, judge="").returncode == 0
+    rows.append(bench.info()["board"]["rows"][0])
+    assert rows[0]["facts"]["Judge"] == "none (rules decide)"
+    assert rows[0]["setting"] != rows[1]["setting"]
+    shown = command_here(bench.capsys, "compare", *(str(bench.folder / out) for out in ("out", "judged")))
+    assert (shown.returncode, "Not comparable as models: judge: none and scripted:" in shown.stdout) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -116,11 +109,8 @@ def test_its_judgments_can_be_published(bench: Bench, tmp_path: Path) -> None:
 def test_what_asks_for_a_judge_beside_it_is_refused(bench: Bench, more: tuple[str, ...], said: str) -> None:
     done = bench.run(*more)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
-
-
-def test_another_command_wants_its_judge(bench: Bench) -> None:
     done = bench.do("tick", "--data", bench.data, "--model", bench.model)
-    assert (done.returncode, "unknown spec 'none'" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "unknown spec 'none'" in done.stderr) == (2, True), "another command wants its judge"
 
 
 def test_run_in_python(bench: Bench) -> None:

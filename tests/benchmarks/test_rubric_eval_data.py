@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.runs import write_jsonl
-from truebench_hf.benchmarks.rubric_eval.data import items, load, read, selection
+from truebench_hf.benchmarks.rubric_eval.data import items, labelled_items, load, read, selection
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.rubric_eval import row as published
@@ -84,58 +84,57 @@ def test_a_response_may_be_missing_only_where_nobody_judged_it(tmp_path: Path) -
     found = read(f"rubric_eval:{path}")
     assert [(item.answered, item.case.response, len(item.rubrics)) for item in found] == [(False, "", 2)]
     assert "line 2: field 'response' must be a text" in str(found.left_out)
-    with pytest.raises(UserError, match="row 1: field 'response' must be a text"):
-        items([open_row])
+
+
+NAMED, TRUE = ROW | {"response_id": "r"}, {"rubric": "Is true."}
+BRIEF = {"rubric": "Is brief."}
+SOME = {"prompt": "Name a fruit", "response": "Plum", "criterion": "names a fruit", "label": 1}
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("reader", "rows", "message"),
     [
-        ({"messages": []}, "row 1: field 'messages'"),
-        ({"messages": [{"role": "assistant", "content": "Hello."}]}, "must end with the user's message"),
-        ({"messages": [{"role": "tool", "content": "x"}]}, r"row 1: field 'messages\[0\].role' is 'tool'"),
-        ({"response": None}, "field 'response' must be a text"),
-        ({"rubric": " "}, "field 'rubric' must be a text"),
-        ({"label": "maybe"}, "field 'label' must be yes or no"),
-        ({"label": ["yes"]}, "field 'label' must be yes or no"),
-        ({"label": 2}, "field 'label' must be yes or no"),
-        (
-            {"instruction_category": "systems"},
-            "row 1: field 'instruction_category' is 'systems', which is none of constrained, .*, system$",
-        ),
-        ({"rubric_type": "tone"}, "field 'rubric_type' is 'tone', which is none of content_inclusion, "),
-        ({"checklist": ["a", 1]}, "field 'checklist' must be a list of texts"),
-        ({"checklist": ["Something else."]}, "field 'rubric_index' must be a place"),
-        ({"checklist": ["Something else."], "rubric_index": 0}, "field 'rubric' is not entry 0"),
-        ({"rubric_index": 7}, "'rubric_index' must be a place in 'checklist', 0 to 0"),
-        ({"id": "x", "rubric_index": True}, r"row 1 \(x\)"),
-        (
-            {"rubric_type": "style_tone", "dimension": "form"},
-            "field 'dimension' must be style, the dimension of style_tone",
-        ),
-        ({"context": ["a"]}, "field 'context' must be a text or null"),
-        ({"reference": 7}, "field 'reference' must be a text or null"),
+        (items, [], "no rows"),
+        (items, [ROW | {"messages": []}], "row 1: field 'messages'"),
+        (items, [ROW | {"messages": [{"role": "assistant", "content": "Hello."}]}], "must end with the user's message"),
+        (items, [ROW | {"messages": [{"role": "tool", "content": "x"}]}], r"row 1: field 'messages\[0\].role' is 'tool'"),
+        (items, [ROW | {"response": None}], "row 1: field 'response' must be a text"),
+        (items, [ROW | {"response": None, "label": None}], "row 1: field 'response' must be a text"),
+        (items, [ROW | {"rubric": " "}], "field 'rubric' must be a text"),
+        (items, [ROW | {"label": "maybe"}], "field 'label' must be yes or no"),
+        (items, [ROW | {"label": ["yes"]}], "field 'label' must be yes or no"),
+        (items, [ROW | {"label": 2}], "field 'label' must be yes or no"),
+        (items, [ROW | {"instruction_category": "systems"}],
+         "row 1: field 'instruction_category' is 'systems', which is none of constrained, .*, system$"),
+        (items, [ROW | {"rubric_type": "tone"}], "field 'rubric_type' is 'tone', which is none of content_inclusion, "),
+        (items, [ROW | {"checklist": ["a", 1]}], "field 'checklist' must be a list of texts"),
+        (items, [ROW | {"checklist": ["Something else."]}], "field 'rubric_index' must be a place"),
+        (items, [ROW | {"checklist": ["Something else."], "rubric_index": 0}], "field 'rubric' is not entry 0"),
+        (items, [ROW | {"rubric_index": 7}], "'rubric_index' must be a place in 'checklist', 0 to 0"),
+        (items, [ROW | {"id": "x", "rubric_index": True}], r"row 1 \(x\)"),
+        (items, [ROW | {"rubric_type": "style_tone", "dimension": "form"}],
+         "field 'dimension' must be style, the dimension of style_tone"),
+        (items, [ROW | {"context": ["a"]}], "field 'context' must be a text or null"),
+        (items, [ROW | {"reference": 7}], "field 'reference' must be a text or null"),
+        (items, [NAMED, NAMED | BRIEF | {"response": "The Elbe."}], "row 2: field 'response' differs"),
+        (items, [NAMED, NAMED], "more than one row for rubric_index 0"),
+        (items, [NAMED, NAMED | BRIEF | {"reference": "An answer."}], "row 2: field 'reference' differs"),
+        (items, [NAMED, NAMED | BRIEF | {"context": "A document."}], "row 2: field 'context' differs"),
+        (items, [ROW | {"id": "x"}, ROW | TRUE | {"id": "y"}, ROW | {"id": "x", "response": "The Elbe."}],
+         r"row 3 \(x\): id 'x' is that of row 1 \(x\) too; every row needs its own"),
+        (labelled_items, [SOME | {"label": "maybe"}], "^row 1: field 'label' must be yes or no, true or false, 1 or 0"),
+        (labelled_items, [SOME | {"label": 2}], "^row 1: field 'label' must be yes or no"),
+        (labelled_items, [SOME, SOME | {"prompt": " "}], "^row 2: field 'prompt' must be a text that is not blank"),
+        (labelled_items, [SOME | {"response": None}], "^row 1: field 'response' must be a text"),
+        (labelled_items, [SOME, SOME], "^row 2: field 'criterion' has a label for this response in row 1 too; keep one"),
+        (labelled_items, [{k: SOME[k] for k in ("prompt", "response", "criterion")}],
+         "^row 1: missing field 'label'; the file has prompt, response"),
+        (labelled_items, [{k: SOME[k] for k in ("prompt", "response", "label")}], "^row 1: missing field 'criterion'"),
     ],
-)
-def test_rows_that_cannot_be_used(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        items([ROW | change])
-
-
-def test_rows_of_one_response_must_fit_together() -> None:
-    named = ROW | {"response_id": "r"}
-    with pytest.raises(UserError, match="row 2: field 'response' differs"):
-        items([named, named | {"response": "The Elbe.", "rubric": "Is brief."}])
-    with pytest.raises(UserError, match="more than one row for rubric_index 0"):
-        items([named, named])
-    with pytest.raises(UserError, match="row 2: field 'reference' differs"):
-        items([named, named | {"reference": "An answer.", "rubric": "Is brief."}])
-    with pytest.raises(UserError, match="row 2: field 'context' differs"):
-        items([named, named | {"context": "A document.", "rubric": "Is brief."}])
-    with pytest.raises(UserError, match=r"row 3 \(x\): id 'x' is that of row 1 \(x\) too; every row needs its own"):
-        items([ROW | {"id": "x"}, ROW | {"id": "y", "rubric": "Is true."}, ROW | {"id": "x", "response": "The Elbe."}])
-    with pytest.raises(UserError, match="no rows"):
-        items([])
+)  # fmt: skip
+def test_rows_that_cannot_be_used_are_named(reader: Any, rows: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        reader(rows)
 
 
 def test_files_folders_and_their_faults(tmp_path: Path) -> None:
@@ -175,13 +174,62 @@ def test_the_hash_is_that_of_the_content() -> None:
         return selection(found := items(rows)).sha256(found)
 
     assert data_hash([ROW]) == data_hash([dict(ROW)])
-    for change in (
-        {"context": "c"},
-        {"reference": "c"},
-        {"label": "no"},
-        {"response": "x"},
-        {"rubric": "y"},
-        {"split": "hard"},
-        {"instruction_id": "i"},
-    ):
-        assert data_hash([ROW]) != data_hash([ROW | change]), change
+    for name in ("context", "reference", "response", "rubric", "instruction_id"):
+        assert data_hash([ROW]) != data_hash([ROW | {name: "x"}]), name
+    assert len({data_hash([ROW | change]) for change in ({}, {"label": "no"}, {"split": "hard"})}) == 3
+
+
+# A researcher's own labels: prompt, response, criterion, label and nothing else
+
+
+@pytest.mark.parametrize(
+    ("label", "read"),
+    [
+        (1, "yes"), (0, "no"), (True, "yes"), (False, "no"), (1.0, "yes"), (0.0, "no"), ("1", "yes"), ("0", "no"),
+        ("Yes", "yes"), (" no ", "no"), ("TRUE", "yes"), ("false", "no"), ("", None), (None, None), ("  ", None),
+    ],
+)  # fmt: skip
+def test_labels_as_people_write_them(label: Any, read: str | None) -> None:
+    (item,) = labelled_items([SOME | {"label": label}])
+    assert item.rubrics[0].label == read
+
+
+def test_rows_of_a_response_are_one_item_wherever_they_stand() -> None:
+    others = [SOME | {"response": "Pear"}, SOME | {"criterion": "is short", "label": "no"}]
+    plum, pear = labelled_items([SOME, *others])
+    assert [criterion.text for criterion in plum.case.criteria] == ["names a fruit", "is short"]
+    assert [(rubric.index, rubric.label) for rubric in plum.rubrics] == [(0, "yes"), (1, "no")]
+    assert plum.id != pear.id
+    assert plum.instruction_id == pear.instruction_id, "rows of one prompt go together"
+    assert (plum.category, plum.language, plum.case.category) == ("", "", None)
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"category": "Multi-turn", "language": "de", "cluster": "c1"}, ("multi_turn", "de", "c1", "multi_turn")),
+        ({"category": "Overall", "language": " ", "cluster": 7}, ("Overall", "", "7", None)),
+        ({"category": None, "language": None, "cluster": 7.0}, ("", "", "7", None)),
+        ({"id": "row", "instruction_id": "hidden", "gold": "no", "judge": "x"}, ("", "", None, None)),
+    ],
+)
+def test_columns_that_may_be_there(more: dict[str, Any], expected: tuple[Any, ...]) -> None:
+    (item,) = labelled_items([SOME | more])
+    (plain,) = labelled_items([SOME])
+    category, language, cluster, kind = expected
+    cluster = cluster or plain.instruction_id
+    assert (item.category, item.language, item.instruction_id, item.case.category) == (
+        category,
+        language,
+        cluster,
+        kind,
+    )
+    assert item.rubrics[0].label == "yes"
+
+
+def test_rows_of_other_groups_are_items_of_their_own() -> None:
+    found = labelled_items(
+        [SOME | {"category": "a"}, SOME | {"category": "b"}, SOME | {"category": "b", "criterion": "x"}]
+    )
+    assert [(item.category, len(item.rubrics)) for item in found] == [("a", 1), ("b", 2)]
+    assert len({item.id for item in found}) == 2

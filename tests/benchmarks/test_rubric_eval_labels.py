@@ -11,7 +11,6 @@ import pytest
 
 import truebench_hf
 from tests.support.runs import command, script
-from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.errors import UserError
 from truebench_hf.types import Score
 
@@ -31,70 +30,6 @@ def judge(tmp_path: Path) -> str:
     lenient = [{"contains": ["<criteria", f"Prompt {n}<"], "verdicts": {}} for n in (0, 1)]
     lenient += [{"contains": ["<criteria", f"Prompt {n}\n"], "verdicts": {}} for n in (0, 1)]
     return script(tmp_path / "judge.json", [*lenient, {"contains": "<criteria", "verdicts": {"is long": "FAIL"}}])
-
-
-@pytest.mark.parametrize(
-    ("label", "read"),
-    [
-        (1, "yes"), (0, "no"), (True, "yes"), (False, "no"), (1.0, "yes"), (0.0, "no"), ("1", "yes"), ("0", "no"),
-        ("Yes", "yes"), (" no ", "no"), ("TRUE", "yes"), ("false", "no"), ("", None), (None, None), ("  ", None),
-    ],
-)  # fmt: skip
-def test_labels_as_people_write_them(label: Any, read: str | None) -> None:
-    (item,) = data.labelled_items([ROW | {"label": label}])
-    assert item.rubrics[0].label == read
-
-
-def test_rows_of_a_response_are_one_item_wherever_they_stand() -> None:
-    others = [ROW | {"response": "Pear"}, ROW | {"criterion": "is short", "label": "no"}]
-    plum, pear = data.labelled_items([ROW, *others])
-    assert [criterion.text for criterion in plum.case.criteria] == ["names a fruit", "is short"]
-    assert [(rubric.index, rubric.label) for rubric in plum.rubrics] == [(0, "yes"), (1, "no")]
-    assert plum.id != pear.id
-    assert plum.instruction_id == pear.instruction_id, "rows of one prompt go together"
-    assert (plum.category, plum.language, plum.case.category) == ("", "", None)
-
-
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [
-        ({"category": "Multi-turn", "language": "de", "cluster": "c1"}, ("multi_turn", "de", "c1", "multi_turn")),
-        ({"category": "Overall", "language": " ", "cluster": 7}, ("Overall", "", "7", None)),
-        ({"category": None, "language": None, "cluster": 7.0}, ("", "", "7", None)),
-        ({"id": "row", "instruction_id": "hidden", "gold": "no", "judge": "x"}, ("", "", None, None)),
-    ],
-)
-def test_columns_that_may_be_there(more: dict[str, Any], expected: tuple[Any, ...]) -> None:
-    (item,) = data.labelled_items([ROW | more])
-    (plain,) = data.labelled_items([ROW])
-    cluster = expected[2] or plain.instruction_id
-    assert (item.category, item.language, item.instruction_id, item.case.category) == (
-        *expected[:2],
-        cluster,
-        expected[3],
-    )
-    assert item.rubrics[0].label == "yes"
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ([ROW | {"label": "maybe"}], "row 1: field 'label' must be yes or no, true or false, 1 or 0"),
-        ([ROW | {"label": 2}], "row 1: field 'label' must be yes or no"),
-        ([ROW, ROW | {"prompt": " "}], "row 2: field 'prompt' must be a text that is not blank"),
-        ([ROW | {"response": None}], "row 1: field 'response' must be a text"),
-        ([ROW, ROW], "row 2: field 'criterion' has a label for this response in row 1 too; keep one"),
-        (
-            [{k: v for k, v in ROW.items() if k != "label"}],
-            "row 1: missing field 'label'; the file has prompt, response",
-        ),
-        ([{k: v for k, v in ROW.items() if k != "criterion"}], "row 1: missing field 'criterion'"),
-    ],
-)
-def test_a_row_that_cannot_be_used_is_named(wrong: list[dict[str, Any]], message: str) -> None:
-    with pytest.raises(UserError) as caught:
-        data.labelled_items(wrong)
-    assert str(caught.value).startswith(message)
 
 
 def test_a_file_of_four_columns_ends_in_a_table_for_a_screen(tmp_path: Path, judge: str) -> None:
@@ -149,14 +84,6 @@ def test_two_judges_are_held_against_each_other(tmp_path: Path, judge: str) -> N
     assert 0 < difference["interval"][0] < difference["value"] < difference["interval"][1]
 
 
-def test_rows_of_other_groups_are_items_of_their_own() -> None:
-    found = data.labelled_items(
-        [ROW | {"category": "a"}, ROW | {"category": "b"}, ROW | {"category": "b", "criterion": "x"}]
-    )
-    assert [(item.category, len(item.rubrics)) for item in found] == [("a", 1), ("b", 2)]
-    assert len({item.id for item in found}) == 2
-
-
 @pytest.mark.parametrize("form", ["frame", "dicts", "file", "gaps"])
 def test_judge_agreement_in_python(tmp_path: Path, judge: str, form: str) -> None:
     given: Any = rows()
@@ -171,15 +98,8 @@ def test_judge_agreement_in_python(tmp_path: Path, judge: str, form: str) -> Non
     found = truebench_hf.judge_agreement(given, judge=judge, paradigms="rubric")
     (row,) = found.to_dict("records")
     assert (row["judge"], row["paradigm"]) == (judge, "rubric")
-    assert [row[name] for name in ("n", "undecided", "unlabelled", "tp", "tn", "fp", "fn")] == [
-        24,
-        0,
-        unlabelled,
-        12,
-        10,
-        2,
-        0,
-    ]
+    counts = [row[name] for name in ("n", "undecided", "unlabelled", "tp", "tn", "fp", "fn")]
+    assert counts == [24, 0, unlabelled, 12, 10, 2, 0]
     assert isinstance(row["balanced_accuracy"], Score)
     assert row["accuracy"].value == pytest.approx(22 / 24)
     assert row["accuracy"].ci95 is not None

@@ -22,7 +22,7 @@ ROWS = rows()
 SEEDS = (0, 1, 2, 7)
 
 
-# --- schema ---------------------------------------------------------------------------------------------------------
+# Schema
 
 
 def test_columns_and_fixed_values() -> None:
@@ -81,7 +81,7 @@ def test_responses_of_an_instruction_differ() -> None:
     assert max(texts.values()) == 1
 
 
-# --- counts and balance ---------------------------------------------------------------------------------------------
+# Counts and balance
 
 
 def test_size_languages_and_categories() -> None:
@@ -143,7 +143,7 @@ def test_pairs_turn_one_rubric_over_by_a_small_edit() -> None:
         assert max(by_words, by_text) > 0.55, (name, one["response"], other["response"])
 
 
-# --- seeds ----------------------------------------------------------------------------------------------------------
+# Seeds
 
 
 def content_hash(data: list[Row]) -> str:

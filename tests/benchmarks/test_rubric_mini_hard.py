@@ -30,7 +30,7 @@ TRAPS = {
 }  # fmt: skip
 
 
-# --- size and shape -------------------------------------------------------------------------------------------------
+# Size and shape
 
 
 def test_size_categories_languages_and_traps() -> None:
@@ -63,7 +63,7 @@ def test_both_splits_load_in_a_moment() -> None:
     assert min(times) < 0.3, "64 ms alone; a busy machine computes slower, too"
 
 
-# --- what a program can count ---------------------------------------------------------------------------------------
+# What a program can count
 
 _ABBREVIATED = re.compile(r"\b(Dr|Ms|Mr|Sra|approx|z|B|np|tj|godz|т|е|руб|3(?=\. Mai))\.")
 
@@ -126,7 +126,7 @@ def test_no_response_counts_words_in_two_ways() -> None:
             assert len(row["response"].split()) == len(re.findall(r"\w+", row["response"])), row["id"]
 
 
-# --- the edits ------------------------------------------------------------------------------------------------------
+# The edits
 
 
 def differences(wanted: list[Row]) -> list[int]:
@@ -167,7 +167,7 @@ def test_no_single_word_stands_for_a_label() -> None:
     assert not {word: found for word, found in often.items() if max(found.values()) / found.total() > 0.75}
 
 
-# --- cheap learners -------------------------------------------------------------------------------------------------
+# Cheap learners
 
 
 def accuracy(wanted: list[Row], model: Any, features: Any) -> float:

@@ -13,9 +13,11 @@ import json
 import re
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from lingua import Language, LanguageDetectorBuilder
 
 from truebench_hf.benchmarks.rubric_eval.data import fill, templates
@@ -25,9 +27,6 @@ Row = dict[str, Any]
 Check = Callable[[Row], bool]
 ROWS = rows()
 SEEDS = (0, 1, 2, 7)
-
-
-# --- small readers of an answer -------------------------------------------------------------------------------------
 
 
 def text(row: Row) -> str:
@@ -90,15 +89,6 @@ def language(passage: str) -> str:
     return found.iso_code_639_1.name if found else ""
 
 
-def has(pattern: str) -> Check:
-    return lambda row: re.search(pattern, text(row), re.IGNORECASE | re.MULTILINE) is not None
-
-
-def lacks(pattern: str) -> Check:
-    found = has(pattern)
-    return lambda row: not found(row)
-
-
 def contains_quotes(row: Row) -> bool:
     return all(quote.casefold() in text(row).casefold() for quote in quotes(row))
 
@@ -159,10 +149,19 @@ def sorted_lines(row: Row) -> bool:
     return len(lines) == 3 and lines == sorted(lines)
 
 
-# --- rubric -> check; the first pattern that matches the rubric is used ----------------------------------------------
+# rubric -> check; the first pattern that matches the rubric is used
 
 
+def mark(has: list[str] | None = None, lacks: list[str] | None = None) -> Check:
+    """Whether an answer has all of these patterns, and none of those."""
+    wanted, unwanted = ([re.compile(p, re.IGNORECASE | re.MULTILINE) for p in of or []] for of in (has, lacks))
+    return lambda row: all(p.search(text(row)) for p in wanted) and not any(p.search(text(row)) for p in unwanted)
+
+
+WRITTEN = yaml.safe_load(Path(__file__).with_name("rubric_mini_marks.yaml").read_text(encoding="utf-8"))
+MARKS: list[tuple[str, Check]] = [(rubric, mark(**patterns)) for rubric, patterns in WRITTEN["marks"].items()]
 PROOFS: list[tuple[str, Check]] = [
+    *((rubric, mark(**patterns)) for rubric, patterns in WRITTEN["proofs"].items()),
     # counts
     (r"exactly three bullet", lambda r: len(bullets(r)) == 3),
     (r"exactly two bullet", lambda r: len(bullets(r)) == 2),
@@ -188,136 +187,43 @@ PROOFS: list[tuple[str, Check]] = [
     (r"order of their times", lambda r: rises(numbers(bullets(r)))),
     # format
     (r"one bare JSON object", bare_json),
-    (r"header row Item \| EUR", has(r"^Item \| EUR$")),
     (r"Ends with a line .* begins with Time", lambda r: text(r).splitlines()[-1].startswith("Time:")),
     (r'^Opens with "', lambda r: text(r).startswith(quotes(r)[0])),
     # language
     (r'"\w+", not "\w+"', first_not_second),
-    (r"no contractions", lacks(r"\w'(ll|t|re|ve|m|d)\b")),
     (r"bullet item is in lower case", lambda r: all(b == b.lower() for b in bullets(r))),
     (r"bullet point ends in the formal", lambda r: all(b.rstrip(".").endswith("니다") for b in bullets(r))),
-    (r"formally \(Lei\)", lacks(r"\b(puoi|tu|ti|\w+erti|\w+arti)\b")),
     (r"message to the person in charge is in the polite", lambda r: bool(re.search("(です|ます)。$", text(r)))),
-    (r"sentence about waiting is in the polite", has("ロビー[^。]*(です|ます)。")),
-    (r"polite speech in the sentence about the new", has(r"새 상품은 [^.]*니다\.")),
-    (r"no question", lacks(r"\?")),
-    (r"present tense", lacks(r"\b(paid|got|will|\w+ed)\b")),
-    (r"future tense", has(r"\bwill open\b")),
-    (r"informal tú form", has(r"\bcierra\b")),
     (r"last sentence is in Vietnamese", lambda r: language(text(r).rstrip(".").rsplit(". ", 1)[-1]) == "VI"),
     # branches whose outcome is a prescribed text
     (r"opens with the billing queue", lambda r: text(r).startswith("Queue: Billing\n")),
     (r"decision that follows", right_decision),
-    (r"Marks the text for a legal check", has(r"^Legal check: yes$")),
     (r"opens with a warning line", lambda r: text(r).startswith("Warning")),
-    (r"fewer than 10 pieces left", has("^発注：付箋$")),
-    (r"someone is to be appointed", has("^Назначить ответственного$")),
     (r"gives the door code", promised_door_code),
     (r"contains cheese with \(C\)", lambda r: all(b.endswith("(C)") == ("cheese" in b) for b in bullets(r))),
-    (r"date of its return", has(r"\b6 April\b")),
-    (r"call 112", has(r"\b112\b")),
     (r"Marks the mail as urgent", lambda r: inner_json(r)["urgent"] is True),
-    (r"offers a voucher", has(r"\bvoucher\b")),
-    (r"asks for the visitor form", has("来訪票")),
     # jobs with a right result
     (r"Adds the three amounts", lambda r: f"Total: {claim_total(r)} EUR" in text(r)),
     (r"Replaces every \"client\"", lambda r: "client" not in text(r).lower() and quotes(r)[1] in text(r)),
     (r"agenda with at least two points", lambda r: len(bullets(r)) >= 2),
-    (r"right number of changes", has(r"^Number of changes: 3$")),
     (r"English translation .* last line", lambda r: language(text(r).splitlines()[-1]) == "EN"),
-    (r"right total of 60", has(f"合計：{12 + 40 + 8}個")),
-    (r"right number of tasks", has(r"Всего поручений: 3$")),
-    (r"right total of 175", has(rf"total da estadia é de {2 * 80 + 15} euros")),
-    (r"counter-proposal with dates", has(r"vom \d+\. bis zum \d+\. ")),
-    (r"example of a week", has(r"\bFor example\b")),
-    (r"right sum, 230\.000", has(r"\b230\.000 đồng")),
-    (r"sentence with the verb corrected", has(r"The results of the survey were sent")),
-    (r"right total, 160", has(rf"total est de {40 + 2 * 60} euros")),
+    (r"right total of 60", lambda r: f"合計：{12 + 40 + 8}個" in text(r)),
+    (r"right total of 175", lambda r: f"total da estadia é de {2 * 80 + 15} euros" in text(r)),
+    (r"right total, 160", lambda r: f"total est de {40 + 2 * 60} euros" in text(r)),
     # facts stated right
-    (r"abbreviation DNS in brackets", has(r"DNS \(")),
-    (r"8 h instead of 9 h", has("à 8 h au lieu de 9 h")),
     (r"Gets the date right", right_booking_date),
-    (r"5 working days", has(r"trwa 5 dni")),
-    (r"length of passwords correctly", has(r"need 12 characters")),
-    (r"start of breakfast correctly", has(r"começa às 7 h")),
     (r"The total is right: 1450", right_staff_day_total),
-    (r"when the meeting ends, at 13", has(rf"fino alle {11 + 2}\b")),
+    (r"when the meeting ends, at 13", lambda r: f"fino alle {11 + 2}" in text(r)),
     (r"start of the rule accurately", named_fact(r"as (\w+)\.$")),
     (r"shelf mark of the catalogue", named_fact(r": (\S+)\.$")),
-    (r"departure of the train correctly", has(r"part à 9 h")),
     # kept from earlier turns
     (r"currency agreed in turn 1", lambda r: "CHF" in text(r) and "EUR" not in text(r)),
     (r"new step has the number 4", lambda r: text(r).startswith("4. ")),
     (r"name given in turn 1", user_name),
-    (r"corrected number of days", has(r"on three days")),
-    (r"24-hour clock", has(r"\b15 h\b")),
     (r"고객님", lambda r: "고객님" in text(r) and "손님" not in text(r)),
-    (r"Quý khách\)", has("Quý khách")),
-    (r"date in the format agreed", has(r"\d+月\d+日")),
     # named words absent or present: last, since they match widely
     (r"^(Does not|Leaves out|Gives no|Names no|Promises no|Suggests nothing).*\"", lacks_quotes),
     (r"^(Gives|Names|States|Mentions|Spells|Delivers|Puts|Asks politely|Ends politely|Greets).*\"", contains_quotes),
-]
-
-MARKS: list[tuple[str, Check]] = [
-    (r"Moves the meeting to Wednesday", has("moves to Wednesday")),
-    (r"offers free shipping", has("ofrecemos el envío gratuito")),
-    (r"installation of updates", has(r"\binstall all updates\b")),
-    (r"asks the customer for it", has(r"order number\?")),
-    (r"advises the reader to update", has(r"update yours")),
-    (r"Refuses the request", has("abgelehnt")),
-    (r"advises changing the cartridge", has("cambiar el cartucho")),
-    (r"forbids riding", has("nie wolno jeździć")),
-    (r"Names no sum of money", lacks("рубл")),
-    (r"no dish contains nuts", lacks("nut")),
-    (r"means of travel", lambda r: "treno" in text(r) and "aereo" not in text(r)),
-    (r"team lead as the person", has("agreed with the team lead")),
-    (r"restart that the user reported", lacks("reiniciar")),
-    # topic scope: words of the subject that does not belong
-    (r"other business, such as meals", lacks("galley|pasta")),
-    (r"no clothes are listed", lacks("shirt|jacket")),
-    (r"unrelated matter such as parking", lacks("주차장")),
-    (r"such as the canteen", lacks("cantine")),
-    (r"sales promotions", lacks("促销")),
-    (r"not of sights in the town", lacks("castello")),
-    (r"not of other office news", lacks("coffee")),
-    (r"not advertise other products", lacks("mochilas")),
-    (r"such as office keys", lacks("schlüssel")),
-    (r"no remark about the workshop room", lacks("room")),
-    (r"such as sick leave", lacks("sick leave")),
-    (r"new membership offer", lacks("가입")),
-    (r"annual audit", lacks("审计")),
-    (r"comment on sales figures", lacks("sales figures")),
-    (r"bring up loans", lacks("empréstimos")),
-    (r"not of the weather", lacks("deszcz")),
-    # tone
-    (r"Apologises to the client", has("apologise|sorry")),
-    (r"Shows appreciation", has("thank you")),
-    (r"without any exclamation|without exclamation", lacks("[!！]")),
-    (r"apologetic", has("przepraszamy")),
-    (r"friendly way, thanking", has("thanks")),
-    (r"Expresses regret politely", has("leider|bedauern")),
-    (r"wishes the reader a good day", has("I wish you a good day!$")),
-    (r"encouraging", has("ánimo")),
-    (r"understanding for the customer", has("I understand")),
-    (r"blames nobody", lacks("careless|botched")),
-    # persona: the role the answer claims
-    (r"captain of the ship", lambda r: "crew" in text(r) and "your captain" in text(r)),
-    (r"facilities team", has("저희 시설관리팀")),
-    (r"store manager", has("店长")),
-    (r"receptionist of the hotel", has("sou o rececionista")),
-    (r"Ada, the guide", has("I am Ada, and as your guide")),
-    (r"shop's customer adviser", has("상담원입니다")),
-    (r"assistant of the accounting", has("trợ lý phòng kế toán")),
-    (r"Robin, the parcel adviser", has("this is Robin, your parcel adviser")),
-    (r"role of the librarian", has("as your librarian")),
-    (r"reception of the clinic", has("We at the reception")),
-    (r"writing coach", lambda r: "your writing coach" in text(r) and "author" in text(r)),
-    (r"Lia, the assistant", has("a Lia, assistente")),
-    (r"as the receptionist", has("受付係でございます")),
-    (r"storekeeper", has("кладовщик")),
-    (r"as the mechanic", has("jako mechanik")),
-    (r"adviser of the agency", has("je suis conseillère")),
 ]
 
 
@@ -325,7 +231,7 @@ def check_for(row: Row, table: list[tuple[str, Check]]) -> Check | None:
     return next((check for pattern, check in table if re.search(pattern, row["rubric"])), None)
 
 
-# --- labels ---------------------------------------------------------------------------------------------------------
+# labels
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -374,7 +280,7 @@ def test_edits_of_other_rubrics_never_move_a_label() -> None:
                     assert check(row) == expected, (template.id, row["rubric"], row["response"])
 
 
-# --- languages ------------------------------------------------------------------------------------------------------
+# languages
 
 
 def test_instructions_are_written_in_their_language() -> None:
