@@ -67,8 +67,15 @@ def pytest_in(folder: Path, *arguments: str, **environment: str) -> subprocess.C
     )  # fmt: skip
 
 
+def counted(done: subprocess.CompletedProcess[str]) -> dict[str, tuple[int, ...]]:
+    """The table at the end: passed, missed, open and skipped judgments by test."""
+    _, _, table = done.stdout.partition(" truebench ===")
+    rows = [line.split(None, 4) for line in table.splitlines() if line[:7].strip().isdigit() and len(line.split()) > 4]
+    return {row[4].partition("::")[2] or row[4]: tuple(map(int, row[:4])) for row in rows}
+
+
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)])
-def test_a_judgment_asserts_by_itself(tmp_path: Path, workers: tuple[str, ...]) -> None:
+def test_a_judgment_asserts_by_itself_and_is_counted(tmp_path: Path, workers: tuple[str, ...]) -> None:
     judge = script(tmp_path / "judge.json", JUDGING)
     done = pytest_in(project(tmp_path / "app", f'judge = "{judge}"\nlevel = "checklist"'), *workers)
     assert (done.returncode, done.stderr) == (1, ""), done.stdout
@@ -79,6 +86,10 @@ def test_a_judgment_asserts_by_itself(tmp_path: Path, workers: tuple[str, ...]) 
     assert "NotJudged: the judge left criteria open, which is no failure of the answer" in done.stdout
     assert "0 of 3 samples pass, at least 3 have to" in done.stdout
     assert "write it as (samples=5, at_least=4)" in done.stdout
+    assert counted(done) == {
+        "test_bad": (0, 1, 0, 0), "test_open": (0, 0, 1, 0), "test_drawn": (4, 1, 0, 0),
+        "test_awaited[I will not.]": (0, 3, 0, 0), "all 5 tests with a judge": (5, 5, 1, 0),
+    }  # fmt: skip
 
 
 def test_offline_rules_and_cache_decide_and_the_rest_is_skipped(tmp_path: Path) -> None:
@@ -110,6 +121,7 @@ def test_new(judge):
     assert "2 passed, 1 skipped" in done.stdout
     assert "--truebench-offline: " in done.stdout
     assert "the cache has no answer to this" in done.stdout
+    assert counted(done)["all 3 tests with a judge"] == (2, 0, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +147,7 @@ def test_it():
         "truebench_hf.integrations", "truebench_hf.integrations.pytest_plugin", "truebench_hf.version"}
 """
     done = pytest_in(project(tmp_path / "app", None, tests))
-    assert done.returncode == 0, done.stdout
+    assert (done.returncode, "truebench ==" in done.stdout) == (0, False), done.stdout
 
 
 def test_strange_answers_and_markers_are_told_and_stop_no_worker(tmp_path: Path) -> None:

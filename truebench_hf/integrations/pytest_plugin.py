@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from unittest import TestCase
 
@@ -28,11 +30,15 @@ class NotJudged(AssertionError):
     """The judge left a criterion open, so that nothing is known of the answer: no failure of the application."""
 
 
+_OUTCOMES = ("passed", "missed", "open", "skipped")  # of a judgment
+_RUNNING = pytest.StashKey[pytest.Item]()
+
+
 class AssertingJudge:
     """What the fixture `judge` gives: it judges as `truebench_hf.Judge` does, and asserts that the answer passes."""
 
-    def __init__(self, judge: Judge, offline: bool) -> None:
-        self.judge, self._offline = judge, offline
+    def __init__(self, judge: Judge, config: pytest.Config) -> None:
+        self.judge, self._config = judge, config
 
     def __call__(
         self, prompt: Any, answer: str, criteria: Any, *, context: str | None = None, reference: str | None = None
@@ -45,12 +51,20 @@ class AssertingJudge:
         __tracebackhide__ = True
         judgment: Judgment = self.judge(prompt, answer, criteria, context=context, reference=reference)
         if judgment.passed:
+            self._count("passed")
             return judgment
         if judgment.passed is False:
+            self._count("missed")
             raise AssertionError(f"the answer misses criteria\n{_shown(judgment, answer)}")
-        if self._offline:
+        if self._config.getoption(OFFLINE):
+            self._count("skipped")
             pytest.skip(f"{OFFLINE}: {judgment.undecided}")
+        self._count("open")
         raise NotJudged(f"the judge left criteria open, which is no failure of the answer\n{_shown(judgment, answer)}")
+
+    def _count(self, outcome: str) -> None:
+        """Note an outcome in the report of the test, which a worker of xdist sends to the process that shows it."""
+        self._config.stash[_RUNNING].user_properties.append((MARKER, outcome))
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +90,7 @@ def judge(pytestconfig: pytest.Config) -> Iterator[AssertingJudge]:
     except (UserError, TypeError) as error:
         pytest.fail(f"[tool.truebench] in pyproject.toml: {error}", pytrace=False)
     with kept:
-        yield AssertingJudge(kept, offline)
+        yield AssertingJudge(kept, pytestconfig)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -91,7 +105,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Refuse the marker where it could not be kept: unittest runs its methods itself."""
+    """Note the test, and refuse the marker where it could not be kept: unittest runs its methods itself."""
+    item.config.stash[_RUNNING] = item
     if item.get_closest_marker(MARKER) is not None and issubclass(getattr(item, "cls", None) or object, TestCase):
         pytest.fail(
             f"@pytest.mark.{MARKER}: a method of unittest.TestCase runs once; make it a function or of a plain class",
@@ -127,6 +142,23 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         counted = f"{samples - len(misses)} of {samples} samples pass, at least {at_least} have to"
         pytest.fail("\n".join([counted, *misses]), pytrace=False)
     return True
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Show what was judged: a line per test that missed or left something, and one for all."""
+    counts: dict[str, Counter[str]] = {}
+    for report in chain.from_iterable(terminalreporter.stats.values()):
+        for name, outcome in report.user_properties if getattr(report, "when", "") == "call" else ():
+            if name == MARKER:
+                counts.setdefault(report.nodeid, Counter())[outcome] += 1
+    if not counts:
+        return
+    terminalreporter.section("truebench")
+    terminalreporter.line(f"{' '.join(f'{outcome:>7}' for outcome in _OUTCOMES)}  test")
+    lines = {test: count for test, count in counts.items() if count.keys() - {"passed"}}
+    lines[f"all {len(counts)} tests with a judge"] = sum(counts.values(), Counter())
+    for test, count in lines.items():
+        terminalreporter.line(f"{' '.join(f'{count[outcome]:>7}' for outcome in _OUTCOMES)}  {test}")
 
 
 def _shown(judgment: Judgment, answer: str | None) -> str:
