@@ -42,16 +42,7 @@ class Bench:
         write_jsonl(self.folder / "data.jsonl", data)
 
     def run(self, out: str, *more: str, code: int = 0) -> Done:
-        flags = [
-            "--data",
-            "data.jsonl",
-            "--model",
-            "scripted:model.json",
-            "--judge",
-            "scripted:judge.json",
-            "--rules",
-            "off",
-        ]
+        flags = "--data data.jsonl --model scripted:model.json --judge scripted:judge.json --rules off".split()
         record = ["--model-arg", f"record={self.record}", "--judge-arg", f"record={self.record}"]
         return self.command("run", *flags, *record, "--out", out, *more, code=code)
 

@@ -262,8 +262,6 @@ def test_as_many_connections_as_calls() -> None:
         ({"status": 502, "raw": "<html>Bad gateway</html>"}, "an error page that is not JSON"),
         ({"status": 503}, "unavailable"),
         ({"status": 529}, "overloaded"),
-        ({"drop": True}, "a dropped connection"),
-        ({"raw": "this is not JSON"}, "an unreadable body"),
         ({"body": {"choices": []}}, "no choices"),
         ({"body": {"choices": [{"message": "text"}]}}, "a message that is no object"),
         ({"body": {"choices": [{}]}}, "a choice without a message"),
