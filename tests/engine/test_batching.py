@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import pytest
-
 from truebench_hf.engine.pool import Batcher
 
 
@@ -81,14 +79,6 @@ def test_requests_that_come_later_join_the_next_batch() -> None:
     assert engine.batches == [["a", "b"], ["A!", "B!"]]
 
 
-def test_it_serves_a_second_event_loop() -> None:
-    engine = Engine()
-    with ThreadPoolExecutor(max_workers=1) as executor:
-        batcher: Batcher[str, str] = Batcher(engine.run, len, 8, executor)
-        assert asyncio.run(_one(batcher, "a")) == "A"
-        assert asyncio.run(_one(batcher, "b")) == "B"
-
-
 def test_loops_that_share_it_at_the_same_time_do_not_wait_for_each_other() -> None:
     """A future of one loop that another loop answered would wake nobody."""
     engine = Engine()
@@ -106,24 +96,6 @@ def test_loops_that_share_it_at_the_same_time_do_not_wait_for_each_other() -> No
         for thread in threads:
             thread.join()
     assert sorted(found) == [[f"{name}{n}" for n in range(5)] for name in "ABCD"]
-
-
-async def _one(batcher: Batcher[str, str], text: str) -> str:
-    return await batcher.ask(text)
-
-
-@pytest.mark.parametrize("size", [1, 2])
-def test_a_cancelled_request_disturbs_nobody(size: int) -> None:
-    async def run() -> str:
-        with ThreadPoolExecutor(max_workers=1) as executor:
-            batcher: Batcher[str, str] = Batcher(Engine().run, len, size, executor)
-            given_up = asyncio.create_task(batcher.ask("given up"))
-            kept = asyncio.create_task(batcher.ask("kept"))
-            await asyncio.sleep(0)
-            given_up.cancel()
-            return await kept
-
-    assert asyncio.run(run()) == "KEPT"
 
 
 def test_what_was_given_up_is_not_run() -> None:

@@ -42,18 +42,9 @@ class Bench:
         write_jsonl(self.folder / "data.jsonl", data)
 
     def run(self, out: str, *more: str, code: int = 0) -> Done:
-        flags = [
-            "--data",
-            "data.jsonl",
-            "--model",
-            "scripted:model.json",
-            "--judge",
-            "scripted:judge.json",
-            "--rules",
-            "off",
-        ]
+        flags = ["--data", "data.jsonl", "--model", "scripted:model.json", "--judge", "scripted:judge.json"]
         record = ["--model-arg", f"record={self.record}", "--judge-arg", f"record={self.record}"]
-        return self.command("run", *flags, *record, "--out", out, *more, code=code)
+        return self.command("run", *flags, *record, "--rules", "off", "--out", out, *more, code=code)
 
     def command(self, *words: str, code: int = 0) -> Done:
         done = command_here(self.capsys, *words)

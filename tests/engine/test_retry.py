@@ -140,13 +140,6 @@ def test_a_hanging_call_ends_at_the_deadline(errors: list[Exception], message: s
     assert clock.run(timed()) == pytest.approx(0.2)
 
 
-def test_by_default_a_busy_minute_is_outlasted() -> None:
-    """Waits are drawn evenly below a ceiling that doubles up to the longest wait: half of it on average."""
-    policy = RetryPolicy()
-    ceilings = [min(policy.longest_wait, policy.first_wait * 2**i) for i in range(policy.attempts - 1)]
-    assert 120 < sum(ceilings) / 2 < sum(ceilings) < policy.deadline
-
-
 POLICY = RetryPolicy(attempts=3, first_wait=0.2, longest_wait=0.2, deadline=30.0)
 
 

@@ -116,18 +116,6 @@ def test_equal_sampling_is_one_call_whatever_was_asked_before(earlier: Sampling,
     ]
 
 
-def test_committed_before_use(tmp_path: Path) -> None:
-    """At the moment the caller hands an answer out, another reader would find it: it is in the ledger already."""
-    ledger = Calls(tmp_path / "ledger.sqlite")
-    calling = Caller(counting(), ledger, "model", 1)
-
-    async def use() -> int:
-        await calling.complete(ASK)
-        return ledger.usage()["total"]["model"].calls
-
-    assert asyncio.run(use()) == 1
-
-
 def test_a_failure_is_not_committed() -> None:
     model = ScriptedModel("m", lambda request: {"error": "down"} if len(model.prompts) == 1 else "up")
     calling = caller(model)

@@ -253,9 +253,3 @@ def test_prices_are_those_that_the_server_lists() -> None:
     assert Here(model).listed_price() is None, "a script has none"
     model.listed_price = lambda: Price(2, 10, 1, "2026-11-26", "listed")  # type: ignore[attr-defined]
     assert Here(model).listed_price() == Price(2, 10, 1, "2026-11-26", "listed")
-
-
-def test_it_is_the_same_model_to_the_ledger() -> None:
-    model = ScriptedModel("m", lambda request: "yes", takes_schema=True)
-    asked = Here(model)
-    assert (asked.spec, asked.identity, asked.takes_schema) == ("scripted:m", Identity("scripted", "m"), True)

@@ -7,7 +7,6 @@ import json
 import logging
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +21,6 @@ from truebench_hf.engine.retry import RequestFailed, RetryPolicy
 from truebench_hf.errors import UserError
 from truebench_hf.models import openai_model
 from truebench_hf.models.openai_model import OpenAIModel
-from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import Completion
 from truebench_hf.text.redaction import MARK
 
@@ -174,17 +172,6 @@ def test_where_too_many_files_are_open_a_call_is_tried_again(server: OpenAIServe
     assert told.endswith("; allow more open files (ulimit -n), or fewer calls at a time")
 
 
-def test_a_page_in_place_of_an_answer_is_called_no_json() -> None:
-    """What a wrong base URL often leads to; "Expecting value" alone tells nobody."""
-
-    async def handle(request: web.BaseRequest) -> web.Response:
-        await request.content.read()
-        return web.Response(text="<html>Log in</html>", content_type="text/html")
-
-    with loopback.serving(handle) as port, pytest.raises(UserError, match="unreadable answer: no JSON: Expecting"):
-        chat(open_at(f"http://{loopback.HOST}:{port}/v1"))
-
-
 def test_what_the_http_library_logs_holds_no_key(server: OpenAIServer, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         chat(open_at(f"{server.url}?tenant=7&api_key=k3y-in-the-query"))
@@ -252,13 +239,6 @@ def test_a_slow_server_is_no_absent_one(server: OpenAIServer) -> None:
         chat(open_at(server.url, replace(SHORT, deadline=1.0), timeout=0.3))
 
 
-def test_one_call_may_take_half_an_hour_by_default() -> None:
-    options, half_an_hour = OpenAIOptions(), 1800.0
-    assert options.timeout >= half_an_hour
-    assert options.deadline > half_an_hour + 60, "also after a try that failed"
-    assert options.connect_timeout <= 30, "nobody there shows soon all the same"
-
-
 def test_as_many_connections_as_calls() -> None:
     async def many(url: str) -> None:
         model = open_at(url)
@@ -282,10 +262,6 @@ def test_as_many_connections_as_calls() -> None:
         ({"status": 502, "raw": "<html>Bad gateway</html>"}, "an error page that is not JSON"),
         ({"status": 503}, "unavailable"),
         ({"status": 529}, "overloaded"),
-        ({"drop": True}, "a dropped connection"),
-        ({"raw": "this is not JSON"}, "an unreadable body"),
-        ({"raw": '{"choices": [{"message": {"content": "cut'}, "a body cut short"),
-        ({"raw": "[]"}, "a body that is no object"),
         ({"body": {"choices": []}}, "no choices"),
         ({"body": {"choices": [{"message": "text"}]}}, "a message that is no object"),
         ({"body": {"choices": [{}]}}, "a choice without a message"),
@@ -315,30 +291,8 @@ def test_a_timeout_is_retried(server: OpenAIServer) -> None:
     assert server.stats()["total"] == 2
 
 
-def test_retry_after_is_honoured(server: OpenAIServer) -> None:
-    server.add_faults([{"status": 429, "headers": {"Retry-After": "0.4"}}])
-    started = time.monotonic()
-    chat(open_at(server.url))
-    assert time.monotonic() - started >= 0.4
-
-
 def test_a_wait_beyond_the_deadline_is_not_slept_through(server: OpenAIServer) -> None:
     server.add_faults([{"status": 429, "headers": {"Retry-After": "3600"}}])
     with pytest.raises(RequestFailed, match=r"gave up after 1 tries: .* 429"):  # not "no answer within the deadline"
         chat(open_at(server.url))
     assert server.stats()["total"] == 1
-
-
-def test_retries_are_bounded_and_the_error_never_becomes_an_answer(server: OpenAIServer) -> None:
-    server.add_faults([{"status": 500, "body": {"error": {"message": "kaputt"}}}] * 10)
-    with pytest.raises(RequestFailed, match="gave up after 3 tries") as caught:
-        chat(open_at(server.url))
-    assert "kaputt" in str(caught.value)
-    assert server.stats()["total"] == 3
-
-
-def test_a_hanging_call_ends_at_the_deadline(server: OpenAIServer) -> None:
-    server.add_faults([{"hang": 3.0}] * 9)
-    with pytest.raises(RequestFailed, match=r"no answer within the deadline of 0\.3 s"):
-        chat(open_at(server.url, RetryPolicy(deadline=0.3)))
-    assert server.stats()["total"] <= 1

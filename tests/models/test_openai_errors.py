@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.openai_client import WITH_SCHEMA, chat, open_at
 from tests.support.openai_server import OpenAIServer
-from truebench_hf.engine.retry import RequestFailed, TryAgain
+from truebench_hf.engine.retry import RequestFailed, ServerUnavailable, TryAgain
 from truebench_hf.errors import UserError
 from truebench_hf.models.openai_options import Server
 from truebench_hf.models.openai_reading import Call, meaning, retry_after, status_error
@@ -27,90 +27,72 @@ def outcome(status: int, body: object, *, answered: bool = False, schema: bool =
     return meaning(error, call)
 
 
-@pytest.mark.parametrize(
-    ("status", "message", "reason"),
-    [
-        (500, "the request exceeds the available context size", "older llama.cpp"),
-        (413, "Request Entity Too Large", "a proxy's limit on the size of a request"),
-        (400, "This model's maximum context length is 8192 tokens. You requested 9000", "OpenAI"),
-        (400, "Input tokens exceed the configured limit of 272000 tokens.", "OpenAI, newer"),
-        (400, "Your input exceeds the context window of this model.", "OpenAI, newer"),
-        (400, "The decoder prompt (length 9000) is longer than the maximum model length of 8192.", "vLLM"),
-        (400, "However, the model's context length is only 8192 tokens, resulting in 0 for an answer", "vLLM, newer"),
-        (400, "the request exceeds the available context size, try increasing it", "llama.cpp"),
-        (400, "Requested tokens (9000) exceed context window of 8192", "llama-cpp-python"),
-        (422, "Input validation error: `inputs` must have less than 1024 tokens. Given: 2000", "TGI"),
-        (422, "`inputs` tokens + `max_new_tokens` must be <= 2048. Given: 2000 and 100", "TGI, with the answer"),
-        (400, "The input (9000 tokens) is longer than the model's context length (8192 tokens).", "SGLang"),
-        (400, "prompt is too long: 200251 tokens > 200000 maximum", "Anthropic"),
-        (
-            400,
-            "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
-            "Anthropic, with the answer",
-        ),
-        (400, "Input is too long for requested model.", "Bedrock"),
-        (400, "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", "Mistral"),
-        (400, "The input token count (1200000) exceeds the maximum number of tokens", "Gemini"),
-        (400, "This model's maximum prompt length is 131072 but the request has more", "xAI"),
-        (400, "Please reduce the length of the messages or completion.", "Groq, Cerebras"),
-        (400, "Prompt exceeds max length", "Zhipu"),
-    ],
-)
-def test_a_prompt_too_long(status: int, message: str, reason: str) -> None:
-    error = outcome(status, {"error": {"message": message}})
-    assert isinstance(error, RequestFailed), reason
-    assert "does not fit the window" in str(error), reason
+FRESH = [
+    (500, "the request exceeds the available context size", "window", "older llama.cpp"),
+    (413, "Request Entity Too Large", "window", "a proxy's limit on the size of a request"),
+    (400, "This model's maximum context length is 8192 tokens. You requested 9000", "window", "OpenAI"),
+    (400, "Input tokens exceed the configured limit of 272000 tokens.", "window", "OpenAI, newer"),
+    (400, "Your input exceeds the context window of this model.", "window", "OpenAI, newer"),
+    (400, "The decoder prompt (length 9000) is longer than the maximum model length of 8192.", "window", "vLLM"),
+    (
+        400,
+        "However, the model's context length is only 8192 tokens, resulting in 0 for an answer",
+        "window",
+        "vLLM, newer",
+    ),
+    (400, "the request exceeds the available context size, try increasing it", "window", "llama.cpp"),
+    (400, "Requested tokens (9000) exceed context window of 8192", "window", "llama-cpp-python"),
+    (422, "Input validation error: `inputs` must have less than 1024 tokens. Given: 2000", "window", "TGI"),
+    (422, "`inputs` tokens + `max_new_tokens` must be <= 2048. Given: 2000 and 100", "window", "TGI, with the answer"),
+    (400, "The input (9000 tokens) is longer than the model's context length (8192 tokens).", "window", "SGLang"),
+    (400, "prompt is too long: 200251 tokens > 200000 maximum", "window", "Anthropic"),
+    (400, "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", "window", "with the answer"),
+    (400, "Input is too long for requested model.", "window", "Bedrock"),
+    (400, "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", "window", "Mistral"),
+    (400, "The input token count (1200000) exceeds the maximum number of tokens", "window", "Gemini"),
+    (400, "This model's maximum prompt length is 131072 but the request has more", "window", "xAI"),
+    (400, "Please reduce the length of the messages or completion.", "window", "Groq, Cerebras"),
+    (400, "Prompt exceeds max length", "window", "Zhipu"),
+    # Words that mean something else.
+    (400, "Unknown field 'context' (maximum one is allowed)", "user", "they only look alike"),
+    (400, "Unknown parameter: 'context_length'", "user", "a parameter's name"),
+    (400, "max_tokens is too large: 100000. It supports at most 16384", "user", "the user's option"),
+    (429, "input tokens exceed the limit per minute", "busy", "a rate limit passes"),
+    (401, "maximum context length", "user", "not what 401 is about"),
+    (400, "content_filter is unknown", "user", "words about the filter"),
+    (429, "Rate limit reached for requests", "busy", "a rate limit"),
+    (429, "You exceeded your current quota, please retry in 7 s", "busy", "Gemini's limit per minute"),
+    (500, "insufficient funds of entropy", "fault", "not what 500 is about"),
+]
+ANSWERED = [
+    (429, {"message": "You exceeded your current quota", "code": "insufficient_quota"}, "credit", "OpenAI"),
+    (402, "Payment Required", "credit", "what the status is there for"),
+    (400, "Your credit balance is too low to access the API.", "credit", "Anthropic"),
+    (400, {"message": "Access denied", "code": "Arrearage"}, "credit", "Alibaba"),
+    (429, {"message": "balance", "type": "exceeded_current_quota_error"}, "credit", "Moonshot"),
+    (429, "no", "busy", "a limit"),
+    (502, "no", "gone", "a gateway without a server behind it"),
+    (401, "no", "gone", "a key that was right is taken away"),
+    (404, "no", "gone", "a model that was there is being loaded anew"),
+    (500, "no", "fault", "anything"),
+    (408, "no", "fault", "a timeout"),
+]
+RAISED: dict[str, tuple[type[Exception], str]] = {
+    "window": (RequestFailed, "does not fit the window"),
+    "user": (UserError, "check the model name"),
+    "credit": (ServerUnavailable, "top up the account; the same command goes on"),
+}
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "kind", "reason"),
-    [
-        (400, "Unknown field 'context' (maximum one is allowed)", UserError, "words that only look alike"),
-        (400, "Unknown parameter: 'context_length'", UserError, "a parameter's name"),
-        (400, "max_tokens is too large: 100000. It supports at most 16384", UserError, "the user's option"),
-        (429, "input tokens exceed the limit per minute", TryAgain, "a rate limit passes"),
-        (401, "maximum context length", UserError, "not what 401 is about"),
-        (400, "content_filter is unknown", UserError, "words about the filter"),
-        (429, "Rate limit reached for requests", TryAgain, "a rate limit"),
-        (429, "You exceeded your current quota, please retry in 7 s", TryAgain, "Gemini's limit per minute"),
-        (500, "insufficient funds of entropy", TryAgain, "not what 500 is about"),
-    ],
+    ("status", "error", "expected", "reason", "answered"),
+    [*((*row, False) for row in FRESH), *((*row, True) for row in ANSWERED)],
 )
-def test_words_that_mean_something_else(status: int, message: str, kind: type[Exception], reason: str) -> None:
-    assert type(outcome(status, {"error": {"message": message}})) is kind, reason
-
-
-@pytest.mark.parametrize(
-    ("status", "error", "reason"),
-    [
-        (429, {"message": "You exceeded your current quota", "code": "insufficient_quota"}, "OpenAI"),
-        (402, {"message": "Payment Required"}, "what the status is there for"),
-        (400, {"message": "Your credit balance is too low to access the API."}, "Anthropic"),
-        (400, {"message": "Access denied", "code": "Arrearage"}, "Alibaba"),
-        (429, {"message": "balance", "type": "exceeded_current_quota_error"}, "Moonshot"),
-    ],
-)
-def test_an_account_that_is_used_up_stops_the_run(status: int, error: dict[str, str], reason: str) -> None:
-    stopped = outcome(status, {"error": error}, answered=True)
-    assert isinstance(stopped, UserError), reason
-    assert "top up the account; the same command goes on" in str(stopped), reason
-
-
-@pytest.mark.parametrize(
-    ("status", "kind", "reason"),
-    [
-        (429, "busy", "a limit"),
-        (502, "gone", "a gateway without a server behind it"),
-        (401, "gone", "a key that was right is taken away"),
-        (404, "gone", "a model that was there is being loaded anew"),
-        (500, "fault", "anything"),
-        (408, "fault", "a timeout"),
-    ],
-)
-def test_where_a_path_has_answered_before_an_error_passes(status: int, kind: str, reason: str) -> None:
-    error = outcome(status, {"error": "no"}, answered=True)
-    assert isinstance(error, TryAgain), reason
-    assert error.kind == kind, reason
+def test_what_an_error_is_raised_as(status: int, error: Any, expected: str, reason: str, answered: bool) -> None:
+    raised = outcome(status, {"error": error if isinstance(error, dict) else {"message": error}}, answered=answered)
+    kind, words = RAISED.get(expected, (TryAgain, ""))
+    assert (type(raised), getattr(raised, "kind", expected)) == (kind, expected), reason
+    assert words in str(raised), reason
 
 
 @pytest.mark.parametrize("status", [400, 405, 422, 501])

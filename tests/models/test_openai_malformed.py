@@ -16,14 +16,12 @@ import pytest
 
 from tests.support.bad_answers import BAD
 from tests.support.bad_server import Bad, BadServer, reply
-from tests.support.openai_client import FAST, HELLO, chat, open_at
+from tests.support.openai_client import FAST, ask_chat, ask_decide, ask_stream, chat, once, open_at
 from tests.support.runs import ROOT, command, row, write_jsonl
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.models import openai_model
 from truebench_hf.models.openai_model import OpenAIModel
-from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest
-from truebench_hf.models.streaming import stream
-from truebench_hf.types import Message
+from truebench_hf.models.protocol import Completion, Decision
 
 
 def _once(names: dict[str, Bad]) -> Any:
@@ -37,17 +35,14 @@ def _once(names: dict[str, Bad]) -> Any:
     return choose
 
 
-async def _chat(model: OpenAIModel, name: str) -> Completion:
-    return await model.complete(ChatRequest((Message("user", f"<{name}>"),)))
-
-
-async def _decide(model: OpenAIModel, name: str) -> Decision:
-    return await model.decide(DecisionRequest(f"<{name}>", ("q",)))
+async def _all_of_them(model: OpenAIModel, ask: Any) -> dict[str, Any]:
+    found = await asyncio.gather(*(ask(model, f"<{name}>") for name in BAD), return_exceptions=True)
+    return dict(zip(BAD, found, strict=True))
 
 
 @pytest.mark.parametrize(
     ("ask", "options"),
-    [(_chat, {}), (_decide, {"decisions": "systemone"}), (_decide, {"decisions": "decisions"})],
+    [(ask_chat, {}), (ask_decide, {"decisions": "systemone"}), (ask_decide, {"decisions": "decisions"})],
 )
 def test_every_malformed_answer_is_asked_for_again(ask: Any, options: dict[str, Any]) -> None:
     assert len(BAD) > 60
@@ -55,40 +50,24 @@ def test_every_malformed_answer_is_asked_for_again(ask: Any, options: dict[str, 
     # More tries than two: a connection that the server has closed may be picked up from the pool now and then.
     patient = replace(FAST, attempts=20)
 
-    async def everything(url: str) -> dict[str, Any]:
-        model = open_at(url, patient, timeout=20.0, **options)
-        try:
-            found = await asyncio.gather(*(ask(model, name) for name in BAD), return_exceptions=True)
-        finally:
-            await model.close()
-        return dict(zip(BAD, found, strict=True))
-
     with BadServer(_once(BAD)) as server:
-        found = asyncio.run(everything(server.url))
+        found = once(model := open_at(server.url, patient, timeout=20.0, **options), _all_of_them(model, ask))
     wrong = {name: answer for name, answer in found.items() if not isinstance(answer, Completion | Decision)}
     wrong |= {name: answer for name, answer in found.items() if getattr(answer, "text", "Answer ")[:7] != "Answer "}
     assert wrong == {}
     assert server.posts == 2 * len(BAD), "each twice: the bad answer was none"
 
 
-async def _stream(model: OpenAIModel, name: str) -> Completion:
-    return [part async for part in stream(model, ChatRequest((Message("user", f"<{name}>"),)))][-1]
-
-
-@pytest.mark.parametrize(("ask", "words"), [(_chat, "gave up after 3 tries: "), (_stream, "")])
+@pytest.mark.parametrize(("ask", "words"), [(ask_chat, "gave up after 3 tries: "), (ask_stream, "")])
 def test_one_that_never_gets_better_fails_its_call_alone(ask: Any, words: str) -> None:
-    async def everything(url: str) -> dict[str, Any]:
-        model = open_at(url, timeout=20.0)
-        try:
-            await model.complete(HELLO)
-            found = await asyncio.gather(*(ask(model, name) for name in BAD), return_exceptions=True)
-            assert (await model.complete(HELLO)).text.startswith("Answer "), "others go on"
-        finally:
-            await model.close()
-        return dict(zip(BAD, found, strict=True))
+    async def between_good_ones(model: OpenAIModel) -> dict[str, Any]:
+        await ask_chat(model)
+        found = await _all_of_them(model, ask)
+        assert (await ask_chat(model)).text.startswith("Answer "), "others go on"
+        return found
 
     with BadServer(lambda n, text: next((bad for name, bad in BAD.items() if f"<{name}>" in text), None)) as server:
-        found = asyncio.run(everything(server.url))
+        found = once(model := open_at(server.url, timeout=20.0), between_good_ones(model))
     assert {name: error for name, error in found.items() if not isinstance(error, RequestFailed)} == {}
     for told in map(str, found.values()):
         assert told.startswith(words)

@@ -74,12 +74,6 @@ def test_a_login_is_sent_alone(
         assert secret not in repr(model._server)
 
 
-def test_a_key_is_sent_where_there_is_no_login(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
-    assert chat(open_at(f"http://127.0.0.1:{door.port}/v1")).text == "Rhine"
-    assert door.asked[0][2] == ["Bearer sk-one"]
-
-
 def test_a_query_goes_with_every_request(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{door.port}/v1?token=a%26b+c&x=1&x=2&empty=#part")
     options = OpenAIOptions()

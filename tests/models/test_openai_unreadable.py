@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.support.bad_server import Bad, BadServer, reply
-from tests.support.openai_client import FAST, HELLO, open_at
+from tests.support.openai_client import FAST, HELLO, Ask, ask_chat, ask_decide, ask_stream, chat, once, open_at
 from tests.support.runs import command, row, write_jsonl
 from truebench_hf.engine import retry
 from truebench_hf.errors import UserError
 from truebench_hf.models.openai_model import OpenAIModel
-from truebench_hf.models.protocol import Completion, DecisionRequest
-from truebench_hf.models.streaming import stream
+from truebench_hf.models.protocol import Completion
 
-Ask = Callable[[OpenAIModel], Awaitable[object]]
 _EVENTS = b'data: {"choices": [{"delta": {"content": "Elbe"}}]}\n\ndata: [DONE]\n\n'
 NO_API = {
     "a login page": Bad(reply(200, b"<html><form>Log in</form></html>").replace(b"application/json", b"text/html")),
@@ -31,53 +28,31 @@ NO_API = {
 }
 
 
-async def _chat(model: OpenAIModel) -> object:
-    return await model.complete(HELLO)
-
-
-async def _stream(model: OpenAIModel) -> object:
-    return [part async for part in stream(model, HELLO)]
-
-
-async def _decide(model: OpenAIModel) -> object:
-    return await model.decide(DecisionRequest("s", ("q",)))
-
-
 @pytest.mark.parametrize(
     ("ask", "name"),
     [
-        *((_chat, name) for name in NO_API),
-        *((_decide, name) for name in NO_API),
-        *((_stream, name) for name in NO_API if "events" not in name),
+        *((ask_chat, name) for name in NO_API),
+        *((ask_decide, name) for name in NO_API),
+        *((ask_stream, name) for name in NO_API if "events" not in name),
     ],
 )
 def test_three_tries_and_no_more_where_nothing_readable_ever_came(ask: Ask, name: str) -> None:
-    async def once(url: str) -> None:
-        model = open_at(url, replace(FAST, attempts=14))
-        try:
-            await ask(model)
-        finally:
-            await model.close()
-
     with BadServer(lambda n, text: NO_API[name]) as server:
-        with pytest.raises(UserError, match=f"^no OpenAI-compatible API at {re.escape(server.url)}: 3 tries brought"):
-            asyncio.run(once(server.url))
+        model = open_at(server.url, replace(FAST, attempts=14))
+        with pytest.raises(UserError, match=f"^no OpenAI-compatible API at {re.escape(server.url)}: 3 tries") as caught:
+            once(model, ask(model))
         assert server.posts == 3
+    if name == "a login page" and ask is not ask_stream:
+        assert "no JSON: Expecting" in str(caught.value), "Expecting value alone tells nobody"
 
 
 def test_a_server_at_the_address_of_an_earlier_one_is_another_server() -> None:
-    async def once(model: OpenAIModel) -> object:
-        try:
-            return await model.complete(HELLO)
-        finally:
-            await model.close()
-
     with BadServer() as first:
         kept = open_at(first.url)  # held to the end, as a traceback may hold it
-        asyncio.run(once(kept))
+        chat(kept)
     with BadServer(lambda n, text: NO_API["a list"], port=first.port) as second:
         with pytest.raises(UserError, match="3 tries brought"):
-            asyncio.run(once(open_at(second.url, replace(FAST, attempts=14))))
+            chat(open_at(second.url, replace(FAST, attempts=14)))
         assert second.posts == 3
     assert kept.spec == "openai:test-model"
 
@@ -105,16 +80,13 @@ def test_one_long_wait_is_said_and_ends_for_all_when_a_probe_is_answered(
 ) -> None:
     monkeypatch.setattr(retry, "_PROBE_AFTER", 0.5)  # in place of a minute
 
-    async def many(url: str) -> list[Completion]:
-        model = open_at(url, replace(FAST, deadline=3600.0))
-        try:
-            return await asyncio.gather(*(model.complete(replace(HELLO, sample=i)) for i in range(20)))
-        finally:
-            await model.close()
+    async def many(model: OpenAIModel) -> list[Completion]:
+        work = asyncio.gather(*(model.complete(replace(HELLO, sample=i)) for i in range(20)))
+        return await asyncio.wait_for(work, 60)
 
     busy = Bad(reply(429, {"error": {"message": "slow down"}}, "Retry-After: 3000\r\n"), "open")
     with BadServer(lambda n, text: busy if n < 20 else None) as server:
-        answers = asyncio.run(asyncio.wait_for(many(server.url), 60))
+        answers = once(model := open_at(server.url, replace(FAST, deadline=3600.0)), many(model))
         assert len(answers) == 20
         assert server.posts == 20 + 20, "each once in vain, and the probe is one of those that are answered"
         assert server.times[21] >= server.times[20], "the others after it"

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.support import tiny_reward
-from tests.support.tiny_chat import tiny_chat
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest
@@ -94,13 +93,3 @@ def test_a_reward_model_neither_writes_nor_decides(checkpoint: str) -> None:
         asyncio.run(model.complete(ChatRequest((Message("user", "Name a colour."),))))
     with pytest.raises(UserError, match="decides no criteria"):
         asyncio.run(model.decide(DecisionRequest("Blue.", ("Is it blue?",))))
-
-
-def test_an_answered_conversation_opens_no_other_answer() -> None:
-    from truebench_hf.models.chat_template import encode_chat
-
-    _, tokenizer = tiny_chat()
-    asked = encode_chat(tokenizer, request("Blue.").messages[:1])
-    whole = encode_chat(tokenizer, request("Blue.").messages, answered=True)
-    assert tokenizer.decode(asked).endswith("<|assistant|>")
-    assert tokenizer.decode(whole).endswith("Blue.<|end|>")

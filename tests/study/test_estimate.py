@@ -73,19 +73,8 @@ def test_input_grows_with_the_texts_and_output_ends_at_the_limit(data: str, tmp_
 
 def test_a_command_prints_it(data: str, tmp_path: Path) -> None:
     made = options(data, tmp_path)
-    asked = [
-        "run",
-        "--data",
-        data,
-        "--model",
-        made.model[0],
-        "--judge",
-        made.judge[0],
-        "--out",
-        made.out,
-        "--estimate",
-    ]
-    told = CliRunner().invoke(app, asked).output
+    command = ["run", "--data", data, "--model", made.model[0], "--judge", made.judge[0], "--out", made.out]
+    told = CliRunner().invoke(app, [*command, "--estimate"]).output
     assert "What 2 items would take" in told
     assert "report.html" not in told
     assert not Path(made.out).exists()

@@ -61,12 +61,6 @@ def test_options_of_the_data_need_responses(name: str) -> None:
         JudgeGivenOptions(judge=("smollm2",), out="o", **{name: value})
 
 
-def test_a_refusal_names_only_what_binds(made: dict[str, Any]) -> None:
-    run(RunOptions(**made, limit=2))
-    with pytest.raises(UserError, match=r"\(sampling\.max_tokens: 4096 there, 7 now\)"):
-        run(RunOptions(**made, max_tokens=7))
-
-
 def test_fewer_items_are_told_of(made: dict[str, Any]) -> None:
     from truebench_hf.benchmarks.truebench.run import Run
 
@@ -121,17 +115,6 @@ def test_what_shapes_nothing_binds_nothing(level: str | None, threshold: float, 
 def test_a_threshold_needs_the_paradigm_it_is_about() -> None:
     with pytest.raises(UserError, match="are about the decision paradigm"):
         MetaevalOptions(data="d", judge=("smollm2",), out="o", paradigms="rubric", threshold=0.3)
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"temperature": float("inf")}, "--temperature inf: must be at least 0"),
-    ],
-)
-def test_values_that_no_file_should_hold(made: dict[str, Any], more: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        RunOptions(**(made | more))
 
 
 def test_rows_of_parquet_and_pandas_are_rows(tmp_path: Path) -> None:

@@ -59,10 +59,6 @@ class Bench:
         return [json.loads(line) for line in (self.out / "answers.jsonl").read_text().splitlines()]
 
 
-def contents(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
@@ -183,27 +179,6 @@ def test_a_session_that_died_leaves_no_results_and_is_gone_on_with(bench: Bench)
     assert [bool(session["finished"]) for session in bench.info()["sessions"]] == [False, True]
 
 
-def test_a_folder_of_another_kind_is_refused(bench: Bench) -> None:
-    class Shades(Colours):
-        kind = "shades"
-
-    bench.run()
-    before = contents(bench.out)
-    with pytest.raises(UserError, match="holds a study of kind colours, not shades; choose another folder"):
-        bench.run(Shades)
-    assert contents(bench.out) == before
-
-
-@pytest.mark.parametrize("name", ["scores.json", "answers.jsonl", "report.html", "run.json"])
-def test_files_of_somebody_else_are_not_overwritten(bench: Bench, name: str) -> None:
-    bench.out.mkdir()
-    (bench.out / name).write_text("{}")
-    with pytest.raises(UserError, match=f"holds {name}, which no run of ours left there"):
-        bench.run()
-    assert [path.name for path in bench.out.iterdir()] == [name]
-    assert bench.asked() == [], "and nobody is asked"
-
-
 def test_a_file_that_is_not_declared_is_a_mistake_of_the_benchmark(bench: Bench) -> None:
     class Careless(Colours):
         files = ()
@@ -282,32 +257,6 @@ def test_a_study_that_is_begun_again_is_on_no_board_until_it_is_finished(bench: 
     bench.run()
     snapshot = BoardStore([bench.out]).snapshot
     assert [entry.overall.n for entry in snapshot.entries if entry.kind == "colours"] == [4]
-
-
-def test_a_damaged_ledger_is_one_line_and_what_it_says_helps(bench: Bench) -> None:
-    bench.run()
-    (bench.out / "ledger.sqlite").write_bytes(b"no database" * 999)
-    with pytest.raises(
-        UserError, match=r"ledger\.sqlite is damaged \(.*\); put a copy of it back, or move it and the res"
-    ):
-        bench.run()
-    for name in ("ledger.sqlite", "scores.json", "answers.jsonl", "tables/scores.csv", "report.html"):
-        (bench.out / name).unlink()
-    assert bench.run().value == 0.75
-    assert len(bench.asked()) == 8, "all four again"
-
-
-def test_results_without_their_ledger_are_not_replaced(bench: Bench) -> None:
-    bench.run()
-    (bench.out / "ledger.sqlite").unlink()
-    with pytest.raises(
-        UserError, match=r"has lost its ledger\.sqlite: .*answers\.jsonl, scores\.json, tables, report\.html rep"
-    ):
-        bench.run()
-    assert len(bench.asked()) == 4
-    for name in ("scores.json", "answers.jsonl", "tables/scores.csv", "report.html"):
-        (bench.out / name).unlink()
-    assert bench.run().value == 0.75
 
 
 @pytest.mark.parametrize("name", ["answers.jsonl", "scores.json", "report.html"])

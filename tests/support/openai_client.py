@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from truebench_hf.engine.retry import RetryPolicy
 from truebench_hf.judging.signed_asking import verdict_schema
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest
+from truebench_hf.models.streaming import stream
 from truebench_hf.types import Message
 
 FAST = RetryPolicy(attempts=3, first_wait=0.001, longest_wait=0.01, deadline=30.0)
@@ -25,25 +27,42 @@ def open_at(url: str, policy: RetryPolicy = FAST, **options: Any) -> OpenAIModel
     return model
 
 
-def chat(model: OpenAIModel, request: ChatRequest = HELLO) -> Completion:
-    """One completion, after which the model is closed."""
+T = TypeVar("T")
+Ask = Callable[..., Awaitable[Completion | Decision]]
 
-    async def once() -> Completion:
+
+async def ask_chat(model: OpenAIModel, text: str = "Name a river.") -> Completion:
+    """The answer to one message."""
+    return await model.complete(ChatRequest((Message("user", text),)))
+
+
+async def ask_stream(model: OpenAIModel, text: str = "Name a river.") -> Completion:
+    """The same as a stream, read to its end."""
+    return [part async for part in stream(model, ChatRequest((Message("user", text),)))][-1]
+
+
+async def ask_decide(model: OpenAIModel, text: str = "s") -> Decision:
+    """One question about a text."""
+    return await model.decide(DecisionRequest(text, ("q",)))
+
+
+def once(model: OpenAIModel, work: Awaitable[T]) -> T:
+    """What comes of asking a model, which is closed afterwards."""
+
+    async def closing() -> T:
         try:
-            return await model.complete(request)
+            return await work
         finally:
             await model.close()
 
-    return asyncio.run(once())
+    return asyncio.run(closing())
+
+
+def chat(model: OpenAIModel, request: ChatRequest = HELLO) -> Completion:
+    """One completion, after which the model is closed."""
+    return once(model, model.complete(request))
 
 
 def decide(model: OpenAIModel, request: DecisionRequest) -> Decision:
     """One decision, after which the model is closed."""
-
-    async def once() -> Decision:
-        try:
-            return await model.decide(request)
-        finally:
-            await model.close()
-
-    return asyncio.run(once())
+    return once(model, model.decide(request))

@@ -39,8 +39,10 @@ PAGE = 4096  # bytes of a page of the file
 _LOG_PAGES = 4096  # pages of the log from which on it is folded into the file, which every call under way waits for
 _OURS = 0x54424C34  # application_id: by it SQLite files tell whose they are
 # All statements are right: an error in one means that the tables are not as they were made.
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
-_UNREADABLE = {sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ}
+_DAMAGED = {
+    sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR,
+    sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ,
+}  # fmt: skip
 _ANEW = {  # what helps by the kind of place
     "folder": "put a copy of it back, or move it and the results beside it away, and the same command begins anew",
     "cache": "`truebench cache clear` begins it anew, --no-cache goes without it",
@@ -113,12 +115,14 @@ class Calls:
             return result
         counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
         tokens = (*map(int, counts), int(usage.unknown_calls > 0))
-        kept, before = _storable(json.dumps(result, ensure_ascii=False)), self._db.total_changes
+        kept = _storable(json.dumps(result, ensure_ascii=False))
         text = "" if self._estimates else _storable(request)  # which takes memory, and nobody would read it
         row = (key, role, kept, *tokens, self.session, time.time(), recalled, model, text)
-        self._ask(f"INSERT OR IGNORE INTO calls VALUES ({', '.join('?' * len(row))})", row)
-        first = self.get(key) if self._db.total_changes == before else None
-        return json.loads(kept) if first is None else first
+        # Of two who commit at once the second sets nothing, and is given what the first has set.
+        marks = ", ".join("?" * len(row))
+        setting = f"INSERT INTO calls VALUES ({marks}) ON CONFLICT DO UPDATE SET key = key RETURNING result"
+        first: dict[str, Any] = json.loads(self._ask(setting, row)[0][0])
+        return first
 
     def put_unanswered(self, role: str, model: str, tokens: PaidTokens) -> None:
         """Commit what a try was billed for of which no answer came."""
@@ -175,11 +179,9 @@ class Calls:
 
     def prune(self, before: float) -> int:
         """Remove what was committed before a moment (seconds since 1970) and give its space back; how many answers."""
-        held = self._db.total_changes
-        self._ask("DELETE FROM calls WHERE finished < ?", (before,))
-        removed = self._db.total_changes - held
+        removed = self._ask("DELETE FROM calls WHERE finished < ? RETURNING 1", (before,))
         self._ask("VACUUM")
-        return removed
+        return len(removed)
 
     def rows(self) -> dict[str, str]:
         """The hashes of the rows of data that the folder is about, by their names."""
@@ -216,7 +218,7 @@ class Calls:
         code = error.sqlite_errorcode & 0xFF  # the kind of error, without its finer shades
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return UserError(f"{self._shown} is in use by another run; wait for it, or choose another {self._kind}")
-        if code in _DAMAGED or error.sqlite_errorcode in _DAMAGED | _UNREADABLE:
+        if _DAMAGED & {code, error.sqlite_errorcode}:
             return self._is_damaged(error)
         return write_error(f"{self._shown}: cannot write {self._path.name}", error)
 

@@ -220,9 +220,9 @@ class Editable:
 
     def _refuse_edited(self, name: str, noted: Noted) -> None:
         file = self._folder / name
-        if not file.is_file() or (there := self._hash_of_file(name)) == self._read.get(name):
+        if not file.is_file() or (current := self._hash_of_file(name)) == self._read.get(name):
             return
-        was_given, back = noted.get(name, {}).get(there), self._back[file.name]
+        was_given, back = noted.get(name, {}).get(current), self._back[file.name]
         use, anew = f"add {flag(back)} {file} to use it", "or move it away to have it written anew"
         if was_given is None:
             remedy = f"{use} (finished calls are not asked again)" if back else "use another --out"

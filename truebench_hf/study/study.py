@@ -322,7 +322,7 @@ class Study(Generic[O, T, D, V]):
         order = sorted(range(len(self.chosen)), key=lambda place: -self.all.size(self.chosen[place]))
         own = self.bars() == Study.bars(self)
 
-        async def one(place: int) -> tuple[int, D]:
+        async def placed(place: int) -> tuple[int, D]:
             result = await self.work(self.chosen[place])
             if own:
                 self.step(self.unit)
@@ -330,7 +330,7 @@ class Study(Generic[O, T, D, V]):
 
         # Twice the slots: while some items wait for one role, others keep the next one busy.
         try:
-            done = dict([pair async for pair in bounded(order, one, 2 * (self.roles.slots or 8))])
+            done = dict([pair async for pair in bounded(order, placed, 2 * (self.roles.slots or 8))])
         finally:
             await self.roles.close()
         return [done[place] for place in range(len(self.chosen))]
