@@ -25,37 +25,6 @@ SEEDS = (0, 1, 2, 7)
 # Schema
 
 
-def test_columns_and_fixed_values() -> None:
-    for row in ROWS:
-        assert tuple(row) == COLUMNS
-        assert row["rubric"] == row["checklist"][row["rubric_index"]]
-        assert row["dimension"] == RUBRIC_TYPES[row["rubric_type"]].dimension in DIMENSIONS
-        assert row["label"] in ("yes", "no")
-        assert row["annotations"] == [{"annotator": "construction", "label": row["label"]}]
-        assert [set(r) for r in row["rationales"]] == [{"judge", "rationale"}]
-        assert (row["response_model"], row["source_benchmark"], row["label_source"]) == (
-            "constructed",
-            "rubric_mini",
-            "constructed",
-        )
-        assert re.fullmatch("[A-Z]{2}", row["language"])
-    assert len({row["id"] for row in ROWS}) == len(ROWS)
-
-
-def test_no_gap_is_left_open() -> None:
-    assert not [row["id"] for row in ROWS if "[[" in json.dumps(row) or "]]" in json.dumps(row)]
-
-
-def test_conversations_have_the_shape_of_their_category() -> None:
-    shapes = {"constrained": "u", "compositional": "u", "system": "su"}
-    for row in ROWS:
-        roles = "".join(message["role"][0] for message in row["messages"])
-        if row["instruction_category"] == "multi_turn":
-            assert re.fullmatch("u(au)+", roles), row["id"]
-        else:
-            assert roles == shapes[row["instruction_category"]], row["id"]
-
-
 def by_response() -> dict[str, list[Row]]:
     grouped: dict[str, list[Row]] = defaultdict(list)
     for row in ROWS:
@@ -63,22 +32,33 @@ def by_response() -> dict[str, list[Row]]:
     return grouped
 
 
+def test_columns_and_fixed_values() -> None:
+    shapes = {"constrained": "u", "compositional": "u", "system": "su", "multi_turn": "u(au)+"}
+    fixed = {"response_model": "constructed", "source_benchmark": "rubric_mini", "label_source": "constructed"}
+    for row in ROWS:
+        assert tuple(row) == COLUMNS
+        assert row | fixed == row
+        assert row["rubric"] == row["checklist"][row["rubric_index"]]
+        assert row["dimension"] == RUBRIC_TYPES[row["rubric_type"]].dimension in DIMENSIONS
+        assert row["label"] in ("yes", "no")
+        assert row["annotations"] == [{"annotator": "construction", "label": row["label"]}]
+        assert [set(r) for r in row["rationales"]] == [{"judge", "rationale"}]
+        assert re.fullmatch("[A-Z]{2}", row["language"])
+        roles = "".join(message["role"][0] for message in row["messages"])
+        assert re.fullmatch(shapes[row["instruction_category"]], roles), row["id"]
+        assert not re.search(r"\[\[|\]\]", json.dumps(row)), "no gap is left open"
+    assert len({row["id"] for row in ROWS}) == len(ROWS)
+
+
 def test_every_rubric_of_every_response_is_labelled_and_rows_stand_together() -> None:
     for group in by_response().values():
         assert [row["rubric_index"] for row in group] == list(range(len(group[0]["checklist"])))
         assert 4 <= len(group) <= 8
         assert len({row["response"] for row in group}) == 1
-    runs = [
-        a["response_id"]
-        for a, b in zip(ROWS, [*ROWS[1:], {"response_id": None}], strict=True)
-        if a["response_id"] != b["response_id"]
-    ]
+    runs = [name for name, _ in itertools.groupby(row["response_id"] for row in ROWS)]
     assert len(runs) == len(set(runs))
-
-
-def test_responses_of_an_instruction_differ() -> None:
-    texts = Counter((group[0]["instruction_id"], group[0]["response"]) for group in by_response().values())
-    assert max(texts.values()) == 1
+    texts = [(group[0]["instruction_id"], group[0]["response"]) for group in by_response().values()]
+    assert len(texts) == len(set(texts)), "responses of an instruction differ"
 
 
 # Counts and balance
