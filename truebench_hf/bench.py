@@ -35,9 +35,17 @@ __all__ = (
 Row = dict[str, Any]
 
 
-def read_rows(path: str) -> list[Row]:
-    """Return the rows of a JSONL, CSV, Excel or Parquet file. Raises UserError with the file and what is wrong there."""
-    return [dict(record.row) for record in row_files.records(Path(path))]
+def read_rows(path: str, *needed: str) -> list[Row]:
+    """Return the rows of a JSONL, CSV, Excel or Parquet file, each with the `needed` columns.
+
+    Raises UserError with the file, the row and what is wrong there.
+    """
+    rows = []
+    for record in row_files.records(Path(path)):
+        if missing := [name for name in needed if record.row.get(name) is None]:
+            raise record.wrong(missing[0], "is missing")
+        rows.append(dict(record.row))
+    return rows
 
 
 def application(*studies: type[Any]) -> None:

@@ -65,7 +65,14 @@ def test_the_printed_benchmark_runs(tmp_path: Path, arguments: dict[str, str]) -
 
 
 def test_its_errors_are_one_line(tmp_path: Path, arguments: dict[str, str]) -> None:
+    snow = {"thing": "snow", "colour": "white"}
+    twice, lacking = (
+        write_jsonl(tmp_path / f"{name}.jsonl", rows)
+        for name, rows in (("twice", [snow, snow]), ("lacking", [snow, {"thing": "sky"}]))
+    )
     for option, value, told in (
+        ("--data", twice, "'snow' stands twice in the data; give every row a name of its own"),
+        ("--data", lacking, "field 'colour' is missing"),
         ("--data", "nowhere.jsonl", "nowhere.jsonl: cannot be read"), ("--limit", "x", "Invalid value for '--limit'"),
         ("--model", "scripted:nowhere.json", "nowhere.json: not a usable script"),
     ):  # fmt: skip

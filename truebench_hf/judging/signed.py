@@ -1,8 +1,8 @@
 """Reads a judge's labels where they were asked for: in the object that is signed by the tag of the prompt.
 
 The tag is made of the very texts that the judge is shown (`prompts.fence`), so none of them can hold it, and no quotation
-of them is taken for the judge's own word. What an answer says around its signed objects is never weighed, so that
-whether it can be read does not depend on which labels it holds: what is refused is form alone.
+of them is taken for the judge's own word. Text around the signed objects never decides a label. Text behind the last one that
+names a key or a word on offer makes the answer unreadable, whatever the labels are: what is refused is form alone.
 
 Two criteria, each PASS or FAIL:
 

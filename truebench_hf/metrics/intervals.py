@@ -25,7 +25,7 @@ def wilson(successes: int, n: int) -> tuple[float, float] | None:
 def effective_interval(share: float, n: float, freedom: float | None = None) -> tuple[float, float]:
     """The Wilson interval of a share (0..1) that is as sure as one of `n` independent units; `n` need not be whole.
 
-    Where it rests on clusters of dependent units, with the t quantile of their degrees of `freedom`, one at least.
+    With `freedom` (units in clusters) the t quantile with that many degrees, at least one, replaces the normal one.
     Written out, since importing scipy.stats takes longer than all other scoring; the tests hold it against the library.
     """
     quantile = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)

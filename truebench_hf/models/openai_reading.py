@@ -7,7 +7,8 @@ Fields may be missing, null or of another type. A failure has four outcomes, an 
 - RequestFailed: this request is lost, for the reason given; the others go on.
 - SchemaRefused: the same request is to be asked without its JSON schema.
 
-Where the same path has answered before, key, model and parameters are right: then an error is about one request.
+Once a path has answered, a refusal loses that request only; 401, 403, 404 and 410 then mean that the key or the model
+went away, and are tried again. `_RULES` is the table of all of it.
 """
 
 from __future__ import annotations
@@ -210,7 +211,8 @@ class _Refusal:
 
 
 class _Rule(NamedTuple):
-    """An answer of one of these statuses to which the condition applies means `outcome`, of TryAgain the kind."""
+    """Where the status is one of `statuses` and `applies` is true, `outcome` is raised; a word such as "busy" is a TryAgain
+    of that kind."""
 
     statuses: Container[int]
     outcome: type[Exception] | Kind

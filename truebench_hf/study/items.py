@@ -50,9 +50,16 @@ class Items(Generic[T]):
         return _digest(map(self.content, some) if self.content else some)
 
     def row_hashes(self) -> dict[str, str]:
-        """A hash of the content of every item, by its name; none of items that another study has drawn."""
-        content: Callable[[T], Any] = self.content or (lambda item: item)
-        return {self.name(item): _digest([content(item)])[:16] for item in self.every} if self.drawn else {}
+        """A hash of the content of every item, by its name; none of items that another study has drawn.
+
+        Raises UserError on a name that two items have.
+        """
+        content, hashes = self.content or (lambda item: item), dict[str, str]()
+        for item in self.every if self.drawn else ():
+            if (name := self.name(item)) in hashes:
+                raise UserError(f"{name!r} stands twice in the data; give every row a name of its own")
+            hashes[name] = _digest([content(item)])[:16]
+        return hashes
 
     @cached_property
     def _whole(self) -> str:
