@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.data.judged import Judged
-from truebench_hf.data.rows import HALF
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.report.table import Column, Table
+from truebench_hf.text.terminal import whole
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
@@ -65,16 +65,16 @@ class Report:
         judge = self.provenance.get("judge")
         for item in self.judged:
             instance, response, answers = item.instance, item.response, item.response.answers
-            shared = {"id": _whole(instance.id), "sample": response.sample, "model": response.model, "judge": judge}
-            shared |= {name: _whole(getattr(instance, name)) for name in ("language", "category", "task")}
+            shared = {"id": whole(instance.id), "sample": response.sample, "model": response.model, "judge": judge}
+            shared |= {name: whole(getattr(instance, name)) for name in ("language", "category", "task")}
             for place, verdicts in enumerate(item.verdicts):
-                shared["prompt"] = _whole(instance.turns[place].prompt) if place < len(instance.turns) else None
-                shared["response"] = _whole(answers[place]) if place < len(answers) else None
+                shared["prompt"] = whole(instance.turns[place].prompt) if place < len(instance.turns) else None
+                shared["response"] = whole(answers[place]) if place < len(answers) else None
                 rows += [
                     shared | {
-                        "turn": place + 1, "criterion": _whole(verdict.criterion.text), "weight": verdict.criterion.weight,
+                        "turn": place + 1, "criterion": whole(verdict.criterion.text), "weight": verdict.criterion.weight,
                         "label": verdict.label, "met": _MET.get(outcome(verdict.label, verdict.criterion.weight) or ""),
-                        "reason": _whole(verdict.reason), "probability": verdict.probability, "votes": list(verdict.votes),
+                        "reason": whole(verdict.reason), "probability": verdict.probability, "votes": list(verdict.votes),
                         "decided_by": verdict.judge,
                     }
                     for verdict in verdicts
@@ -122,13 +122,6 @@ def score_tables(reports: Mapping[str, Report]) -> list[Table]:
         Table("scores", (model, *_COLUMNS), scores, "Scores", keys=3, on_page=False),
         Table("unscored", reasons, unscored, "Unscored", keys=2, on_page=False),
     ]
-
-
-def _whole(text: str) -> str:
-    """A text that Arrow takes, without a copy of one that is whole."""
-    if text.isascii() or HALF.search(text) is None:
-        return text
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _score_rows(report: Report) -> list[dict[str, Any]]:
