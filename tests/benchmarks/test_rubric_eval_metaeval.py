@@ -338,6 +338,7 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
     )
     assert "http:" not in page.replace("http://www.w3.org", "")
     assert "https:" not in page
+    assert "paper: Qwen3-235B-A22B-2507 (Table 2)" in done.stdout, "columns are folded, and no name is broken"
 
 
 @pytest.mark.parametrize(
