@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import BaseModel
 
-from truebench_hf.data.rows import HALF
+from truebench_hf.text.terminal import HALF
 
 TEXT = datasets.Value("string")
 BATCH = 100  # rows at a time: whole documents may stand in each

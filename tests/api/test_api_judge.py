@@ -76,6 +76,18 @@ def test_the_reason_is_of_what_decides(labels: Any, weights: Any, passed: bool |
         bool(judgment)
 
 
+def test_a_judgment_prints_a_line_per_criterion_whatever_a_judge_writes() -> None:
+    texts = [("half a \ud83d", "red \x1b[31m and \u202e back"), ("two\nlines", "so\r\nyes     fake: met"), ("c", "")]
+    judgment = Judgment(tuple(Verdict(Criterion(text), "no", why) for text, why in texts))
+    shown = str(judgment)
+    assert shown.encode("utf-8").decode().splitlines() == [
+        "failed",
+        r"no      half a \ud83d: red \x1b[31m and \u202e back",
+        "no      two lines: so yes     fake: met",
+        "no      c: ",
+    ]
+
+
 def test_one_prompt_one_list_of_criteria_and_one_context_are_for_all() -> None:
     asked = Saying("second")
     weighted = [{"text": "the first", "weight": 1.0}, Criterion("the second", weight=-1.0)]

@@ -116,7 +116,7 @@ def test_judge_agreement_by_group_and_of_several_judges(tmp_path: Path, judge: s
     assert list(found[["judge", "language"]].itertuples(index=False, name=None)) == [
         (name, language) for name in (judge, lax) for language in ("de", "en")
     ]
-    assert set(found["instruction_category"]) == {"gold"}
+    assert set(found["category"]) == {"gold"}  # groups have the name that they were asked by
     assert list(found.loc[found["judge"] == judge, "fp"]) == [2, 0]
     assert (tmp_path / "kept" / "scores.json").exists()
 

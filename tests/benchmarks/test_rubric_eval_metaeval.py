@@ -281,6 +281,7 @@ def test_what_the_folder_holds(tmp_path: Path) -> None:
     # Tables 2, 3 and 9, macro F1 of Table 2, what reasoning adds.
     assert page.count('class="tb-paper"') >= 22 + 8 + 16 + 22
     assert not re.search("https?:", page.replace("http://www.w3.org", ""))
+    assert "paper: Qwen3-235B-A22B-2507 (Table 2)" in done.stdout, "columns are folded, and no name is broken"
 
 
 def test_without_all_four_categories_there_is_no_mean_over_four(tmp_path: Path) -> None:

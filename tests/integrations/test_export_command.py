@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import truebench_hf
@@ -99,6 +100,22 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"a file is where one of its folders should be; name another folder$"):
             export(run, to, taken / below)
     assert taken.read_text() == "mine"
+
+
+@pytest.mark.parametrize("to", ["csv", "parquet"])
+def test_half_a_character_ends_no_export(tmp_path: Path, capsys: pytest.CaptureFixture[str], to: str) -> None:
+    """It was a traceback, as was judging by such a criterion."""
+    (tmp_path / "d.jsonl").write_text(json.dumps(row("a", [("Half a \ud83d.", ["is half a \ud83d"])])))
+    (tmp_path / "m.json").write_text(json.dumps({"default": {"reply": "Blue \ud83d."}}))
+    data, model = str(tmp_path / "d.jsonl"), f"scripted:{tmp_path / 'm.json'}"
+    judge = script(tmp_path / "j.json", [{"contains": "<criteria", "verdicts": {"half": "FAIL"}}])
+    run = str(tmp_path / "run")
+    done = command_here(capsys, "run", "--data", data, "--model", model, "--judge", judge, "--out", run)
+    assert done.returncode == 0, done.stderr
+    export(run, to, tmp_path / "out")
+    read = pd.read_csv if to == "csv" else pd.read_parquet
+    (found,) = read(tmp_path / "out" / f"verdicts.{to}").to_dict("records")
+    assert (found["criterion"], found["response"]) == (r"is half a \ud83d", r"Blue \ud83d.")
 
 
 def test_inspect_is_told_of_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

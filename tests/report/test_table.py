@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -73,6 +74,8 @@ def test_markdown_and_latex_escape_what_would_break_them() -> None:
     latex = TABLE.to_latex()
     for text in ("\\toprule", "a|b\\_\\%\\& & 50.00 & 40.0 to 60.0", "\\caption{Runs}", "{lrrrrrrr}"):
         assert text in latex
+    odd = replace(TABLE, rows=[{"model": "two\n\nlines"}], title="50 % of a_b & c").to_latex()
+    assert (r"\caption{50 \% of a\_b \& c}" in odd, "\ntwo lines & " in odd) == (True, True)
 
 
 def test_words_are_aligned_at_the_left_and_figures_at_the_right(capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,6 +128,11 @@ def test_no_rows_are_no_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert (empty.records(), list(empty.to_pandas())) == ([], TABLE.to_csv().split("\n")[0].split(",")[:-1])
     assert empty.to_latex().count("rule") == 3
     assert fragment(empty).count("<tr>") == 1
+
+
+def test_half_a_character_is_shown_as_its_escape_in_pandas() -> None:
+    frame = replace(TABLE, rows=[{"model": "half a \ud83d"}, {"model": "whole \U0001f600"}]).to_pandas()
+    assert frame["model"].tolist() == [r"half a \ud83d", "whole \U0001f600"]
 
 
 def test_parts_of_scores_are_numbers_in_pandas() -> None:

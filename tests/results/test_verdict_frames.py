@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pandas as pd
 import pytest
 
@@ -107,7 +108,30 @@ def test_half_a_character_that_a_server_sent_ends_no_run(half: str) -> None:
     item = Judged(instance, Response(texts["id"], "m", (Message("user", "ask"),)), ((verdict,),))
     report = replace(score([item]), judged=[item])
     assert report.unscored == {texts["id"]: texts["reason"]}
-    assert (report.verdicts["reason"].tolist(), len(report.failures)) == ([texts["reason"]], 0)
+    assert (report.verdicts["reason"].tolist(), len(report.failures)) == (
+        [texts["reason"].replace("\ud83d", r"\ud83d")],
+        0,
+    )
+
+
+def test_every_frame_of_a_report_is_a_data_set_of_the_hub() -> None:
+    texts = ("half a \ud83d", "\udc00", "whole \U0001f600 ünd", "plain")
+    items = [
+        Judged(
+            Instance(text, text, text, text, (Turn(text, (Criterion(text),)),)),
+            Response(text, "m", (Message("user", text), Message("assistant", text))),
+            ((Verdict(Criterion(text), label, text, "j"),),),
+        )
+        for text, label in zip(texts, ("no", "no", "no", "yes"), strict=True)
+    ]  # fmt: skip
+    for judged, rows in ((items, 4), ([], 0)):
+        report = replace(score(judged), judged=judged)
+        kept = datasets.Dataset.from_pandas(report.verdicts)
+        assert (len(kept), len(datasets.Dataset.from_pandas(report.failures))) == (rows, max(rows - 1, 0))
+        shown = [r"half a \ud83d", r"\udc00", texts[2], "plain"][:rows]
+        for name in ("id", "category", "criterion", "reason", "prompt", "response"):
+            assert list(kept[name]) == shown
+    assert len(datasets.Dataset.from_pandas(score(items[2:]).to_pandas())) > 0
 
 
 def test_half_a_character_and_a_long_line_are_left_to_the_careful_reader(drawn: list[Judged], tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from truebench_hf.models.spec import open_model
 from truebench_hf.options import NOBODY, InMemory, explained, from_values, option, pairs, with_settings
 from truebench_hf.prompts import Prompts, check_prompts
 from truebench_hf.study.options import CacheOptions
+from truebench_hf.text.terminal import printable
 from truebench_hf.types import Label, Verdict
 
 _MANY = 8  # cases from which a bar is worth showing
@@ -95,7 +96,8 @@ class Judgment:
     def __str__(self) -> str:
         outcome = {True: "passed", False: "failed", None: "not decided"}[self.passed]
         lines = [f"{v.label or 'open':<7} {v.criterion.text}: {v.reason}" for v in self.verdicts]
-        return "\n".join([outcome, *lines])
+        # A line each, whatever a judge writes; what would steer the terminal, or stop it, is shown as its escape.
+        return "\n".join([outcome, *(printable(" ".join(line.splitlines())) for line in lines)])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -101,8 +101,9 @@ def judge_agreement(**options: Any) -> DataFrame:
 
     by = options.pop("by", ())
     verdicts: Any = metaeval(from_values(MetaevalOptions, options)).verdicts
-    groups = {"category": "instruction_category"}
-    names = [groups.get(name, name) for name in ([by] if isinstance(by, str) else by)]
+    names = [by] if isinstance(by, str) else list(by)
+    if "category" in names:
+        verdicts = verdicts.rename(columns={"instruction_category": "category"})
     if strange := [name for name in names if name not in verdicts]:
         raise UserError(f"by={strange[0]!r}: the groups are category, language, rubric_type, dimension and split")
     return agreement(verdicts, ["judge", "paradigm", *names], measures=(*MEASURES, "kappa"))

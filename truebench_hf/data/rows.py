@@ -25,11 +25,11 @@ from pydantic import (
 
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
+from truebench_hf.text.terminal import HALF
 from truebench_hf.types import Label, Message
 
 R = TypeVar("R", bound="Row")
 _SHOWN = 30  # fields of a record that an error names
-HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no file, page or terminal takes it
 _CUT = 60  # characters of a wrong value
 # Every way in which files name a label: words, flags and numbers (whole or not, as a table with gaps holds them).
 _LABELS: dict[str, Label | None] = {

@@ -13,12 +13,12 @@ from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged, by_instance
 from truebench_hf.data.records import Reader
-from truebench_hf.data.rows import HALF
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import ALL, task_of
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.report.sections import interval, value
 from truebench_hf.results.report import Report, score_tables
+from truebench_hf.text.terminal import HALF
 from truebench_hf.types import Instance, Score
 
 MAX_BYTES = 200 * 2**20  # v0.6.1 answered at length is about 50 MB

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ from truebench_hf.judging.signed_asking import verdict_answer
 from truebench_hf.prompts import Prompts, one_line, sections
 from truebench_hf.report.sections import guard
 from truebench_hf.text.redaction import known
-from truebench_hf.text.terminal import how_many
+from truebench_hf.text.terminal import how_many, whole
 from truebench_hf.types import Label, Message
 
 if TYPE_CHECKING:
@@ -83,8 +83,6 @@ def tables(run: Exported) -> dict[str, DataFrame]:
 
     `value`, `low` and `high` are shares (0 to 1) where scores are.
     """
-    from pandas import DataFrame
-
     scores = [
         {
             "kind": run.kind, "model": model, "data": run.data, "score": measured.name, "title": measured.title,
@@ -93,11 +91,18 @@ def tables(run: Exported) -> dict[str, DataFrame]:
         }
         for model, listed in run.scores.items() for measured in listed if (score := measured.score)
     ]  # fmt: skip
-    frames = {"scores": DataFrame(scores, columns=list(SCORES), dtype=object).astype(SCORES)}
+    frames = {"scores": _frame(scores, SCORES)}
     if run.responses:
-        rows = [row for answered in run.answered for row in _rows(answered)]
-        frames["verdicts"] = DataFrame(rows, columns=list(VERDICTS), dtype=object).astype(VERDICTS)
+        frames["verdicts"] = _frame((row for answered in run.answered for row in _rows(answered)), VERDICTS)
     return frames
+
+
+def _frame(rows: Iterable[Mapping[str, Any]], types: Mapping[str, str]) -> DataFrame:
+    """A frame of typed columns, in which half a character is shown as its escape: no file holds it."""
+    from pandas import DataFrame
+
+    texts = [{name: whole(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows]
+    return DataFrame(texts, columns=list(types), dtype=object).astype(dict(types))
 
 
 def write_sft(run: Exported, out: Path) -> dict[Path, str]:
@@ -186,9 +191,7 @@ def _write_tables(run: Exported, out: Path, to: str) -> dict[Path, str]:
     for name, frame in tables(run).items():
         path = out / f"{name}.{to}"
         texts = frame.select_dtypes("string").columns
-        # Without secrets, and without the half of a character, which no file holds.
-        plain = frame[texts].map(lambda text: known(text).encode("utf-8", "replace").decode(), na_action="ignore")
-        frame[texts] = plain.astype("string")
+        frame[texts] = frame[texts].map(known, na_action="ignore").astype("string")  # without secrets
         if to == "csv":
             frame[texts] = frame[texts].map(guard, na_action="ignore")
             frame.to_csv(path, index=False)

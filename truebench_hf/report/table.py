@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
@@ -15,6 +16,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 from truebench_hf.report.sections import csv_text, p_value
+from truebench_hf.text.terminal import whole
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
@@ -224,6 +226,7 @@ class Table:
         import pandas
 
         columns, rows = self._flat()
+        rows = [[whole(value) if isinstance(value, str) else value for value in row] for row in rows]
         scores = [column.name for column in self.columns if column.kind == "score"]
         ends = [f"{name}{end}" for name in scores for end in ("", "_low", "_high")]
         frame = pandas.DataFrame(rows, columns=columns, dtype=object)
@@ -247,9 +250,11 @@ class Table:
         import pandas
 
         align = "".join("l" if column.is_text else "r" for _, column in self.places)
-        frame = pandas.DataFrame(self.shown, columns=list(self.header), dtype=object)
+        rows = [[" ".join(cell.split()) for cell in row] for row in self.shown]  # a blank line would end the cell
+        frame = pandas.DataFrame(rows, columns=list(self.header), dtype=object)
         style = frame.style.format(escape="latex").format_index(escape="latex", axis=1).hide(axis="index")
-        return str(style.to_latex(hrules=True, column_format=align, caption=self.title or None))
+        caption = re.sub(r"[%&#_$]", r"\\\g<0>", self.title)
+        return str(style.to_latex(hrules=True, column_format=align, caption=caption or None))
 
     def rendered(self, form: str) -> str:
         """The table as text of a form: csv, json, latex or markdown."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.data.judged import Judged
 from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.report.table import Column, Table
+from truebench_hf.text.terminal import whole
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ class Report:
         weight (its points), label ("yes", "no", "unknown", None where it was not judged), met (whether it is as it should be: of a fault,
         with negative points, whether it is absent; None where undecided), reason, probability (P(yes), where the judge
         gives one), votes, decided_by (the judge, of a cascade or panel the one who decided, `rules` where a program
-        did), prompt and response of the turn. `datasets.Dataset.from_pandas` takes it.
+        did), prompt and response of the turn. `datasets.Dataset.from_pandas` takes it: half a character (a lone
+        surrogate) that a server sent stands in it as its escape (`\\ud83d`).
         """
         import pandas
 
@@ -63,21 +65,20 @@ class Report:
         judge = self.provenance.get("judge")
         for item in self.judged:
             instance, response, answers = item.instance, item.response, item.response.answers
-            shared = {"id": instance.id, "sample": response.sample, "model": response.model, "judge": judge}
-            shared |= {name: getattr(instance, name) for name in ("language", "category", "task")}
+            shared = {"id": whole(instance.id), "sample": response.sample, "model": response.model, "judge": judge}
+            shared |= {name: whole(getattr(instance, name)) for name in ("language", "category", "task")}
             for place, verdicts in enumerate(item.verdicts):
-                shared["prompt"] = instance.turns[place].prompt if place < len(instance.turns) else None
-                shared["response"] = answers[place] if place < len(answers) else None
+                shared["prompt"] = whole(instance.turns[place].prompt) if place < len(instance.turns) else None
+                shared["response"] = whole(answers[place]) if place < len(answers) else None
                 rows += [
                     shared | {
-                        "turn": place + 1, "criterion": verdict.criterion.text, "weight": verdict.criterion.weight,
+                        "turn": place + 1, "criterion": whole(verdict.criterion.text), "weight": verdict.criterion.weight,
                         "label": verdict.label, "met": _MET.get(outcome(verdict.label, verdict.criterion.weight) or ""),
-                        "reason": verdict.reason, "probability": verdict.probability, "votes": list(verdict.votes),
+                        "reason": whole(verdict.reason), "probability": verdict.probability, "votes": list(verdict.votes),
                         "decided_by": verdict.judge,
                     }
                     for verdict in verdicts
                 ]  # fmt: skip
-        # Texts are objects: half a character (a lone surrogate) is none of Arrow's.
         columns = {name: pandas.Series([row[name] for row in rows], dtype=object) for name in VERDICTS}
         return pandas.DataFrame(columns).astype({"sample": int, "turn": int, "weight": float, "probability": float})
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+HALF = re.compile("[\ud800-\udfff]")  # half a character (a lone surrogate): no file, page or terminal takes it
 # What moves the cursor, colours, rings, or turns the direction of reading: C0 and C1 controls, bidi overrides and
 # isolates, line and paragraph separators, and half a character (a lone surrogate), which no terminal takes.
 _RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -28,6 +29,13 @@ def printable(text: object) -> str:
 def steerless(text: str) -> str:
     """A text in which all that would steer a terminal or turn the direction of reading is shown as its escape."""
     return _RAW.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def whole(text: str) -> str:
+    """A text that Arrow takes: half a character is shown as its escape. One that is whole is not copied."""
+    if text.isascii() or HALF.search(text) is None:
+        return text
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def shortened(text: object, longest: int) -> str:

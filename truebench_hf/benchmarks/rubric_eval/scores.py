@@ -293,7 +293,7 @@ def _wide(
     note += " The paper's rows are on its own data." if any(row.get(PUBLISHED) for row in rows) else ""
     columns = (*JUDGED, _SPLIT, Column("by", ""), Column("group", ""), Column("score", "", "score"))
     long = Table(name, columns, rows, f"{_SPOKEN[of]} by {what}", note, keys=5, printed=printed)
-    return long.spread(("by", "group"), "score")
+    return long.spread(("by", "group"), "score", minor=1)  # what does not fit the terminal is folded
 
 
 def _reasoning(agreed: Sequence[Row]) -> Table:

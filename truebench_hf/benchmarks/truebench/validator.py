@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.rows import HALF, Record, Row
+from truebench_hf.data.rows import Record, Row
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import folded
 from truebench_hf.judging.signed import ListOf, SignedAnswer
@@ -25,6 +25,7 @@ from truebench_hf.judging.signed_asking import Entries, ask_by_prompt, problem_o
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.prompts import Prompts, fence, one_line
+from truebench_hf.text.terminal import HALF
 from truebench_hf.types import Criterion, Instance, Turn
 
 RELEASE = "v0.6.1"  # whose edits come with this package

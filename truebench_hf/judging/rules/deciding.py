@@ -5,7 +5,6 @@ What reads and measures is imported where it is used, so that studies without ru
 
 from __future__ import annotations
 
-import hashlib
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from truebench_hf.hashing import digest
 from truebench_hf.types import Criterion, Verdict
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def rules_of(criterion: Criterion) -> ParsedRules | None:
 
 def criterion_hash(text: str) -> str:
     """Return the key of a criterion in `known.jsonl`: the SHA-256 of its text in NFC, white space folded to blanks."""
-    return hashlib.sha256(" ".join(unicodedata.normalize("NFC", text).split()).encode()).hexdigest()
+    return digest(" ".join(unicodedata.normalize("NFC", text).split()))
 
 
 @cache
