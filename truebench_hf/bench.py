@@ -43,7 +43,7 @@ def read_rows(path: str, *needed: str) -> list[Row]:
     rows = []
     for record in row_files.records(Path(path)):
         if missing := [name for name in needed if record.row.get(name) is None]:
-            raise record.wrong(missing[0], "is missing")
+            raise record.wrong(missing[0], "must have a value")
         rows.append(dict(record.row))
     return rows
 

@@ -72,7 +72,7 @@ def test_its_errors_are_one_line(tmp_path: Path, arguments: dict[str, str]) -> N
     )
     for option, value, told in (
         ("--data", twice, "'snow' stands twice in the data; give every row a name of its own"),
-        ("--data", lacking, "field 'colour' is missing"),
+        ("--data", lacking, "line 2: missing field 'colour'"),
         ("--data", "nowhere.jsonl", "nowhere.jsonl: cannot be read"), ("--limit", "x", "Invalid value for '--limit'"),
         ("--model", "scripted:nowhere.json", "nowhere.json: not a usable script"),
     ):  # fmt: skip
