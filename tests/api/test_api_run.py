@@ -44,6 +44,8 @@ def test_without_a_folder_nothing_is_kept_but_the_report(nowhere_else: Path) -> 
     assert report.scores["overall"] == Score(0.5, 2, 0, report.scores["overall"].ci95)  # type: ignore[union-attr]
     assert list(nowhere_else.iterdir()) == []
     assert report.verdicts["label"].tolist()[-3:] == ["yes", "yes", "no"]
+    assert set(report.verdicts["judge"]) == {report.provenance["judge"]}
+    assert "|  | overall | " in str(report), "a table that people can read"
     (missed,) = report.failures.to_dict("records")
     assert (missed["label"], missed["met"], missed["response"], missed["turn"]) == ("no", False, "Answer 3.", 2)
     assert (missed["probability"] is None or missed["probability"] != missed["probability"], missed["votes"]) == (

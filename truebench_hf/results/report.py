@@ -98,9 +98,16 @@ class Report:
         return flat | {"unscored": dict(self.unscored), "notes": list(self.notes)}
 
     def to_pandas(self) -> DataFrame:
-        """A DataFrame, one row per score: `group` ("" for those of all instances), `name`, and the parts of the score."""
+        """A DataFrame, one row per score: `group` ("" for those of all instances), `name`, and the parts of the score.
+
+        Of several models `group` is the score (`overall`, `by_category:Editing`) and `name` the model.
+        """
         frame = self.table.to_pandas().rename(columns=lambda name: name.removeprefix("score_"))
         return frame.rename(columns={"score": "value"})[["group", "name", "value", "n", "unscored", "low", "high"]]
+
+    def __str__(self) -> str:
+        """The scores as a Markdown table, and the notes."""
+        return "\n".join([self.table.to_markdown().rstrip(), "", *self.notes])
 
     def _repr_html_(self) -> str:
         from truebench_hf.report.page import in_notebook
