@@ -1,19 +1,23 @@
 """How many tokens of a run's prompts stand in a prefix that an earlier call had: what a server's prefix cache can spare.
 
 `python -m tests.bench.prefixes` judges whole responses of rubric_mini at checklist and at rubric level;
-`python -m tests.bench.prefixes FOLDER` reads the calls of a run. Tokens are the embedded model's.
+`python -m tests.bench.prefixes FOLDER` reads the calls of a run. Tokens are the embedded model's. With the base URL of a
+vLLM server in place of the folder its own prefix cache says how much of the prompts it was spared.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sqlite3
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
+
+import httpx2
 
 from tests.bench.cases import responses
 from truebench_hf.engine.ledger import Calls
@@ -61,8 +65,35 @@ async def judged(level: str) -> list[str]:
     return [text for (text,) in ledger._ask("SELECT request FROM calls")]
 
 
+def served(url: str, requests: Iterable[str]) -> tuple[int, int]:
+    """Ask a vLLM server for one token of each answer; how many tokens its cache was asked for, and how many it had."""
+    before = counted(url)
+    with httpx2.Client(timeout=600) as client:
+        model = client.get(f"{url}/models").json()["data"][0]["id"]
+        for text in requests:
+            messages = [{"role": role, "content": content} for role, content in json.loads(text)["ask"]["messages"]]
+            body = {"model": model, "messages": messages, "max_tokens": 1}
+            client.post(f"{url}/chat/completions", json=body).raise_for_status()
+    queries, hits = (after - earlier for after, earlier in zip(counted(url), before, strict=True))
+    return queries, hits
+
+
+def counted(url: str) -> tuple[int, int]:
+    """Tokens that the prefix cache was asked for, and those it had, since the server began."""
+    metrics = httpx2.get(f"{url.removesuffix('/v1')}/metrics").text
+    return tuple(  # type: ignore[return-value]
+        int(sum(float(value) for value in re.findall(rf"^vllm:prefix_cache_{name}_total{{.*}} (\S+)$", metrics, re.M)))
+        for name in ("queries", "hits")
+    )
+
+
 def main(folder: str = "") -> None:
     """Print a line per level, or per role of the run in a folder."""
+    if folder.startswith("http"):
+        for level in ("checklist", "rubric"):
+            queries, hits = served(folder, asyncio.run(judged(level)))
+            print(f"{level}: {queries:,} tokens of prompts, {hits / queries:.1%} from the server's prefix cache")
+        return
     if not folder:
         for level in ("checklist", "rubric"):
             tell(level, asyncio.run(judged(level)))
