@@ -156,8 +156,8 @@ class Selection:
     @property
     def tables(self) -> list[Table]:
         """The tables of both questions, as far as there are labels, and of single sentences."""
-        asked = [selected for selected in (self.grounding, self.eligibility) if selected]
-        return [*map(agreement_table, asked), *([self.sentences] if self.sentences.rows else [])]
+        selections = [selected for selected in (self.grounding, self.eligibility) if selected]
+        return [*map(agreement_table, selections), *([self.sentences] if self.sentences.rows else [])]
 
 
 class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selection]):

@@ -180,8 +180,8 @@ class FlexDecompose(Study[DecomposeOptions, Pair, Preferences | None, list[Compa
         return None if self.options.judge is None else await prefer(self.schemas, pair, self.options.prompts)
 
     def score(self, done: Sequence[Preferences | None]) -> Outcome[list[Compared]]:
-        compared = [replace(each, preferences=said) for each, said in zip(self.compared, done, strict=True)]
-        undecided = sum(None in said.labels.values() for said in done if said is not None)
+        compared = [replace(each, preferences=answer) for each, answer in zip(self.compared, done, strict=True)]
+        undecided = sum(None in answer.labels.values() for answer in done if answer is not None)
         notes = list(self.left_out)
         if self.alone[0]:
             notes.append(f"{self.alone[0]} instructions of --human are not among ours, and not compared")
@@ -328,8 +328,8 @@ def tally(answers: Sequence[Preferences]) -> list[dict[str, Any]]:
 
 def _preferences(groups: Mapping[str, Sequence[Compared]]) -> Table:
     """Shares of wins, ties and losses of our lists by criterion, and what the order does (Table 1b)."""
-    asked = {group: [each.preferences for each in done if each.preferences] for group, done in groups.items()}
-    rows = [{"group": group, **row} for group, answers in asked.items() if answers for row in tally(answers)]
+    by_group = {group: [each.preferences for each in done if each.preferences] for group, done in groups.items()}
+    rows = [{"group": group, **row} for group, answers in by_group.items() if answers for row in tally(answers)]
     rows += [
         {"group": "all", "criterion": row["Criterion"], "win": row["A win"] / 100, "loss": row["B win"] / 100,
          "difference": Score(row["Delta"] / 100, 248), PUBLISHED: True}

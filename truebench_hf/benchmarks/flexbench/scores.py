@@ -369,8 +369,8 @@ def mermaid(procedure: Procedure, models: Sequence[FlexModelScores] = ()) -> str
             texts = [f"{node.name}: {node.text}"]
             for column, score in zip(drawing.columns, node.scores, strict=True):
                 texts.append(f"{column} {'n/a' if score.value is None else f'{percent(score.value, 0)} %'}")
-            shown = "<br/>".join(text.translate(_ESCAPED) for text in texts)
-            lines.append(f"""  {above} -->{f'|"{when}"|' if when else ""} {name}["{shown}"]""")
+            label = "<br/>".join(text.translate(_ESCAPED) for text in texts)
+            lines.append(f"""  {above} -->{f'|"{when}"|' if when else ""} {name}["{label}"]""")
             draw(node.children, name)
 
     draw(drawing.roots, "start")

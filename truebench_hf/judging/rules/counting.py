@@ -41,19 +41,19 @@ _MARKS = (
 class Answer(NamedTuple):
     """A response, the contents of its fenced blocks, and its readings by how they differ from it, the whole first."""
 
-    whole: str
+    full_text: str
     blocks: list[str]
     texts: Mapping[str, str]
 
     @property
     def core(self) -> str:
         """What is left without all that may be no part of the answer."""
-        return self.texts.get("without what stands before it", self.whole)
+        return self.texts.get("without what stands before it", self.full_text)
 
     @property
     def data(self) -> str:
         """The content of a code block that is all there is, else the whole."""
-        return self.core if self.core in self.blocks else self.whole
+        return self.core if self.core in self.blocks else self.full_text
 
 
 @lru_cache(maxsize=8)  # several rules ask about the same response; few, as what visitors write is not to be kept

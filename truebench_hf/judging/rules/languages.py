@@ -29,7 +29,7 @@ _QUOTED = r"“[^“”\n]{1,400}”|„[^„“”\n]{1,400}[“”]|«[^«»\n
 
 def language(rule: Language, answer: Answer) -> tuple[str, bool | None]:
     """Return (languages with their shares of the letters, whether all of it is in one of those asked for)."""
-    prose = plain(regex.sub(_NOISE, " ", answer.whole))
+    prose = plain(regex.sub(_NOISE, " ", answer.full_text))
     unquoted = regex.sub(_QUOTED, " ", prose)
     prose = unquoted if 2 * len(unquoted) > len(prose) else prose
     letters, wanted = Counter[str](), set(rule.codes)

@@ -108,7 +108,7 @@ def _count(rule: kinds.CountRule, answer: Answer) -> tuple[str, bool | None]:
     counts = _counts(lambda text: counting.count(rule, text), answer, rule.unit)
     met = _within(counts.values(), rule.min, rule.max)
     if met is False and rule.unit != "list_items":  # unless only a title was asked for, or several proposals in a list
-        (first, *rest), lines = counting.paragraphs(answer.whole) or [""], answer.core.split("\n")
+        (first, *rest), lines = counting.paragraphs(answer.full_text) or [""], answer.core.split("\n")
         alone = [first] * (bool(rest) and counting.is_title(first) and not speaks(first, "leads"))
         alone += lines if all(regex.match(counting.ITEM, line) for line in lines) else []
         met = None if any(_within(counting.count(rule, part).values(), rule.min, rule.max) for part in alone) else False
@@ -128,7 +128,10 @@ def _count_parts(rule: kinds.CountRule, answer: Answer) -> tuple[str, bool | Non
 
 
 def _headings(rule: kinds.Headings, answer: Answer) -> tuple[str, bool | None]:
-    counts, low = counting.headings(answer.whole, rule.level), 1 if (rule.min, rule.max) == (None, None) else rule.min
+    counts, low = (
+        counting.headings(answer.full_text, rule.level),
+        1 if (rule.min, rule.max) == (None, None) else rule.min,
+    )
     return _figures(counts, "headings"), _within(counts.values(), low, rule.max)
 
 
@@ -159,7 +162,7 @@ def _contains(rule: kinds.Contains | kinds.Excludes, answer: Answer) -> tuple[st
     met = (any_of if either else all_of)(_within(counts.values(), low, high) for counts in by_value.values())
     title = rf"(?im)^[^\p{{L}}\p{{N}}\n]*(?:{counting.words('originals')})[^\n.!?]{{0,40}}(?:[:：].*|[*_]{{2}}[ \t]*)$"
     # The text as it was may stand beside the new one.
-    original = isinstance(rule, kinds.Excludes) and regex.search(title, answer.whole)
+    original = isinstance(rule, kinds.Excludes) and regex.search(title, answer.full_text)
     return facts, None if met is False and original else met
 
 
@@ -199,7 +202,7 @@ def _edged(value: str) -> str:
 
 
 def _begins_or_ends(rule: kinds.StartsWith | kinds.EndsWith, answer: Answer) -> tuple[str, bool | None]:
-    value, at_end, full_text = tidy(rule.value), isinstance(rule, kinds.EndsWith), answer.whole
+    value, at_end, full_text = tidy(rule.value), isinstance(rule, kinds.EndsWith), answer.full_text
     lettered = any(map(str.isalnum, value))
     exactly = rf"{_edged(value)}\Z" if at_end else rf"\A{_edged(value)}"
     alike = at_end and not lettered and folded(full_text).endswith(folded(value))  # "？" is a question mark
@@ -221,9 +224,9 @@ def _begins_or_ends(rule: kinds.StartsWith | kinds.EndsWith, answer: Answer) -> 
 
 
 def _one_of(rule: kinds.OneOf, answer: Answer) -> tuple[str, bool | None]:
-    if answer.whole in map(tidy, rule.values):
-        return f"is {_quoted(answer.whole)}", True
-    inside = any(without_signs(folded(value)) in without_signs(folded(answer.whole)) for value in rule.values)
+    if answer.full_text in map(tidy, rule.values):
+        return f"is {_quoted(answer.full_text)}", True
+    inside = any(without_signs(folded(value)) in without_signs(folded(answer.full_text)) for value in rule.values)
     return "is none of the texts as they stand", None if inside else False
 
 
@@ -241,7 +244,7 @@ def _json(rule: kinds.Json, answer: Answer) -> tuple[str, bool | None]:
     try:
         value = json.loads(answer.data, parse_int=str, parse_float=str, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        inside = answer.data[:1] not in ("[", "{") and regex.search(r"(?m)^[ \t]*[\[{]", answer.whole)
+        inside = answer.data[:1] not in ("[", "{") and regex.search(r"(?m)^[ \t]*[\[{]", answer.full_text)
         unsure = inside or len(answer.blocks) > 1 or "Extra data" in str(error) or "is no JSON" in str(error)
         return f"no valid JSON: {error}", None if unsure else False
     if not isinstance(value, dict | list):
@@ -264,7 +267,7 @@ def _table(rule: kinds.TableRule, answer: Answer) -> tuple[str, bool | None]:
     from markdown_it import MarkdownIt
 
     tables: list[list[list[str]]] = []
-    for token in MarkdownIt("commonmark").enable("table").disable("inline").parse(answer.whole):
+    for token in MarkdownIt("commonmark").enable("table").disable("inline").parse(answer.full_text):
         if token.type == "table_open":
             tables.append([])
         elif token.type == "tr_open":
@@ -272,7 +275,9 @@ def _table(rule: kinds.TableRule, answer: Answer) -> tuple[str, bool | None]:
         elif token.type == "inline" and tables and token.level >= 3 and token.map:
             tables[-1][-1].append(token.content.strip(" *_`"))
     if not tables:
-        return "no Markdown table", None if regex.search(r"(?im)^[^\n|]*\|[^\n]*\||<table|\t", answer.whole) else False
+        return "no Markdown table", None if regex.search(
+            r"(?im)^[^\n|]*\|[^\n]*\||<table|\t", answer.full_text
+        ) else False
     facts = [f"a table of {len(rows) - 1} rows below the header and {len(rows[0])} columns" for rows in tables]
     outcomes = []
     for rows in tables:  # with or without the header
@@ -284,12 +289,12 @@ def _table(rule: kinds.TableRule, answer: Answer) -> tuple[str, bool | None]:
 
 
 def _listed(rule: kinds.ListedRule, answer: Answer) -> tuple[str, bool | None]:
-    text = answer.core if counting.items(answer.core) else answer.whole
+    text = answer.core if counting.items(answer.core) else answer.full_text
     marked, lines = counting.items(text), [line for line in text.split("\n") if line.strip()]
     facts = f"{len(marked)} of {len(lines)} lines marked as list items"
     marks = {"number" if mark == "1" else "bullet" for _, mark, _ in marked}
     if len(marked) > 1 and len(marked) == len(lines) and (rule.mark == "any" or marks == {rule.mark}):
-        around = [line for line in answer.whole.split("\n") if any(map(str.isalnum, line)) and line not in lines]
+        around = [line for line in answer.full_text.split("\n") if any(map(str.isalnum, line)) and line not in lines]
         framing = (regex.fullmatch(counting.HEADING, x) or speaks(x, "leads") or speaks(x, "notes") for x in around)
         return facts, True if all(framing) else None
     signs = r"(?i)\s*(?:[^\p{L}\p{N}\s\"'“”‘’«»„(\[*_#]|step \d|[①-⑳]|\(?\w{1,3}[.)])"
@@ -300,8 +305,8 @@ def _listed(rule: kinds.ListedRule, answer: Answer) -> tuple[str, bool | None]:
 
 def _order(rule: kinds.Order, answer: Answer) -> tuple[str, bool | None]:
     """Hold the items of a list in order, by several ways to compare them, all of which must agree."""
-    listed = [plain(item) for _, _, item in counting.top_level(counting.items(answer.whole))]
-    texts = [text for text in listed or plain(answer.whole).split("\n") if text.strip()]
+    listed = [plain(item) for _, _, item in counting.top_level(counting.items(answer.full_text))]
+    texts = [text for text in listed or plain(answer.full_text).split("\n") if text.strip()]
     if rule.by == "numeric":
         numbers = [regex.findall(r"-?\d+(?:[.,]\d+)*", text.replace("−", "-")) for text in texts]
         plain_ones = all(row and row[0].lstrip("-").isdigit() and row[-1].lstrip("-").isdigit() for row in numbers)
@@ -314,7 +319,9 @@ def _order(rule: kinds.Order, answer: Answer) -> tuple[str, bool | None]:
     rising = [all(x >= y if rule.reverse else x <= y for x, y in pairwise(way)) for way in ways]
     # By sound or by strokes, with accents, numbers, or in several lists: no order is sure.
     unsure = any(regex.search(r"\p{Han}|[^\Wa-zа-я가-힣]", text) for text in map(str.casefold, texts))
-    many_lists = len(counting.lists(answer.whole)) > 1 or "|" in answer.whole or (rule.by == "alphabetical" and unsure)
+    many_lists = (
+        len(counting.lists(answer.full_text)) > 1 or "|" in answer.full_text or (rule.by == "alphabetical" and unsure)
+    )
     met = None if len(texts) < 2 or many_lists or not ways else _agreed(rising if rule.by == "numeric" else rising[:4])
     met = None if met is False and any(rising) else met
     stated = "whose order is not clear" if met is None else "in order" if met else "not in order"
