@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from tests.bench import sizes
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command_here, script
 from truebench_hf.cli import studies
+from truebench_hf.options import facts
 from truebench_hf.types import Usage
 
 FOLDER = (ROOT / "docs" / "run_folder.md").read_text(encoding="utf-8")
@@ -108,7 +108,7 @@ def test_the_keys_of_run_json_are_those_of_real_ones(tmp_path: Path, capsys: pyt
     assert set(keys) == {key for info in real for key in info}
     options: dict[str, set[str]] = {}
     for name, study in STUDIES.items():
-        options.setdefault(study.kind, set()).update(field.name for field in fields(OPTIONS[name]))
+        options.setdefault(study.kind, set()).update(OPTIONS[name].model_fields)
     made = {key for info in real for key in info["settings"] if key not in options[info["kind"]]}
     assert set(more) == made - {"limit"}  # null where a command has no such option
     assert {info["format"] for info in real} == {1}
@@ -123,7 +123,7 @@ def test_what_binds_is_listed() -> None:
     }
     assert set(listed) == set(STUDIES) - {"study generate", "judge"}
     for name, options in OPTIONS.items():
-        bound = {field.name: field.metadata["binds"] for field in fields(options)}
+        bound = {name: facts(field).binds for name, field in options.model_fields.items()}
         first = {n for n, binds in bound.items() if binds and not binds.late and not binds.grows}
         late = {n for n, binds in bound.items() if binds and binds.late and not binds.grows}
         if name == "study generate":

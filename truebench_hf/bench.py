@@ -73,7 +73,8 @@ def _run(studies: tuple[type[Any], ...]) -> None:
     import typer
 
     from truebench_hf.cli.app import run
-    from truebench_hf.cli.commands import App, from_options
+    from truebench_hf.cli.commands import App
+    from truebench_hf.cli.flags import from_options
     from truebench_hf.cli.studies import shown
 
     app = App()

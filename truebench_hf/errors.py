@@ -71,7 +71,9 @@ def is_write_error(error: OSError) -> bool:
 P = ParamSpec("P")
 T = TypeVar("T")
 # A command in backticks is one to type. What stands behind a flag is its value where a clause ends behind it.
-_FLAG = re.compile(r"(`[^`]*`)|(?<![\w-])--(no-)?([a-z]+(?:-[a-z]+)*)(?: (\S+?)(?=[:,;]?(?:\s*$)|[:,;]\s| or ))?")
+_FLAG = re.compile(
+    r"(`[^`]*`)|(?<![\w-])--(no-)?([a-z]+(?:-[a-z]+)*)(?: ('[^']*'|\S+?)(?=[:,;]?(?:\s*$)|[:,;]\s| or ))?"
+)
 
 
 def in_python(function: Callable[P, T]) -> Callable[P, T]:
@@ -99,7 +101,7 @@ def _argument(match: re.Match[str]) -> str:
         return str(command)
     if no:
         return f"{name.replace('-', '_')}=False{'' if value is None else f' {value}'}"
-    argument = "" if value is None else value if re.fullmatch(r"-?[\d.]+", value) else repr(value)
+    argument = "" if value is None else value if re.fullmatch(r"-?[\d.]+|'.*'", value) else repr(value)
     return f"{name.replace('-', '_')}={argument}"
 
 

@@ -1,4 +1,4 @@
-"""Options declared once: a frozen dataclass per command is its Python signature and its command line.
+"""Options declared once: a pydantic model per command is its Python signature, its checks and its command line.
 
 A field is an `option`, or a `role`: a model (or several) with a part in the command. What of a field ties a run folder
 to its value is said there, by `binds`.
@@ -6,25 +6,27 @@ to its value is said there, by `binds`.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
-from typing import Any, ClassVar, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, TypeVar, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic.fields import FieldInfo
 
 from truebench_hf.errors import UserError, in_python, unknown
 
 T = TypeVar("T")
 NOBODY = "none"  # in place of a spec, where a role may be left to nobody
-_KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
-    "int": (int, "a whole number"),
-    "float": ((int, float), "a number"),
-    "bool": (bool, "True or False"),
-    "str": (str, "a text"),
-}
+# What a value must be, by pydantic's name of the error; those of a wrong type come from Python alone.
+_TYPES = {"int_type": "a whole number", "float_type": "a number", "bool_type": "True or False", "string_type": "a text"}
+_BOUNDS = {
+    "greater_than_equal": "at least {ge}", "greater_than": "above {gt}", "less_than_equal": "at most {le}",
+    "less_than": "below {lt}", "finite_number": "a finite number",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,22 @@ class Binds:
     again: str = ""
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What an option is beside its type, default, bounds and help: see `option` and `role`."""
+
+    argument: bool = False
+    binds: Binds | None = None
+    panel: str = ""
+    rare: bool = False
+    flag: str = ""
+    choices: Collection[str] = ()
+    is_role: bool = False
+    no_model: Callable[[str], bool] | None = None
+
+
 def option(
-    default: Any = dataclasses.MISSING,
+    default: Any = ...,
     *,
     help: str,
     argument: bool = False,
@@ -52,25 +68,20 @@ def option(
     rare: bool = False,
     flag: str = "",
     choices: Collection[str] = (),
-    least: int | None = None,
+    **bounds: float,
 ) -> Any:
     """A field of an options class, with the text that `--help` shows; an `argument` is given by its place.
 
     `panel` is the heading it stands under there, where that is not the `PANEL` of its class. A `rare` one is shown by
     `--help-all` alone. `flag` is its name on the command line, where that is not the field's. A value that is none of
-    the `choices`, if there are any, below the `least` number or endless is refused.
+    the `choices`, if there are any, is refused, and a number beyond the `bounds`: `ge`, `gt`, `le` and `lt` as in pydantic.
     """
-    facts = {
-        "help": help, "argument": argument, "binds": Binds() if binds is True else binds or None, "panel": panel,
-        "rare": rare, "flag": flag, "choices": choices, "least": least,
-    }  # fmt: skip
-    if isinstance(default, list | tuple) and not default:
-        return dataclasses.field(default_factory=tuple, metadata=facts)
-    return dataclasses.field(default=default, metadata=facts)
+    bound = Binds() if binds is True else binds or None
+    return _field(default, help, Facts(argument, bound, panel, rare, flag, choices), **bounds)
 
 
 def role(
-    default: Any = dataclasses.MISSING,
+    default: Any = ...,
     *,
     help: str,
     binds: bool | Binds = True,
@@ -82,58 +93,114 @@ def role(
     `ROLE_arg`, `ROLE_base_url` and `ROLE_concurrency` are made beside it. The folder is tied to what `binds` says and
     to the identity of the models; how they are reached may change. `no_model` is true of values that name no model.
     """
-    field = option(default, help=help, binds=binds, panel="Models", rare=rare)
-    return dataclasses.field(
-        default=field.default,
-        default_factory=field.default_factory,
-        metadata=dict(field.metadata) | {"role": True, "no_model": no_model},
-    )
+    bound = Binds() if binds is True else binds or None
+    return _field(default, help, Facts(False, bound, "Models", rare, is_role=True, no_model=no_model))
 
 
-class Options:
-    """Base of every options class. `PANEL` is the heading under which `--help` shows the fields of a class."""
+def _field(default: Any, help: str, facts: Facts, **bounds: Any) -> Any:
+    field = Field(default, description=help, **bounds)
+    field.metadata.append(facts)
+    return field
 
+
+def facts(field: FieldInfo) -> Facts:
+    """Return what an option is beside its type, default, bounds and help."""
+    return next(entry for entry in field.metadata if isinstance(entry, Facts))
+
+
+class Options(BaseModel):
+    """Base of every options class. `PANEL` is the heading under which `--help` shows the fields of a class.
+
+    What pairs of options do to each other is checked in `model_post_init`, by every class for its own.
+    """
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
     PANEL: ClassVar[str] = "Method"
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
         own = vars(cls).get("__annotations__", {})
-        for name in [name for name in own if _is_role(cls.__dict__.get(name))]:
-            title, rare = name.replace("_", " "), cls.__dict__[name].metadata["rare"]
+        for name in list(own):
+            field = vars(cls).get(name)
+            if not (isinstance(field, FieldInfo) and facts(field).is_role):
+                continue
+            title, beside = name.replace("_", " "), Facts(panel="Models", rare=facts(field).rare)
             numbered = ", N.k=v for the N-th" if str(own[name]).startswith("tuple") else ""
-            for part, kind, default, help in (
-                ("arg", "tuple[str, ...]", (), f"Provider option k=v for the {title}{numbered}; may be repeated."),
-                ("base_url", "str | None", None, f"URL of the OpenAI-compatible server of the {title}."),
-                ("concurrency", "int", 16, f"Requests to the {title} at a time."),
+            about = f"Provider option k=v for the {title}{numbered}; may be repeated."
+            url = f"URL of the OpenAI-compatible server of the {title}."
+            for part, kind, made in (
+                ("arg", "tuple[str, ...]", _field((), about, beside)),
+                ("base_url", "str | None", _field(None, url, beside)),
+                ("concurrency", "int", _field(16, f"Requests to the {title} at a time.", beside, ge=1)),
             ):
                 own[f"{name}_{part}"] = kind
-                least = 1 if part == "concurrency" else None
-                setattr(cls, f"{name}_{part}", option(default, help=help, panel="Models", rare=rare, least=least))
+                setattr(cls, f"{name}_{part}", made)
 
-    def __post_init__(self) -> None:
-        """Check the values: every class its own, and those of its bases by `super()`. One text is a list of one."""
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            value, facts = getattr(self, field.name), field.metadata
-            if str(field.type).startswith("tuple") and isinstance(value, str):
-                value = (value,)
-                object.__setattr__(self, field.name, value)
-            for entry in value if isinstance(value, tuple) else () if value is None else (value,):
-                if (least := facts.get("least")) is not None and not least <= entry < inf:
-                    raise UserError(f"{flag(field.name)} {entry}: must be at least {least}")
-                if (choices := facts.get("choices")) and entry not in choices:
-                    raise unknown(field.name.replace("_", " "), entry, choices)
+    def __init__(self, **values: Any) -> None:
+        """Raises UserError on a value that will not do, TypeError on a name that is none, and where one is missing."""
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise _refusal(error, type(self).__name__) from None
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _read(cls, value: Any, check: Callable[[Any], Any], info: ValidationInfo) -> Any:
+        """The value as an option holds it: paths are texts, lists any sequence or one text, `k=v` options dicts, too."""
+        name = str(info.field_name)
+        field = cls.model_fields[name]
+        if isinstance(value, os.PathLike):
+            value = os.fspath(value)
+        if is_list(field):
+            value = _texts(name, value)
+        checked = check(value)
+        entries = checked if isinstance(checked, tuple) else () if checked is None else (checked,)
+        if (choices := facts(field).choices) and (wrong := [entry for entry in entries if entry not in choices]):
+            raise unknown(flag(name), wrong[0], choices)
+        return value if isinstance(checked, str | tuple) else checked  # pydantic makes plain texts of `InMemory`
 
 
-def _is_role(field: Any) -> bool:
-    return isinstance(field, dataclasses.Field) and "role" in field.metadata
+def _texts(name: str, value: Any) -> tuple[Any, ...]:
+    """Several texts; of a dict `k=v`, where values of provider options that are no texts are JSON."""
+    if isinstance(value, Mapping) and name.endswith("_arg"):
+        return tuple(f"{key}={_as_text(entry)}" for key, entry in value.items())
+    if isinstance(value, Mapping):
+        lists = [(key, entry if isinstance(entry, list | tuple) else [entry]) for key, entry in value.items()]
+        return tuple(f"{key}={entry}" for key, entries in lists for entry in entries)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return (value,)
+    return tuple(sorted(value, key=str) if isinstance(value, set) else value)
 
 
-def roles(options: Any) -> dict[str, tuple[str, ...]]:
+def _as_text(value: Any) -> str:
+    return str(value) if isinstance(value, str | os.PathLike) else json.dumps(value)
+
+
+def _refusal(error: ValidationError, options: str) -> Exception:
+    """The error that says what is wrong first: of the flag where a value is out of bounds, else of the argument."""
+    wrong = error.errors(include_url=False)[0]
+    name, kind = str(wrong["loc"][0]), wrong["type"]
+    if kind in _BOUNDS:
+        return UserError(f"{flag(name)} {wrong['input']}: must be {_BOUNDS[kind].format(**wrong.get('ctx', {}))}")
+    if kind in ("missing", "extra_forbidden"):
+        return TypeError(f"{options}: {name!r} {'is missing' if kind == 'missing' else 'is no option'}")
+    demand = "a text or a list of texts" if len(wrong["loc"]) > 1 else _TYPES.get(kind, wrong["msg"])
+    return UserError(f"{name}={wrong['input']!r}: must be {demand}")
+
+
+def is_list(field: FieldInfo) -> bool:
+    """Return whether an option takes several texts."""
+    return get_origin(field.annotation) is tuple
+
+
+def roles(options: Options) -> dict[str, tuple[str, ...]]:
     """The specs by role, in the order of the fields; () where a role is not filled."""
     specs = {}
-    for field in filter(_is_role, dataclasses.fields(options)):
-        value, no_model = getattr(options, field.name), field.metadata["no_model"]
-        of_role = value if isinstance(value, list | tuple) else () if value is None else (value,)
-        specs[field.name] = tuple(spec for spec in of_role if not (no_model and no_model(spec)))
+    for name, field in type(options).model_fields.items():
+        if facts(field).is_role:
+            value, no_model = getattr(options, name), facts(field).no_model
+            of_role = value if isinstance(value, tuple) else () if value is None else (value,)
+            specs[name] = tuple(spec for spec in of_role if not (no_model and no_model(spec)))
     return specs
 
 
@@ -142,94 +209,60 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def from_values(options: type[T], values: Mapping[str, Any]) -> T:
-    """An options object from Python values: paths are texts, lists any sequence or one text, `k=v` options dicts.
-
-    Values of provider options that are no texts are JSON there. Raises UserError on a value of another kind.
-    """
-    kinds = {field.name: str(field.type) for field in dataclasses.fields(options)}  # type: ignore[arg-type]
-    plain = {name: _plain(name, value, kinds.get(name, "")) for name, value in values.items()}
-    for name, value in plain.items():
-        if demand := unfit(value, kinds.get(name, "")):
-            raise UserError(f"{name}={values[name]!r}: must be {demand}")
-    return options(**plain)
-
-
-def _plain(name: str, value: Any, kind: str) -> Any:
-    if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    if kind.startswith("tuple"):
-        if isinstance(value, Mapping) and name.endswith("_arg"):
-            return tuple(f"{key}={_as_text(item)}" for key, item in value.items())
-        if isinstance(value, Mapping):
-            entries = [(key, entry if isinstance(entry, list | tuple) else [entry]) for key, entry in value.items()]
-            return tuple(f"{key}={item}" for key, entry in entries for item in entry)
-        if isinstance(value, str) or not isinstance(value, Iterable):
-            return (value,)
-        return tuple(sorted(value, key=str) if isinstance(value, set) else value)
-    return value
-
-
-def _as_text(value: Any) -> str:
-    return str(value) if isinstance(value, str | os.PathLike) else json.dumps(value)
-
-
 def signature(
-    *options: type[Any], by_place: Sequence[str] = (), optional: Collection[str] = (), without: Collection[str] = ()
+    function: Callable[..., Any],
+    *options: type[Options],
+    by_place: Sequence[str] = (),
+    optional: Collection[str] = (),
+    without: Collection[str] = (),
 ) -> inspect.Signature:
-    """Return the Python signature of a call that takes the fields of options classes, those of `by_place` first.
+    """Return the signature of a function whose `**options` are the fields of options classes, those of `by_place` first.
 
     `optional` ones need not be given whatever their class says; those `without` are left out.
     """
-    fields = {field.name: field for kind in options for field in dataclasses.fields(kind) if field.name not in without}
+    fields = {name: field for kind in options for name, field in kind.model_fields.items() if name not in without}
+    parameters = inspect.signature(function).parameters.values()
+    own = [part for part in parameters if part.kind is not part.VAR_KEYWORD and part.name not in fields]
 
     def parameter(name: str) -> inspect.Parameter:
-        field = fields[name]
         where = inspect.Parameter.POSITIONAL_OR_KEYWORD if name in by_place else inspect.Parameter.KEYWORD_ONLY
-        default = () if field.default is dataclasses.MISSING else field.default
-        if _is_required(field):
-            default = None if name in optional else inspect.Parameter.empty
-        return inspect.Parameter(name, where, default=default, annotation=_in_python(field))
+        required = None if name in optional else inspect.Parameter.empty
+        default = required if fields[name].is_required() else fields[name].default
+        return inspect.Parameter(name, where, default=default, annotation=_in_python(fields[name]))
 
-    required = [name for name, field in fields.items() if _is_required(field)]
-    return inspect.Signature([parameter(name) for name in dict.fromkeys((*by_place, *optional, *required, *fields))])
+    required = [name for name, field in fields.items() if field.is_required()]
+    return inspect.Signature(own + [parameter(n) for n in dict.fromkeys((*by_place, *optional, *required, *fields))])
 
 
-def _in_python(field: Any) -> str:
+def _in_python(field: FieldInfo) -> str:
     """The type of an option as a caller in Python gives it: models may be objects, and texts one or several."""
-    is_list = str(field.type).startswith("tuple")
-    if "role" in field.metadata:
-        return "Models" if is_list else str(field.type).replace("str", "ModelLike")
-    return "Texts" if is_list else str(field.type)
+    kind, several = field.annotation, is_list(field)
+    written = kind.__name__ if isinstance(kind, type) else str(kind)
+    if facts(field).is_role:
+        return "Models" if several else written.replace("str", "ModelLike")
+    return "Texts" if several else written
 
 
-def with_settings(function: Callable[..., Any], options: type[Any]) -> inspect.Signature:
-    """Return the signature of a function whose `**settings` are the fields of an options class."""
-    own = [part for part in inspect.signature(function).parameters.values() if part.kind is not part.VAR_KEYWORD]
-    return inspect.Signature([*own, *signature(options).parameters.values()])
-
-
-def explained(text: str, *options: type[Any]) -> str:
+def explained(text: str, *options: type[Options]) -> str:
     """Return a docstring with the help of every option behind it."""
-    helps = {field.name: field.metadata["help"] for kind in options for field in dataclasses.fields(kind)}
+    helps = {name: field.description for kind in options for name, field in kind.model_fields.items()}
     return "\n".join([inspect.cleandoc(text), "", *(f"- `{name}`: {help}" for name, help in helps.items())])
 
 
-def declared(
-    *options: type[Any], by_place: Sequence[str] = (), optional: Collection[str] = (), without: Collection[str] = ()
-) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Give a call the fields of options classes for its parameters, as `signature` says, and their help for its docstring.
+def declared(*options: type[Options], **shape: Collection[str]) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Give a function the fields of options classes for its `**options`, as `signature` says, and their help for its docstring.
 
-    The call gets what it is given by name; its UserErrors speak of arguments. Other names raise TypeError.
+    Its UserErrors speak of arguments. Other names raise TypeError.
     """
-    parameters = signature(*options, by_place=by_place, optional=optional, without=without)
 
     def declare(function: Callable[..., T]) -> Callable[..., T]:
+        parameters = signature(function, *options, **shape)  # type: ignore[arg-type]
+
+        @wraps(function)
         @in_python
         def call(*placed: Any, **named: Any) -> T:
             return function(**parameters.bind(*placed, **named).arguments)
 
-        call.__name__ = call.__qualname__ = function.__name__
         call.__doc__ = explained(function.__doc__ or "", *options)
         call.__signature__ = parameters  # type: ignore[attr-defined]
         return call
@@ -237,60 +270,40 @@ def declared(
     return declare
 
 
-def as_call(name: str, options: type[Any], function: Callable[[Any], T], *by_place: str) -> Callable[..., T]:
+def as_call(name: str, options: type[Options], function: Callable[[Any], T], *by_place: str) -> Callable[..., T]:
     """Return the function of an options object as one whose parameters are the options, as Python calls it by `name`."""
 
     def call(**values: Any) -> T:
-        return function(from_values(options, values))
+        return function(options(**values))
 
-    call.__name__, call.__doc__ = name, function.__doc__
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = function.__doc__
     return declared(options, by_place=by_place)(call)
-
-
-def _is_required(field: Any) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-
-
-def unfit(value: Any, kind: str) -> str:
-    """What a value of this kind has to be, "" where it is that."""
-    if kind.startswith("tuple"):
-        return "" if all(isinstance(entry, str) for entry in value) else "a text or a list of texts"
-    wanted = [part.strip() for part in kind.split("|")]
-    # To Python True is a number.
-    fits = [isinstance(value, _KINDS[p][0]) and isinstance(value, bool) == (p == "bool") for p in wanted if p in _KINDS]
-    if any(fits) or (value is None and "None" in wanted) or not fits:
-        return ""
-    return " or ".join(_KINDS[part][1] if part in _KINDS else part for part in wanted)
 
 
 def pairs(texts: Sequence[str], flag: str) -> dict[str, str]:
     """`k=v` texts as a dict. Raises UserError on one without `=`, and on a name that is given twice."""
-    return {name: _only(flag, name, values) for name, values in _by_name(texts, flag).items()}
-
-
-def columns(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The columns that `OURS=THEIRS` texts name, by our names; criteria may stand in several. Raises as `pairs`."""
-    named = _by_name(texts, "--column")
-    for theirs in named.get("criteria", ()):
-        if named["criteria"].count(theirs) > 1:
-            raise UserError(f"--column criteria={theirs}: is given twice, so that each criterion would count twice")
-    return {name: tuple(v) if name == "criteria" else (_only("--column", name, v),) for name, v in named.items()}
-
-
-def _by_name(texts: Sequence[str], flag: str) -> dict[str, list[str]]:
     by_name: dict[str, list[str]] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise UserError(f"{flag} {text}: write it as name=value")
         by_name.setdefault(name.strip(), []).append(value)
-    return by_name
+    for name, values in by_name.items():
+        if len(values) > 1:
+            raise UserError(f"{flag} {name}: is given {len(values)} times ({', '.join(values)}); give it once")
+    return {name: value for name, (value,) in by_name.items()}
 
 
-def _only(flag: str, name: str, values: Sequence[str]) -> str:
-    if len(values) > 1:
-        raise UserError(f"{flag} {name}: is given {len(values)} times ({', '.join(values)}); give it once")
-    return values[0]
+def columns(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The columns that `OURS=THEIRS` texts name, by our names; criteria may stand in several. Raises as `pairs`."""
+    several = [text for text in texts if text.partition("=")[0].strip() == "criteria" and "=" in text]
+    criteria = tuple(text.partition("=")[2] for text in several)
+    for theirs in criteria:
+        if criteria.count(theirs) > 1:
+            raise UserError(f"--column criteria={theirs}: is given twice, so that each criterion would count twice")
+    others = pairs([text for text in texts if text not in several], "--column")
+    return {name: (theirs,) for name, theirs in others.items()} | ({"criteria": criteria} if criteria else {})
 
 
 class InMemory(str):

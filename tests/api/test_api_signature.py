@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -32,7 +31,7 @@ CALLS = [
 
 @pytest.mark.parametrize(("call", "options", "more"), CALLS, ids=[call.__name__ for call, *_ in CALLS])
 def test_a_call_takes_the_options_of_its_command_and_explains_them(call: Any, options: Any, more: set[str]) -> None:
-    names = {field.name for field in fields(options)} - {"estimate"}  # a call returns a report
+    names = set(options.model_fields) - {"estimate"}  # a call returns a report
     assert set(inspect.signature(call).parameters) == names | more
     assert all(f"- `{name}`: " in call.__doc__ for name in names)
 

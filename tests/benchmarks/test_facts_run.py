@@ -260,7 +260,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (MODEL | {"answers": "f"}, "name either"),
     ({"model": "smollm2"}, "--data is missing"),
     (MODEL | {"judge": ()}, "name a --judge"),
-    (MODEL | {"fail_under": 101.0}, "is a percentage"),
+    (MODEL | {"fail_under": 101.0}, "must be at most 100"),
     (MODEL | {"fail_under": 0.9}, "not a share; write 90"),
     (MODEL | {"fail_under": 1.0}, "not a share; write 100"),
     ({"data": "facts_mini", "answers": "a", "samples": 2, "temperature": 1.0}, "--samples goes with --model"),

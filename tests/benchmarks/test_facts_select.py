@@ -203,7 +203,7 @@ def test_labels_that_choose_nothing_are_refused_or_left_out(
     [
         ({"template": ("json5",)}, "json5"),
         ({"eligibility": ("none",)}, "unknown eligibility"),
-        ({"folds": 1}, "--folds is at least 2"),
+        ({"folds": 1}, "--folds 1: must be at least 2"),
         ({"judge": ()}, "name a --judge"),
     ],
 )

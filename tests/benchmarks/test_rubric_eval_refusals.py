@@ -35,7 +35,7 @@ STUDIES: dict[str, tuple[Any, Any, dict[str, Any], Cases]] = {
         ({"votes": 3}, "temperature above 0"),
         ({"threshold": 0.0, "paradigms": "decision"}, "lies between 0 and 1"),
         ({"judge_temperature": -1.0}, "must be at least 0"),
-        ({"judge_temperature": float("nan")}, "must be at least 0"),
+        ({"judge_temperature": float("nan")}, "must be a finite number"),
         ({"judge": (ANN, ANN)}, "stands twice"),
         ({"judge": (ANN, ANN), "judge_arg": ("2.record=x",)}, "stands twice"),  # where an answer is noted shapes none
         ({"prompt": ("rubric=always.jinja",)}, ANSWER),

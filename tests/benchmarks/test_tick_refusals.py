@@ -75,11 +75,11 @@ STUDIES: dict[str, tuple[Any, Any, dict[str, Any], Cases]] = {
     ]),
     "refine": (Refine, RefineOptions, {"model": JUDGE}, [
         (None, {"outside": "drfr"}, "needs an --outside-judge"),
-        (None, {"outside": "accuracy"}, "unknown outside"),
+        (None, {"outside": "accuracy"}, "unknown --outside"),
         (None, {"outside": "exact", "outside_judge": JUDGE}, "goes with --outside drfr or rating"),
         (None, {"outside_judge": JUDGE}, "goes with --outside drfr or rating"),
-        (None, {"critique": "prose"}, "unknown critique"),
-        (None, {"keep": "first"}, "unknown keep"),
+        (None, {"critique": "prose"}, "unknown --critique"),
+        (None, {"keep": "first"}, "unknown --keep"),
         (None, {"critique": "free", "keep": "best"}, "leave out one"),
         (None, {"critique": "free", "generator": "smollm2"}, "uses no checklist"),
         (None, {"iterations": 0}, "at least 1"),
@@ -103,7 +103,7 @@ STUDIES: dict[str, tuple[Any, Any, dict[str, Any], Cases]] = {
     ]),
     "pairwise": (Pairwise, PairwiseOptions, {"judge": (JUDGE,)}, [
         ([{"prompt": "Q", "response_a": "x", "response_b": "y", "label": "A"}], more, message) for more, message in (
-            ({"protocol": ("ticks",)}, "unknown protocol 'ticks'"),
+            ({"protocol": ("ticks",)}, "unknown --protocol 'ticks'"),
             ({"column": ("label=gold",)}, "there is no column 'gold'"),
             ({"judge_level": "checklist"}, "is not for this command"),
         )]),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +37,10 @@ def kept(folder: Path, name: str) -> list[Any]:
 # Instructions with what is known of their checklists
 
 
-@dataclass(frozen=True, kw_only=True)
 class Both(InstructionOptions, ChecklistOptions):
     out: str = "out"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Apart(Both):
     OWN = False
 

@@ -105,7 +105,7 @@ def test_another_panel_is_another_run(tmp_path: Path) -> None:
         ({"judge_level": "cascade"}, "belong to one judge"),
         ({"judge_arg": ["4.record=x"]}, "there is no number 4; there are 3"),
         ({"threshold": 0.0}, "threshold=0.0: lies between"),
-        ({"judge_temperature": float("inf")}, "judge_temperature=.inf.: must be at least 0"),
+        ({"judge_temperature": float("inf")}, "judge_temperature=.inf.: must be a finite number"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_the_folder_is_opened(

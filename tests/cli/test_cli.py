@@ -130,7 +130,7 @@ BAD: list[tuple[str, list[str], str]] = [
     ("--model-base-url http://127.0.0.1:9", ["base URL", "openai:"], "a URL for a model without a server"),
     ("--judge-level checklists", ["unknown judge level", "checklist"], "an unknown level"),
     ("--structured yes", ["unknown structured mode", "auto"], "an unknown mode"),
-    ("--protocol offical", ["unknown protocol", "official"], "an unknown protocol"),
+    ("--protocol offical", ["unknown --protocol 'offical'", "did you mean official"], "an unknown protocol"),
     ("--protocol official --judge-level rubric", ["checklist"], "the official protocol at another level"),
     ("--threshold 1.5", ["--threshold"], "no probability"),
     ("--votes 3", ["temperature"], "votes that would all be the same"),

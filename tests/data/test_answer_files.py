@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -262,4 +261,4 @@ def test_one_file_with_instances_and_samples_of_their_responses(tmp_path: Path) 
     ]  # fmt: skip
     write_jsonl(tmp_path / "log.jsonl", [*rows, rows[0] | {"criteria": ["is long"]}])
     with pytest.raises(UserError, match="id 1 stands twice"):
-        JudgeAnswers(replace(options, out=str(tmp_path / "other"))).run()
+        JudgeAnswers(options.model_copy(update={"out": str(tmp_path / "other")})).run()

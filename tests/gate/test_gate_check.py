@@ -55,11 +55,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({"anchors": ""}, "--anchors: is empty"),
     ({"must": ""}, "--must: is empty"),
-    ({"against": "old", "margin": 100.0}, "--margin 100.0: is in points, 0 to below 100"),
-    ({"against": "old", "length_margin": 100.0}, "--length-margin 100.0: is in percent"),
+    ({"against": "old", "margin": 100.0}, "--margin 100.0: must be below 100"),
+    ({"against": "old", "length_margin": 100.0}, "--length-margin 100.0: must be below 100"),
     ({"against": "old", "margin": -1.0}, "--margin -1.0: must be at least 0"),
-    ({"against": "old", "by": "task"}, "unknown by 'task'"),
-    ({"against": "old", "allow": "worse"}, "unknown allow 'worse'"),
+    ({"against": "old", "by": "task"}, "unknown --by 'task'"),
+    ({"against": "old", "allow": "worse"}, "unknown --allow 'worse': choose from unsure"),
 ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from truebench_hf.types import Message
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
 class ColourOptions(StudyOptions):
     """Who is asked about which things."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from truebench_hf.options import option
 from truebench_hf.study.outcome import Outcome
 
 
-@dataclass(frozen=True, kw_only=True)
 class GivenOptions(ColourOptions):
     """With answers that somebody has edited."""
 

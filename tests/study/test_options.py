@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,6 @@ def test_labelling_options_that_make_no_sense(more: dict[str, Any], said: str) -
 # --- roles ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class One(Options):
     """A role each way."""
 
@@ -49,7 +47,6 @@ class One(Options):
     tie_breaker: str | None = role(None, help="Breaks ties.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class More(One):
     """What a role made is inherited; another class may say the role anew."""
 
@@ -58,28 +55,28 @@ class More(One):
 
 
 def test_a_role_makes_the_options_of_its_models() -> None:
-    made = {field.name: field for field in fields(One)}
+    made = One.model_fields
     assert set(made) == {"judge", "tie_breaker"} | {
         f"{name}_{part}" for name in ("judge", "tie_breaker") for part in ("arg", "base_url", "concurrency")
     }
-    assert "N.k=v for the N-th" in made["judge_arg"].metadata["help"]
-    assert "N.k=v" not in made["tie_breaker_arg"].metadata["help"], "there is only one"
-    assert "tie breaker" in made["tie_breaker_base_url"].metadata["help"]
+    assert "N.k=v for the N-th" in str(made["judge_arg"].description)
+    assert "N.k=v" not in str(made["tie_breaker_arg"].description), "there is only one"
+    assert "tie breaker" in str(made["tie_breaker_base_url"].description)
     given = More(judge=("a",))
     assert (given.judge_arg, given.judge_base_url, given.judge_concurrency) == ((), None, 16)
-    assert {field.name for field in fields(More)} == {*made, "votes"}
+    assert set(More.model_fields) == {*made, "votes"}
 
 
 def test_annotations_that_are_types_will_do() -> None:
     """A benchmark that does without `from __future__ import annotations`."""
-    plain = type("Plain", (Options,), {"__annotations__": {"judge": tuple[str, ...]}, "judge": role(help="Judges.")})
-    assert "N.k=v" in plain.__dict__["judge_arg"].metadata["help"]
+    members = {"__module__": __name__, "__annotations__": {"judge": tuple[str, ...]}, "judge": role(help="Judges.")}
+    plain: Any = type(Options)("Plain", (Options,), members)
+    assert "N.k=v" in str(plain.model_fields["judge_arg"].description)
 
 
 # --- what binds -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class BindingOptions(FolderOptions):
     """An option for each way to bind."""
 

@@ -220,7 +220,7 @@ def opened(data: str, out: Path, model: str, **more: Any) -> None:
 
 def test_what_is_wrong_with_the_options_is_said_at_once(data: str, tmp_path: Path) -> None:
     model = script(tmp_path / "m.json", [])
-    with pytest.raises(UserError, match="unknown engine 'rai'"):
+    with pytest.raises(UserError, match="unknown --engine 'rai'"):
         opened(data, tmp_path / "out", model, engine="rai")
     with pytest.raises(UserError, match="--ray-address only goes with --engine ray"):
         opened(data, tmp_path / "out", model, ray_address="127.0.0.1:6379")

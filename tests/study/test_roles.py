@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from truebench_hf.study.roles import Roles
 HERE = "base_url=http://127.0.0.1:9/v1"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Three(FolderOptions):
     """A writer, judges, and somebody who may be there."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from truebench_hf.loaders.export import Built
 
 
-@dataclass(frozen=True, kw_only=True)
 class BuildOptions(Options):
     """Which data set is built, of what, and where."""
 

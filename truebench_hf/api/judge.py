@@ -25,7 +25,7 @@ from truebench_hf.metrics.pass_rate import conjunction, outcome
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel, Sampling
 from truebench_hf.models.spec import open_model
-from truebench_hf.options import NOBODY, InMemory, explained, from_values, option, pairs, with_settings
+from truebench_hf.options import NOBODY, InMemory, declared, explained, option, pairs
 from truebench_hf.prompts import Prompts, check_prompts
 from truebench_hf.study.options import CacheOptions
 from truebench_hf.text.terminal import printable
@@ -100,7 +100,6 @@ class Judgment:
         return "\n".join([outcome, *(printable(" ".join(line.splitlines())) for line in lines)])
 
 
-@dataclass(frozen=True, kw_only=True)
 class KeptJudgeOptions(CacheOptions):
     """The settings of a `Judge`."""
 
@@ -117,20 +116,20 @@ class KeptJudgeOptions(CacheOptions):
         None, help="File of `truebench study calibrate`: the judge's calibrator and threshold."
     )  # fmt: skip
     votes: int = option(
-        1, least=1, help="How many votes make a verdict, by majority; several need a `temperature` above 0."
+        1, ge=1, help="How many votes make a verdict, by majority; several need a `temperature` above 0."
     )
     rules: str = option(
         "decide", help="What programs can count (lengths, language, format): decide (they settle a criterion where no doubt is left, "
         "and it is not asked), evidence (the judge is told the figures) or off; True is decide, False off."
     )  # fmt: skip
-    temperature: float = option(0.0, least=0, help="Sampling temperature of the judge.")
-    max_tokens: int = option(8192, least=1, help="Token limit of one answer of the judge.")
+    temperature: float = option(0.0, ge=0, help="Sampling temperature of the judge.")
+    max_tokens: int = option(8192, ge=1, help="Token limit of one answer of the judge.")
     cascade_judge: str | None = option(None, help="Model that gets the doubtful rest of a cascade.")
     cascade_arg: tuple[str, ...] = option((), help="Provider options of that model: a dict.")
     prompts: tuple[str, ...] = option((), help='Prompts replaced by name: {"checklist": "mine.jinja"}, or "plain".')
     base_url: str | None = option(None, help="URL of the OpenAI-compatible server of the judge.")
     judge_arg: tuple[str, ...] = option((), help="Provider options of the judge: a dict.")
-    concurrency: int = option(16, least=1, help="Requests at a time.")
+    concurrency: int = option(16, ge=1, help="Requests at a time.")
     offline: bool = option(False, help="Ask nobody: rules and the cache decide alone, and the rest is left open.")
 
     def settings(self, spec: str, texts: Prompts) -> JudgeSettings:
@@ -154,7 +153,7 @@ class Judge:
         KeptJudgeOptions,
     )
 
-    @in_python
+    @declared(KeptJudgeOptions)
     def __init__(self, judge: ModelLike | None, **settings: Any) -> None:
         """Raises UserError on what makes no sense; nothing is asked before the first call."""
         options = judge_options(settings)
@@ -224,9 +223,7 @@ class Judge:
             raise UserError("this Judge is closed; make another one")
 
 
-Judge.__init__.__signature__ = with_settings(Judge.__init__, KeptJudgeOptions)  # type: ignore[attr-defined]
-
-
+@declared(KeptJudgeOptions)
 def judge(
     prompt: Prompt | Sequence[Prompt], response: str | Sequence[str | None] | None,
     criteria: Criteria | Sequence[Criteria], judge: ModelLike | None, *,
@@ -247,10 +244,6 @@ def judge(
     """
     with Judge(judge, **settings) as kept:
         return kept(prompt, response, criteria, context=context, reference=reference)
-
-
-judge.__signature__ = with_settings(judge, KeptJudgeOptions)  # type: ignore[attr-defined]
-judge.__doc__ = explained(judge.__doc__ or "", KeptJudgeOptions)
 
 
 def model(source: ModelLike, name: str | None = None, **options: Any) -> ChatModel:
@@ -278,7 +271,7 @@ def as_spec(source: Any) -> str:
 def judge_options(settings: Mapping[str, Any]) -> KeptJudgeOptions:
     """The settings of a `Judge` as options; what is None is left out. Raises UserError on what makes no sense."""
     plain = {name: as_option(name, value) for name, value in settings.items() if value is not None}
-    return from_values(KeptJudgeOptions, plain)
+    return KeptJudgeOptions(**plain)
 
 
 def as_option(name: str, value: Any) -> Any:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import wraps
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -19,7 +18,7 @@ from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.run import JudgeAnswers, Run
 from truebench_hf.data.row_formats import check_columns
 from truebench_hf.errors import UserError
-from truebench_hf.options import InMemory, declared, from_values, option
+from truebench_hf.options import InMemory, declared, option
 from truebench_hf.results.report import Report
 
 if TYPE_CHECKING:
@@ -60,9 +59,9 @@ def run(model: Any = None, responses: Any = None, model_name: str | None = None,
     if (model is None) == (responses is None):
         raise UserError("give a model, or responses in its place")
     if responses is None:
-        return Run(from_values(RunOptions, {**options, "model": model})).run().value
+        return Run(RunOptions(**options, model=model)).run().value
     whose = {"responses": responses, "model_name": model_name or "given responses"}
-    return JudgeAnswers(from_values(JudgeGivenOptions, options | whose)).run().value
+    return JudgeAnswers(JudgeGivenOptions(**options | whose)).run().value
 
 
 @declared(TickOptions, without=("estimate",))
@@ -75,10 +74,9 @@ def tick(**options: Any) -> Report:
     named. The report has `pass_rate`, `drfr` and `all_met` by model, and with `out` a folder all the rest. Raises
     UserError on what the caller can fix, TypeError on unknown options.
     """
-    return Tick(from_values(TickOptions, options)).run().value
+    return Tick(TickOptions(**options)).run().value
 
 
-@dataclass(frozen=True, kw_only=True)
 class AgreementOptions(MetaevalOptions):
     """Which judges are held against which labels, and in which groups."""
 
@@ -100,7 +98,7 @@ def judge_agreement(**options: Any) -> DataFrame:
     from truebench_hf.metrics.agreement import MEASURES, agreement
 
     by = options.pop("by", ())
-    verdicts: Any = metaeval(from_values(MetaevalOptions, options)).verdicts
+    verdicts: Any = metaeval(MetaevalOptions(**options)).verdicts
     names = [by] if isinstance(by, str) else list(by)
     if "category" in names:
         verdicts = verdicts.rename(columns={"instruction_category": "category"})

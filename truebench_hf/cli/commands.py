@@ -7,26 +7,20 @@ help of a command is a Markdown file in `help/`, whose first paragraph is the su
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import re
-import typing
 from collections import Counter
 from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from truebench_hf.errors import UserError
-from truebench_hf.text.terminal import say
 
 _HELP = Path(__file__).parent / "help"
-# The headings of `--help`, in order; flags under the rare ones are shown by `--help-all` alone.
-_PANELS = ("Options", "Data", "Models", "Checklists", "Method", "Judging", "Panel of judges", "Output", "Hub")
-_RARE_PANELS = ("Panel of judges",)
 
 
 class Command(TyperCommand):
@@ -80,10 +74,10 @@ def help_text(command: str) -> str:
     """Return the whole help of a command, such as `facts run`, as Markdown; "" where no file has any."""
     if not (_HELP / f"{command.replace(' ', '_')}.md").is_file():
         return ""
-    return re.sub(r"\{\{ (\w+) \}\}", lambda match: _read(f"_{match[1]}"), _read(command.replace(" ", "_")))
+    return re.sub(r"\{\{ (\w+) \}\}", lambda match: read(f"_{match[1]}"), read(command.replace(" ", "_")))
 
 
-def _read(name: str) -> str:
+def read(name: str) -> str:
     return (_HELP / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
@@ -119,83 +113,3 @@ def command(path: str, load: Callable[[], Callable[..., None]]) -> None:
             return self.loaded.make_context(info_name, args, *others, **more)  # the command of the context is invoked
 
     group(parent).command(name, cls=Later, help=summary(path))(lambda: None)
-
-
-def from_options(options: type[Any], action: Callable[[Any], Any]) -> Callable[..., None]:
-    """Return `action` as a function whose parameters are the fields of an options class.
-
-    A class with `SHOWS` has a flag `--show`, which prints the help file of that name and ends.
-    """
-
-    def run(**values: Any) -> None:
-        for name in ("help_all", "show"):
-            values.pop(name, None)
-        action(options(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}))
-
-    parameters = [_parameter(*field) for field in _fields(options)]
-    if any(parameter.annotation.__metadata__[0].hidden for parameter in parameters):
-        parameters.append(_HELP_ALL)
-    if shows := getattr(options, "SHOWS", ""):
-        parameters.append(_flag("show", "--show", _shows(shows), "Print the kinds there are, and end."))
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__, run.__doc__ = {}, inspect.getdoc(action)
-    return run
-
-
-def _show_all(context: typer.Context, wanted: bool) -> None:
-    """Show the help with the rare flags, and end."""
-    if wanted:
-        for parameter in context.command.params:
-            parameter.hidden = False  # type: ignore[attr-defined]
-        context.get_help()  # rich prints it
-        raise typer.Exit
-
-
-def _shows(name: str) -> Callable[[bool], None]:
-    """What prints a help file, and ends."""
-
-    def show(wanted: bool) -> None:
-        if wanted:
-            say(_read(name))
-            raise typer.Exit
-
-    return show
-
-
-def _flag(name: str, text: str, callback: Callable[..., None], about: str) -> inspect.Parameter:
-    flag = typer.Option(text, is_eager=True, callback=callback, help=about)
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, flag])
-
-
-_HELP_ALL = _flag("help_all", "--help-all", _show_all, "This page with rare options, too.")
-
-
-def _fields(options: type[Any]) -> list[tuple[dataclasses.Field[Any], Any, str]]:
-    """(field, type, heading in `--help`), under each heading the required ones first."""
-    types = typing.get_type_hints(options)
-    # An option keeps the heading of the class that has it first, whoever words it anew.
-    named = ((name, base) for base in options.__mro__ for name in vars(base).get("__annotations__", {}))
-    panels = {name: vars(base).get("PANEL", "Method") for name, base in named}
-    described = [(f, types[f.name], f.metadata["panel"] or panels[f.name]) for f in dataclasses.fields(options)]
-    return sorted(described, key=lambda entry: (_PANELS.index(entry[2]), not _required(entry[0])))
-
-
-def _required(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-
-
-def _parameter(field: dataclasses.Field[Any], kind: Any, panel: str) -> inspect.Parameter:
-    is_list, facts = typing.get_origin(kind) is tuple, field.metadata
-    metavar = "SPEC" if "role" in facts else "TEXT" if is_list and not facts["argument"] else None
-    more: dict[str, Any] = {"help": facts["help"], "metavar": metavar, "hidden": facts["rare"] or panel in _RARE_PANELS}
-    more["rich_help_panel"] = None if panel == "Options" or facts["argument"] else panel
-    if facts["argument"]:
-        flag: Any = typer.Argument(**more)
-    else:
-        # What is off by default has no flag that turns it off.
-        name = facts["flag"] or (f"--{field.name.replace('_', '-')}" if field.default is False else "")
-        has_default = field.default is not None and field.default is not False
-        flag = typer.Option(*([name] if name else []), show_default=has_default, **more)
-    default = inspect.Parameter.empty if _required(field) else [] if is_list else field.default
-    annotation: Any = Annotated[list[str] if is_list else kind, flag]
-    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
@@ -58,7 +57,6 @@ def push_data(options: PushOptions) -> None:
     _show(push.push_data(options))
 
 
-@dataclass(frozen=True, kw_only=True)
 class ResultsCommand(ResultsOptions):
     """The options of `publish results`: publishing, or checking."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from truebench_hf.data.rubrics import RUBRIC_TYPES
@@ -16,7 +15,6 @@ from truebench_hf.study.options import PromptOptions
 from truebench_hf.text.terminal import say
 
 
-@dataclass(frozen=True, kw_only=True)
 class ShowOptions(PromptOptions):
     """Which prompt is shown, and how."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from truebench_hf.cli.commands import command, from_options
+from truebench_hf.cli.commands import command
 from truebench_hf.text.terminal import complain, say
 
 # By name: the module below `truebench_hf.benchmarks` (or in full), its options, and its class.
@@ -92,6 +92,8 @@ def add() -> None:
 
 
 def _study(name: str) -> Callable[..., None]:
+    from truebench_hf.cli.flags import from_options
+
     options, study = load(name)
     return from_options(options, shown(study))
 
@@ -102,6 +104,8 @@ def _function(name: str) -> Callable[..., None]:
     action: Callable[..., None] = getattr(module, function)
     if not options:
         return action
+    from truebench_hf.cli.flags import from_options
+
     other, _, options_class = options[0].rpartition(".")
     declared_in = import_module(f"truebench_hf.{other}") if other else module
     return from_options(getattr(declared_in, options_class), action)

@@ -19,7 +19,6 @@ from truebench_hf.comparing.gate_statistics import Loss, score_loss
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import MIN_PAIRS
-from truebench_hf.options import from_values
 from truebench_hf.results.finished import Finished
 from truebench_hf.results.folder import Results
 from truebench_hf.text.terminal import how_many, warn
@@ -148,7 +147,7 @@ def _judged(run: Finished, file: str) -> tuple[AnchorRecord, dict[str, str]]:
         "judge_temperature": judging["sampling"]["temperature"], "no_cache": True,
     }  # fmt: skip
     with TemporaryDirectory() as out:
-        metaeval(from_values(MetaevalOptions, options | {"out": out}))
+        metaeval(MetaevalOptions(**options | {"out": out}))
         kept = Results.open(out).settings
         rows = [row for _, row in jsonl.read(Path(out) / JUDGMENTS)]
     labels = {row["id"]: row["label"] if row["label"] in ("yes", "no") else None for row in rows}

@@ -17,7 +17,7 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.engine.money import PaidTokens, Prices
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.options import Options, flag, option
+from truebench_hf.options import Options, option
 from truebench_hf.report.sections import as_counted
 from truebench_hf.results.finished import Finished
 from truebench_hf.text.terminal import how_many, shortened
@@ -31,23 +31,22 @@ COVERED = 0.9  # the share of pairs that has to be decided
 CODES = {"within": 0, "worse": 1, "unsure": 3, "drifted": 4}
 
 
-@dataclass(frozen=True, kw_only=True)
 class CheckOptions(Options):
     """What a new run is held against, and by how much it may be worse."""
 
     PANEL: ClassVar[str] = "Options"
     new: str = option(help="Folder of the new run.", argument=True)
     against: str | None = option(None, help="Folder of the earlier run, of the same kind, judged in the same way.")
-    margin: float = option(3.0, least=0, help="Points of the score by which the new run may be worse.")
+    margin: float = option(3.0, ge=0, lt=100, help="Points of the score by which the new run may be worse.")
     by: tuple[str, ...] = option(
         (), choices=("category", "language"), help="Gate the groups, too: category or language; may be repeated."
     )
     must: tuple[str, ...] = option((), help="Part of a criterion that every answer has to meet; may be repeated.")
     length_margin: float | None = option(
-        None, least=0, help="Gate the length, too: percent by which answers may be longer."
+        None, ge=0, lt=100, help="Gate the length, too: percent by which answers may be longer."
     )
     cost_margin: float | None = option(
-        None, least=0, help="Gate the cost, too: percent by which answers may cost more, by prices.toml."
+        None, ge=0, lt=100, help="Gate the cost, too: percent by which answers may cost more, by prices.toml."
     )
     anchors: str | None = option(
         None, help="File of labelled rows (prompt, response, criterion, label), at most 100: NEW's judge judges them "
@@ -61,11 +60,8 @@ class CheckOptions(Options):
         None, help="File for a summary in Markdown; on GitHub the job's page has it by itself."
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, unit in (("margin", "points"), ("length_margin", "percent"), ("cost_margin", "percent")):
-            if (value := getattr(self, name)) is not None and value >= 100:
-                raise UserError(f"{flag(name)} {value}: is in {unit}, 0 to below 100")
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if not all(self.must) or self.anchors == "":
             empty = "anchors" if all(self.must) else "must"
             raise UserError(f"--{empty}: is empty; leave it out, or write what it is about")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions, JudgeOptions
@@ -16,7 +16,6 @@ from truebench_hf.data.judged import Judged, as_answered
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, in_python, unknown
 from truebench_hf.metrics.binary import tri_valued
-from truebench_hf.options import from_values
 from truebench_hf.results.report import Report
 from truebench_hf.types import Instance, Response, Verdict
 
@@ -33,7 +32,7 @@ def score_responses(
     data, or only its criteria: a text, a list of texts, or a list of such lists, one per turn. `options` are those of
     `truebench judge` by name. `out` is the run folder; without it nothing is kept. Raises UserError.
     """
-    names = [field.name for field in fields(JudgeOptions) if field.name not in ("out", "judge")]
+    names = [name for name in JudgeOptions.model_fields if name not in ("out", "judge")]
     for name in options:
         if name not in names:
             raise unknown("option of truebench_score", name, names)
@@ -42,7 +41,7 @@ def score_responses(
     instances_of = _described(references)
     answered = [_response(i, response) for i, response in zip(instances_of, responses, strict=True)]
     with tempfile.TemporaryDirectory() as scratch:
-        chosen = from_values(JudgeGivenOptions, options | {"out": out or scratch, "judge": judge_spec})
+        chosen = JudgeGivenOptions(**options | {"out": out or scratch, "judge": judge_spec})
         pairs = list(zip(instances_of, answered, strict=True))
         return JudgeAnswers(chosen, pairs, {"model": "given responses", "data": "given"}).run().value
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from truebench_hf.options import Options, option
 
 
-@dataclass(frozen=True, kw_only=True)
 class HubOptions(Options):
     """How something goes to the Hub."""
 
@@ -18,7 +16,6 @@ class HubOptions(Options):
     dry_run: bool = option(False, help="List files and sizes; push nothing.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class PushOptions(HubOptions):
     """Which data set is pushed, and where."""
 
@@ -30,7 +27,6 @@ class PushOptions(HubOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class ResultsOptions(HubOptions):
     """Which run is published, and where."""
 
@@ -48,7 +44,6 @@ class ResultsOptions(HubOptions):
     public: bool = option(False, help="Data of no known benchmark: everybody may read its prompts and answers.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class PublishSpaceOptions(HubOptions):
     """Which Space is pushed, and where."""
 
@@ -57,7 +52,6 @@ class PublishSpaceOptions(HubOptions):
     folder: str | None = option(None, help="Folder of the Space; by default the one of this checkout.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class MetricOptions(HubOptions):
     """Which metric is pushed, and where."""
 

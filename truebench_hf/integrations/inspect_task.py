@@ -41,7 +41,7 @@ from truebench_hf.metrics.votes import mean
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, Sampling
 from truebench_hf.models.spec import kinds
-from truebench_hf.options import NOBODY, from_values, pairs
+from truebench_hf.options import NOBODY, pairs
 from truebench_hf.prompts import Prompts
 from truebench_hf.text import redaction
 from truebench_hf.types import Instance, Message, Response, Score, Usage, Verdict
@@ -99,7 +99,7 @@ def truebench(data: str = "truebench", **arguments: Any) -> Task:
         if "column" in chosen:
             chosen["column"] = texts(chosen["column"])
         # What a command has and a task has not: inspect answers, and no folder is written.
-        options = from_values(GenerateOptions, {"out": "inspect", "model": "inspect", "data": str(data), **chosen})
+        options = GenerateOptions(**{"out": "inspect", "model": "inspect", "data": str(data), **chosen})
         items = selection(options)
         instances = items.sampled(options.limit, options.seed)
     except UserError as error:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.rules.deciding import MODES
 from truebench_hf.models.spec import kinds, specs, takes_url
-from truebench_hf.options import option, pairs
+from truebench_hf.options import Options, is_list, option, pairs
 
 # What only rates or classifies writes no answer and decides no criterion.
 _NO_CHAT = ("reward", "hf-classifier")
 _YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpaceOptions:
+class SpaceOptions(Options):
     """What the Space reads, and which model it runs. What it allows a visitor stands in `limits`.
 
     Raises UserError on what can be seen to be wrong before anything is read or loaded.
@@ -39,7 +37,7 @@ class SpaceOptions:
         "decide", help="What can be counted in an answer: off, evidence or decide, as in `truebench run`."
     )
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: Any) -> None:
         if self.rules not in MODES:
             raise unknown("mode of rules", self.rules, MODES)
         for folder in self.runs:
@@ -61,17 +59,17 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> SpaceOption
 
     Raises UserError, naming the variable, on what cannot be read and on what the options themselves refuse.
     """
-    types, values = typing.get_type_hints(SpaceOptions), dict[str, typing.Any]()
-    for field in fields(SpaceOptions):
-        variable = f"TRUEBENCH_{field.name.upper()}"
+    values: dict[str, Any] = {}
+    for name, field in SpaceOptions.model_fields.items():
+        variable = f"TRUEBENCH_{name.upper()}"
         if text := environment.get(variable, "").strip():
-            values[field.name] = text
-            if typing.get_origin(types[field.name]) is tuple:
-                values[field.name] = tuple(part.strip() for part in text.split(",") if part.strip())
-            elif types[field.name] is bool:
+            values[name] = text
+            if is_list(field):
+                values[name] = tuple(part.strip() for part in text.split(",") if part.strip())
+            elif field.annotation is bool:
                 if text.lower() not in _YES_OR_NO:
                     raise UserError(f"{variable}={text}: must be yes or no")
-                values[field.name] = _YES_OR_NO[text.lower()]
+                values[name] = _YES_OR_NO[text.lower()]
     try:
         return SpaceOptions(**values)
     except UserError as error:

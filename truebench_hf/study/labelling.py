@@ -14,7 +14,7 @@ import json
 import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any, ClassVar, TypeVar
 
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
-from truebench_hf.options import Options, option
+from truebench_hf.options import Options, flag, option
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations, Question, Settled, SheetAnswer
 from truebench_hf.report.sections import Section
@@ -37,14 +37,13 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 _PLACE = "Folder of a finished run or study, or a file of rows with instructions (checklists_mini, too)."
 
 
-@dataclass(frozen=True, kw_only=True)
 class LabelAskOptions(Options):
     """How much people are asked of what a folder or a file holds."""
 
     folder: str = option(help=_PLACE, argument=True)
     n: int | None = option(
         None,
-        least=1,
+        ge=1,
         help="How much is asked; all of it, or for runs 200 and arbitrations 160. More of a run later holds it.",
     )
     ask: str | None = option(
@@ -67,7 +66,6 @@ class LabelAskOptions(Options):
         return []
 
 
-@dataclass(frozen=True, kw_only=True)
 class LabelOutOptions(LabelAskOptions):
     """Who is asked, by sheets, how much of what a folder or a file holds."""
 
@@ -85,7 +83,6 @@ class LabelOutOptions(LabelAskOptions):
         return [name.strip() for name in (self.annotators or "").split(",") if name.strip()]
 
 
-@dataclass(frozen=True, kw_only=True)
 class LabelOpenOptions(LabelAskOptions):
     """Who answers, in a browser of this machine, how much of what a folder or a file holds."""
 
@@ -101,7 +98,6 @@ class LabelOpenOptions(LabelAskOptions):
         return [self.annotator]
 
 
-@dataclass(frozen=True, kw_only=True)
 class LabelInOptions(Options):
     """What people filled in, and where it belongs."""
 
@@ -251,11 +247,11 @@ def open_notes(settled: Settled) -> list[str]:
     return [f"Open, left out: {len(left)} (ties or unanswered): {', '.join(left[:5])}."] if left else []
 
 
-def _check(options: Any, labelling: Labelling, special: set[str]) -> None:
+def _check(options: Options, labelling: Labelling, special: set[str]) -> None:
     """Raise UserError where an option is set that means nothing for such a folder or file."""
-    for field in fields(options):
-        if field.name in special - set(labelling.heeds) and getattr(options, field.name) != field.default:
-            raise UserError(f"--{field.name}: means nothing for {labelling.place}; leave it out")
+    for name, field in type(options).model_fields.items():
+        if name in special - set(labelling.heeds) and getattr(options, name) != field.default:
+            raise UserError(f"{flag(name)}: means nothing for {labelling.place}; leave it out")
 
 
 def label_open(labelling: Labelling, options: LabelOpenOptions, tell: Callable[[str], None]) -> Taken:

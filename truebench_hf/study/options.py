@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +25,6 @@ _CACHE, CACHE_FILE = ".truebench_cache", "calls.sqlite"
 _OFF = ("off", "none", "no", "false", "0")
 
 
-@dataclass(frozen=True, kw_only=True)
 class CacheOptions(Options):
     """Where answers are kept for other folders and later calls."""
 
@@ -68,7 +66,6 @@ class CacheOptions(Options):
         return Calls(folder / CACHE_FILE, shared=True, keeps=not reading)
 
 
-@dataclass(frozen=True, kw_only=True)
 class FolderOptions(CacheOptions):
     """Where a study lives, what it may cost, and where its models are asked."""
 
@@ -85,7 +82,7 @@ class FolderOptions(CacheOptions):
         "prices.toml, or what its server lists."
     )  # fmt: skip
     budget: float | None = option(
-        None, help="Dollars that the folder may cost in all: the command stops before a call that could exceed them, and goes on "
+        None, gt=0, help="Dollars that the folder may cost in all: the command stops before a call that could exceed them, and goes on "
         "with a higher one."
     )  # fmt: skip
     engine: str = option(
@@ -97,22 +94,19 @@ class FolderOptions(CacheOptions):
         "not given: RAY_ADDRESS, else a cluster of its own on this machine."
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if self.ray_address and self.engine != "ray":
             raise UserError("--ray-address only goes with --engine ray")
         if not self.out.strip():
             object.__setattr__(self, "out", default_folder(self))
             object.__setattr__(self, "folder_named", False)
-        if self.budget is not None and not self.budget > 0:
-            raise UserError(f"--budget {self.budget}: must be above 0")
 
     def asked_otherwise(self, role: str, requested: int, other: int) -> bool:
         """Whether two models of a role, by place, are asked in other words, so that they may be one model."""
         return False
 
 
-@dataclass(frozen=True, kw_only=True)
 class SampleOptions(FolderOptions):
     """How much of its data a study takes."""
 
@@ -128,7 +122,6 @@ class SampleOptions(FolderOptions):
     )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
 class DataOptions(SampleOptions):
     """What a study is made on."""
 
@@ -137,48 +130,41 @@ class DataOptions(SampleOptions):
     data: str = option(help="The data: see the command's own text.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class FailUnderOptions(Options):
     """The score from which on a study counts as passed, for a pipeline."""
 
     PANEL: ClassVar[str] = "Output"
 
     fail_under: float | None = option(
-        None, help="Exit with 1 where the main score, in percent, is below this: for CI. To hold it against an earlier "
+        None, ge=0, le=100, help="Exit with 1 where the main score, in percent, is below this: for CI. To hold it against an earlier "
         "run instead: `truebench check`."
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.fail_under is None:
-            return
-        if not 0 <= self.fail_under <= 100:
-            raise UserError(f"--fail-under {self.fail_under}: is a percentage, 0 to 100")
-        if 0 < self.fail_under <= 1:  # a gate that nothing would fail
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
+        if self.fail_under is not None and 0 < self.fail_under <= 1:  # a gate that nothing would fail
             percentage = 100 * self.fail_under
             raise UserError(f"--fail-under {self.fail_under:g}: is a percentage, not a share; write {percentage:g}")
 
 
-@dataclass(frozen=True, kw_only=True)
 class RepeatOptions(Options):
     """How often a model answers the same; for options that have a `temperature`, too."""
 
     PANEL: ClassVar[str] = "Method"
 
     samples: int = option(
-        1, least=1, help="Answers to every instance, drawn at a --temperature above 0. A larger N takes those that are there and "
+        1, ge=1, help="Answers to every instance, drawn at a --temperature above 0. A larger N takes those that are there and "
         "draws more."
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if self.samples > 1 and not self.temperature:  # type: ignore[attr-defined]
             raise UserError(
                 f"--samples {self.samples}: at temperature 0 they would all be the same; give a --temperature, e.g. 0.7"
             )
 
 
-@dataclass(frozen=True, kw_only=True)
 class PromptOptions(Options):
     """Prompts that a user replaces. What a study fills binds by its text: see `Study`."""
 
@@ -194,12 +180,10 @@ class PromptOptions(Options):
         return Prompts(pairs(self.prompt, "--prompt"))
 
 
-@dataclass(frozen=True, kw_only=True)
 class StudyOptions(DataOptions, PromptOptions):
     """What every study has that draws its items from data: data, limit, seed, prompts, folder."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReplyOptions(PromptOptions):
     """What a judge that writes text may write."""
 
@@ -208,7 +192,6 @@ class ReplyOptions(PromptOptions):
     structured: str = option("auto", binds=Binds(late=True), help="JSON-schema answers from judges: auto, on or off.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class RuleOptions(Options):
     """What programs measure of a response, beside judges or in their place. `RULES` are the modes that a study has."""
 
@@ -221,10 +204,10 @@ class RuleOptions(Options):
         "auto: decide where models are scored, off where judges themselves are measured, and in the official protocol."
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: Any) -> None:
         if self.rules == "auto":
             object.__setattr__(self, "rules", self.usual_rules)  # set here, so that every folder notes it
-        super().__post_init__()
+        super().model_post_init(context)
         if self.rules in MODES and self.rules not in self.RULES:
             raise UserError(f"--rules {self.rules}: is not for this command; {' or '.join(self.RULES)}")
         if self.rules not in MODES:
@@ -239,7 +222,6 @@ class RuleOptions(Options):
 PANEL_HELP = "How several judges decide together: majority, unanimous, or weighted:2,1,1 (a weight for each, in order)."
 
 
-@dataclass(frozen=True, kw_only=True)
 class PanelOptions(Options):
     """Several judges that decide together."""
 
@@ -272,7 +254,6 @@ class PanelOptions(Options):
 _THRESHOLD = Binds(value=lambda o: o.threshold if "decision" in o.judge_levels.values() else None, late=True)
 
 
-@dataclass(frozen=True, kw_only=True)
 class JudgingOptions(ReplyOptions, RuleOptions):
     """How judges decide criteria one at a time: in words, or by a probability."""
 
@@ -284,18 +265,18 @@ class JudgingOptions(ReplyOptions, RuleOptions):
         help="decision (probabilities), or the command's level of text: see its own text. "
         "If not given: decision for smollm2, text for all others."
     )  # fmt: skip
-    threshold: float = option(0.5, binds=_THRESHOLD, help="Decision level: P(yes) from which a rubric is met.")
+    threshold: float = option(
+        0.5, gt=0, lt=1, binds=_THRESHOLD, help="Decision level: P(yes) from which a rubric is met."
+    )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if self.judge_level not in (None, "decision", self.TEXT_LEVEL):
             if self.judge_level in LEVELS:
                 raise UserError(
                     f"--judge-level {self.judge_level}: is not for this command; {self.TEXT_LEVEL} or decision"
                 )
             raise unknown("judge level", str(self.judge_level), (self.TEXT_LEVEL, "decision"))
-        if not 0 < self.threshold < 1:
-            raise UserError(f"--threshold {self.threshold}: lies between 0 and 1")
 
     @property
     def judge_levels(self) -> dict[str, str]:
@@ -315,12 +296,11 @@ class JudgingOptions(ReplyOptions, RuleOptions):
         return level_of(self.judge_level, spec, self.TEXT_LEVEL) == "decision"
 
 
-@dataclass(frozen=True, kw_only=True)
 class WritingOptions(Options):
     """How studies have responses written."""
 
-    max_tokens: int = option(4096, binds=True, least=1, help="Token limit of one written response.")
-    temperature: float = option(0.0, binds=True, least=0, help="Sampling temperature of who writes responses.")
+    max_tokens: int = option(4096, binds=True, ge=1, help="Token limit of one written response.")
+    temperature: float = option(0.0, binds=True, ge=0, help="Sampling temperature of who writes responses.")
 
     @property
     def sampling(self) -> Sampling:
@@ -328,7 +308,6 @@ class WritingOptions(Options):
         return Sampling(self.temperature, max_tokens=self.max_tokens)
 
 
-@dataclass(frozen=True, kw_only=True)
 class LabellingOptions(StudyOptions, JudgingOptions, WritingOptions):
     """How studies make their texts and have them judged."""
 
@@ -342,9 +321,9 @@ def default_folder(options: Any) -> str:
     name = re.sub(r"[^\w.-]+", "-", specs[0].partition(":")[2].rpartition("/")[2] or specs[0]).strip("-.") or "run"
     reach = ("_concurrency", "_base_url")  # how models are reached
     chosen = {
-        field.name: getattr(options, field.name)
-        for field in fields(options)
-        if field.name not in _BESIDE and not field.name.endswith(reach)
+        name: getattr(options, name)
+        for name in type(options).model_fields
+        if name not in _BESIDE and not name.endswith(reach)
     }
     return f"runs/{name[:60]}-{date.today().isoformat()}-{digest(canonical([type(options).__name__, chosen]))[:4]}"
 

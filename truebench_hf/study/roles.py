@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, asdict, fields
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from truebench_hf.hashing import digest
 from truebench_hf.models.on_ray import Cluster, OnRay
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.models.spec import Opening, open_model, takes_url
-from truebench_hf.options import Binds, InMemory, flag, pairs, roles
+from truebench_hf.options import Binds, InMemory, facts, flag, pairs, roles
 from truebench_hf.study.estimate import EstimatedModel
 from truebench_hf.study.options import FolderOptions, numbered
 from truebench_hf.text import redaction
@@ -142,30 +142,29 @@ def bound(
     """
     held: dict[str, Any] = {}
     free: set[str] = set() if results else {"judge_models"}
-    for field in fields(options):
-        binds: Binds | None = field.metadata["binds"]
-        value = getattr(options, field.name)
-        if field.name in unasked:
+    for option, field in type(options).model_fields.items():
+        binds, value = facts(field).binds, getattr(options, option)
+        if option in unasked:
             continue
         if binds is None:
-            usual = () if field.default is MISSING else field.default  # which says nothing
-            free.add(field.name)
-            if field.name not in ("out", "prompt", "cache", "no_cache", "update", "price", "budget") and value != usual:
-                held[field.name] = value
+            free.add(option)
+            beside = ("out", "prompt", "cache", "no_cache", "update", "price", "budget")
+            if option not in beside and value != field.default:  # which says nothing
+                held[option] = value
             continue
-        name = binds.name or field.name
+        name = binds.name or option
         held[name] = binds.value(options) if binds.value else value
         if binds.grows or (binds.late and not results):
             free.add(name)
-        if "role" in field.metadata:
+        if facts(field).is_role:
             key = "judge_models" if binds.late else "models"
-            held.setdefault(key, {}).update(roles.identities(field.name))
+            held.setdefault(key, {}).update(roles.identities(option))
     return held, free
 
 
 def growing(options: FolderOptions) -> dict[str, Binds]:
     """The options that may be added to, by the names under which run.json notes them."""
-    pairs = [(field.metadata["binds"], field.name) for field in fields(options)]
+    pairs = [(facts(field).binds, name) for name, field in type(options).model_fields.items()]
     return {binds.name or name: binds for binds, name in pairs if binds and binds.grows}
 
 
@@ -176,7 +175,8 @@ def refuse_to_drop(options: FolderOptions, held: Mapping[str, Any]) -> None:
         values = [held[name], before.get(name)]
         lists = [[] if v is None else list(v) if isinstance(v, list | tuple) else [v] for v in values]
         if gone := [result for result in lists[1] if result not in lists[0]]:
-            option = next(field.name for field in fields(options) if field.metadata["binds"] is binds)
+            fields = type(options).model_fields.items()
+            option = next(name for name, field in fields if facts(field).binds is binds)
             raise UserError(
                 f"--out {options.out} has results of {', '.join(map(str, gone))} too, which would be dropped; name "
                 f"{binds.again or f'them again with {flag(option)}'} (finished calls are not asked again), or choose "

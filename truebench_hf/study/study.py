@@ -306,7 +306,7 @@ class Study(Generic[O, T, D, V]):
     def rehearsed(self) -> list[tuple[str, Usage]]:
         """Return the spec of the model and the usage of each part, as `--estimate` reckons them, of the items that were read."""
         other = copy.copy(self)  # data may come through a pipe, which is read once
-        other.options = replace(self.options, estimate=True)
+        other.options = self.options.model_copy(update={"estimate": True})
         other.roles, other._callers, other._first, other._judges = Roles(other.options), {}, {}, {}
         other._estimate()
         spent = other._estimated.items()

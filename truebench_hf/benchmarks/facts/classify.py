@@ -66,13 +66,12 @@ class SortedPrompt:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClassifyOptions(StudyOptions):
     """Which prompts, and who sorts them."""
 
     data: str = option(help="facts_mini, open (the public set, from the Hub), a path or a Hub id, as for `facts run`.")
     model: str = role(help="Who sorts: a model spec.")
-    max_tokens: int = option(512, least=1, panel="Method", binds=True, help="Token limit of one answer.")
+    max_tokens: int = option(512, ge=1, panel="Method", binds=True, help="Token limit of one answer.")
 
 
 class Classify(Study[ClassifyOptions, FactsItem, SortedPrompt, Sequence[SortedPrompt]]):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -55,7 +55,6 @@ _TEMPLATES = Binds("templates", lambda o: {name: choice.bound for name, choice i
 _ELIGIBILITY = Binds("eligibility", lambda o: o.variants, late=True)
 
 
-@dataclass(frozen=True, kw_only=True)
 class FactsOptions(StudyOptions, RepeatOptions, WritingOptions, ReplyOptions, RuleOptions, FailUnderOptions):
     """Which documents, whose answers, who judges them, and against which baseline."""
 
@@ -92,8 +91,8 @@ class FactsOptions(StudyOptions, RepeatOptions, WritingOptions, ReplyOptions, Ru
     )  # fmt: skip
     allow_unscored: bool = option(False, panel="Output", help="Exit with 0 even when answers are left undecided.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         wrong = {
             "name a --judge, or several": not self.judge,
             "name either a --model that answers, or a file of --answers": (self.model is None)

@@ -58,7 +58,6 @@ _MAJOR: Mapping[str | None, Label | None] = {"major": "yes", "minor": "no", "no_
 _FLIP: Mapping[str | None, Label | None] = {"yes": "no", "no": "yes", None: None}
 
 
-@dataclass(frozen=True, kw_only=True)
 class SelectOptions(SampleOptions, ReplyOptions):
     """Which judges, asked in which ways, about which labelled answers."""
 
@@ -80,14 +79,12 @@ class SelectOptions(SampleOptions, ReplyOptions):
         (), binds=Binds("eligibility", lambda o: o.variants, late=True, grows=True),
         help="What judges of eligibility see, by default both: request, full; may be repeated."
     )  # fmt: skip
-    folds: int = option(5, help="Parts, by document, for the figures on answers without a say in the choice.")
+    folds: int = option(5, ge=2, help="Parts, by document, for the figures on answers without a say in the choice.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if not self.judge:
             raise UserError("name a --judge, or several")
-        if self.folds < 2:
-            raise UserError("--folds is at least 2")
         if wrong := next((name for name in self.eligibility if name not in VARIANTS), None):
             raise unknown("eligibility", wrong, VARIANTS)
         for name in self.template:

@@ -77,7 +77,6 @@ DRAFT, STAGES = "draft.yaml", "stages.jsonl"
 _LEAD = "An instruction taken apart into questions on the conversations that an assistant has by it."
 
 
-@dataclass(frozen=True, kw_only=True)
 class FlexBuildOptions(FolderOptions, WritingOptions, PromptOptions):
     """What is taken apart, and by whom."""
 
@@ -89,9 +88,9 @@ class FlexBuildOptions(FolderOptions, WritingOptions, PromptOptions):
     builder: str = role(help="Model that takes the instruction apart.")
     verifier: str | None = role(None, help="Model that verifies the dimensions; if not given, the builder.")
     rounds: int = option(
-        5, least=1, binds=True, help="How often dimensions are mended before an instruction counts as incomplete."
+        5, ge=1, binds=True, help="How often dimensions are mended before an instruction counts as incomplete."
     )
-    max_tokens: int = option(8192, least=1, binds=True, help="Token limit of one answer.")
+    max_tokens: int = option(8192, ge=1, binds=True, help="Token limit of one answer.")
 
 
 class FlexBuild(Study[FlexBuildOptions, Procedure, Build, list[Build]]):

@@ -123,7 +123,6 @@ class Compared:
         return row
 
 
-@dataclass(frozen=True, kw_only=True)
 class DecomposeOptions(FolderOptions, ReplyOptions):
     """Which decompositions are compared, and how."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.flexbench import scores as tables
 from truebench_hf.benchmarks.flexbench.conversations import (
@@ -41,7 +41,6 @@ from truebench_hf.types import Label
 _LONGEST = 2000  # characters of figures on one dimension
 
 
-@dataclass(frozen=True, kw_only=True)
 class FlexScoreOptions(FolderOptions, JudgingOptions, FailUnderOptions):
     """Which conversations are judged, and by whom."""
 
@@ -66,7 +65,7 @@ class FlexScoreOptions(FolderOptions, JudgingOptions, FailUnderOptions):
     )  # fmt: skip
     model_name: str = option("model", panel="Data", help="Whose --conversations or --logs are, where rows do not say.")
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: Any) -> None:
         if not self.out and self.folder.strip():
             if not Path(self.folder).is_dir():
                 raise UserError(
@@ -76,7 +75,7 @@ class FlexScoreOptions(FolderOptions, JudgingOptions, FailUnderOptions):
             logs = self.conversations and Path("logs") / Path(self.conversations).stem
             object.__setattr__(self, "out", str(Path(self.folder) / (logs or "scores")))
             object.__setattr__(self, "folder_named", False)
-        super().__post_init__()
+        super().model_post_init(context)
         if self.logs and self.conversations:
             raise UserError(
                 "--logs stand beside simulated conversations and --conversations in place of them: give one"

@@ -6,10 +6,11 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from truebench_hf.benchmarks.flexbench.conversations import CONVERSATIONS, Talk, as_row, corpus_folder
 from truebench_hf.benchmarks.flexbench.procedure import check_notes, load
@@ -46,7 +47,6 @@ USERS = "users.json"
 _LEAD = "Conversations with simulated users. Simulators are known to be an easy mode: people differ more, and give up sooner."
 
 
-@dataclass(frozen=True, kw_only=True)
 class SimulateOptions(FolderOptions, WritingOptions, PromptOptions):
     """Who talks with whom, how often and how long."""
 
@@ -60,20 +60,20 @@ class SimulateOptions(FolderOptions, WritingOptions, PromptOptions):
     )
     model: str = role(help="Model under test: the assistant.")
     simulator: str | None = role(None, help="Model that plays the users, and tells when a conversation is over.")
-    conversations: int = option(50, least=1, help="How many; more later take those that are there and go on.")
+    conversations: int = option(50, ge=1, help="How many; more later take those that are there and go on.")
     seed: int = option(
         0, binds=True, help="Tells corpora apart: conversation j has one kind of user and one draw for all models."
     )
-    temperature: float = option(0.3, least=0, binds=True, help="Sampling temperature of the model and of the users.")
+    temperature: float = option(0.3, ge=0, binds=True, help="Sampling temperature of the model and of the users.")
     turns: int = option(
-        20, least=1, binds=True, help="Rounds after which a conversation ends; 1: the instruction is the only message."
+        20, ge=1, binds=True, help="Rounds after which a conversation ends; 1: the instruction is the only message."
     )
-    max_tokens: int = option(2048, least=1, binds=True, help="Token limit of one message.")
+    max_tokens: int = option(2048, ge=1, binds=True, help="Token limit of one message.")
     profiles: str | None = option(
         None, panel="Data", help="JSON file of other kinds of users (see `flex study profiles`)."
     )
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: Any) -> None:
         if not self.out and self.folder.strip():
             if not Path(self.folder).is_dir():
                 raise UserError(
@@ -82,7 +82,7 @@ class SimulateOptions(FolderOptions, WritingOptions, PromptOptions):
                 )
             object.__setattr__(self, "out", str(corpus_folder(Path(self.folder), self.seed, self.model)))
             object.__setattr__(self, "folder_named", False)
-        super().__post_init__()
+        super().model_post_init(context)
         if self.turns > 1 and self.simulator is None:
             raise UserError("name a --simulator, who plays the users; only --turns 1 needs none")
 

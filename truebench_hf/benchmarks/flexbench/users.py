@@ -147,13 +147,12 @@ def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
-@dataclass(frozen=True, kw_only=True)
 class ProfileOptions(FolderOptions, PromptOptions):
     """Which conversations kinds of users are drawn from, and by whom."""
 
     dialogues: str = option(help="Conversations with people: rows with messages (user and assistant).", panel="Data")
     model: str = role(help="Model that grades the users and draws up the profiles.")
-    max_tokens: int = option(2048, least=1, binds=True, help="Token limit of one answer.")
+    max_tokens: int = option(2048, ge=1, binds=True, help="Token limit of one answer.")
 
 
 class FlexProfiles(Study[ProfileOptions, list[Talk], list[Grade], list[Profile]]):

@@ -10,7 +10,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
@@ -49,7 +49,6 @@ PAPER_AGREEMENT = (0.85, 0.702)
 _WORDS: Mapping[Label | None, str] = {label: word for word, label in PASS_FAIL.items()}
 
 
-@dataclass(frozen=True, kw_only=True)
 class ArbitrateOptions(LabellingOptions):
     """What is labelled, by whom, and where the labels go."""
 
@@ -67,8 +66,8 @@ class ArbitrateOptions(LabellingOptions):
         None, help="Trusted labels (rubric_mini, or JSONL with id and label) to validate by."
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         for flag, names in (("--judge", self.judge), ("--meta-judge", self.meta_judge)):
             if len(names) < 2:
                 raise UserError(f"{flag} {', '.join(names)}: name at least two, each with a {flag} of its own")

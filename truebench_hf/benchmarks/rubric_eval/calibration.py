@@ -32,7 +32,6 @@ from truebench_hf.types import Label, Score
 CALIBRATION = "calibration.json"  # what other runs read
 
 
-@dataclass(frozen=True, kw_only=True)
 class CalibrateOptions(StudyOptions, RuleOptions):
     """Which decision judge is calibrated on which labelled data."""
 
@@ -44,7 +43,7 @@ class CalibrateOptions(StudyOptions, RuleOptions):
     kind: str = option(
         "platt", choices=fits.FITTERS, help="Calibrator: temperature, platt, or isotonic (wants some hundred rows)."
     )
-    folds: int = option(5, least=2, help="Parts, by instruction, for cross-fitted measures.")
+    folds: int = option(5, ge=2, help="Parts, by instruction, for cross-fitted measures.")
 
     @property
     def usual_rules(self) -> str:

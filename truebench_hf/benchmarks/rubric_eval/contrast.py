@@ -83,19 +83,15 @@ class Attempt:
         return [first, second | {"label": "no" if rubric.label == "yes" else "yes"}]
 
 
-@dataclass(frozen=True, kw_only=True)
 class ContrastOptions(LabellingOptions):
     """What is rewritten, by whom, and who confirms it."""
 
     data: str = option(help="rubric_mini, or labelled rows in rubric_eval columns (JSONL, Parquet, folder, Hub id).")
     writer: str = role(help="Model that rewrites responses: a spec like any model's.")
     judge: str = role(help="Judge that confirms the pairs, one rubric at a time.", binds=Binds(late=True))
-    max_edit: float | None = option(None, binds=True, help="Reject larger edits: share of the text changed, 0 to 1.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.max_edit is not None and not 0 < self.max_edit < 1:
-            raise UserError(f"--max-edit {self.max_edit}: lies between 0 and 1")
+    max_edit: float | None = option(
+        None, gt=0, lt=1, binds=True, help="Reject larger edits: share of the text changed, 0 to 1."
+    )
 
 
 class Contrast(Study[ContrastOptions, Row, Attempt, dict[str, Table]]):

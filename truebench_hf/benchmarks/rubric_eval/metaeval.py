@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.rubric_eval import comparisons, data, scores
@@ -42,7 +42,6 @@ _PANEL = Binds("panel", lambda o: o.panel_shown, grows=True, again="the same jud
 _FITTED = Binds("decision", lambda o: o.decision, late=True)
 
 
-@dataclass(frozen=True, kw_only=True)
 class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
     """Which judges are measured on which labelled data, and how they judge."""
 
@@ -67,9 +66,9 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
         None, binds=_FITTED, help="calibration.json of the one judge, from `truebench study calibrate`."
     )
     votes: int = option(
-        1, least=1, binds=Binds(late=True), help="Votes per rubric (majority); more than one needs a judge temperature."
+        1, ge=1, binds=Binds(late=True), help="Votes per rubric (majority); more than one needs a judge temperature."
     )
-    judge_temperature: float = option(0.0, least=0, binds=Binds(late=True), help="Sampling temperature of the judges.")
+    judge_temperature: float = option(0.0, ge=0, binds=Binds(late=True), help="Sampling temperature of the judges.")
     reworded: bool = option(
         False, binds=Binds("reworded", lambda o: o.wordings, grows=True),
         help="Ask by two more wordings of every prompt and twice again by the first: what moves a verdict? Five times the calls."
@@ -80,15 +79,15 @@ class MetaevalOptions(StudyOptions, ReplyOptions, RuleOptions, PanelOptions):
         "than a hundred times the calls: take a --limit, or --attacks-each."
     )  # fmt: skip
     attacks_each: int | None = option(
-        None, least=1, help="Only N injections of every technique for a response, drawn by --seed; a larger N takes the same and more."
+        None, ge=1, help="Only N injections of every technique for a response, drawn by --seed; a larger N takes the same and more."
     )  # fmt: skip
     panel: str | None = option(
         None, binds=_PANEL, help="A line for several judges together, too: majority, unanimous, or weighted:2,1,1."
     )
     with_published: bool = option(False, help="Show the figures that the paper prints beside the measured ones.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if not self.judge:
             raise UserError("name at least one --judge")
         if self.calibration and len(self.judge) > 1:

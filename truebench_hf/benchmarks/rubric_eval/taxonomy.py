@@ -29,14 +29,13 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
 
 
-@dataclass(frozen=True, kw_only=True)
 class TaxonomyOptions(StudyOptions):
     """Which rubrics are sorted, by whom, and what is drawn."""
 
     data: str = option(help="rubric_mini, rows in its columns (JSONL, Parquet, folder, Hub id), or SOURCE:PATH.")
     model: str | None = role(None, help="Who sorts: a model spec; none: only what the data itself knows is shown.")
     tsne: bool = option(True, help="Whether rubrics are embedded and drawn by t-SNE.")
-    max_tokens: int = option(512, least=1, binds=True, help="Token limit of one answer.")
+    max_tokens: int = option(512, ge=1, binds=True, help="Token limit of one answer.")
 
 
 @dataclass(frozen=True, slots=True)

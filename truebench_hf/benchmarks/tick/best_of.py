@@ -38,11 +38,10 @@ STICK, DIRECT = "stick", "direct"
 ANSWERS = "answers.jsonl"
 
 
-@dataclass(frozen=True, kw_only=True)
 class BestOfOptions(stick.SelfJudgingOptions):
     """How many answers are drawn, and what selects among them."""
 
-    n: int = option(8, least=1, binds=Binds(late=True), help="How many answers are drawn per instruction.")
+    n: int = option(8, ge=1, binds=Binds(late=True), help="How many answers are drawn per instruction.")
     by: tuple[str, ...] = option(
         (), binds=Binds(grows=True, late=True),
         help="What selects: stick (the model's own checklist; if none is named), direct (its rating from 1 to 5) or reward:REPO_OR_PATH; may "
@@ -52,11 +51,11 @@ class BestOfOptions(stick.SelfJudgingOptions):
         (), help="The same as --by reward:..., for the options of reward models.", binds=Binds(grows=True, late=True)
     )
     temperature: float = option(
-        1.0, least=0, binds=True, help="Sampling temperature of the answers; greedy is drawn at 0."
+        1.0, ge=0, binds=True, help="Sampling temperature of the answers; greedy is drawn at 0."
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         rewards = dict.fromkeys([*(name for name in self.by if name.startswith("reward:")), *self.reward])
         object.__setattr__(self, "reward", tuple(rewards))
         object.__setattr__(self, "by", tuple(dict.fromkeys((*self.by, *rewards))) or (STICK,))

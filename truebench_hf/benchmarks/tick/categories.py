@@ -151,7 +151,6 @@ def sorting_table(done: Sequence[SortedQuestion], model: str) -> list[Table]:
 _REASON = "A response has to show this and nothing else, so that the answer is yes. " * 2
 
 
-@dataclass(frozen=True, kw_only=True)
 class CategoriesOptions(StudyOptions):
     """Which questions are sorted, by whom, and into which categories."""
 
@@ -161,10 +160,10 @@ class CategoriesOptions(StudyOptions):
         "internal", binds=Binds("categories", lambda o: o.categories),
         help="The categories: internal or infobench (of the paper, appendix A), or a JSON file of names and definitions."
     )  # fmt: skip
-    max_tokens: int = option(1024, least=1, binds=True, help="Token limit of one answer.")
+    max_tokens: int = option(1024, ge=1, binds=True, help="Token limit of one answer.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         self.categories  # noqa: B018  # read now, not when the first question is due
 
     @cached_property

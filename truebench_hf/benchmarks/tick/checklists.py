@@ -32,7 +32,6 @@ from truebench_hf.study.study import Study
 from truebench_hf.types import Criterion, Instance, Message, Response
 
 
-@dataclass(frozen=True, kw_only=True)
 class InstructionOptions(DataOptions):
     """Which instructions: those of some data, or a single one."""
 
@@ -49,14 +48,13 @@ class InstructionOptions(DataOptions):
     )  # fmt: skip
     criteria_separator: str = option("", help="What parts criteria in a cell beside line breaks, e.g. ';'.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         logs = getattr(self, "logs", None)  # they hold instructions, too
         if not logs and (self.data is None) == (self.instruction is None):
             raise UserError("give either --data or --instruction")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ChecklistOptions(PromptOptions):
     """Where checklists come from: a file, the data, or a model that writes them.
 
@@ -321,7 +319,6 @@ def reasons(name: str, title: str, rows: Sequence[tuple[str, ...]], note: str = 
     return [replace(table, on_page=False), first]
 
 
-@dataclass(frozen=True, kw_only=True)
 class GenerateChecklistOptions(InstructionOptions, ChecklistOptions):
     """For which instructions, and who writes. Criteria that the data has are neither shown nor kept."""
 
@@ -331,8 +328,8 @@ class GenerateChecklistOptions(InstructionOptions, ChecklistOptions):
     model: str | None = role(None, help="Who writes the checklists: smollm2, hf:, vllm:, openai: or scripted: spec.")
     generator: str | None = role(None, help="Another name of --model.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if (self.model is None) == (self.generator is None):
             raise UserError("name who writes the checklists: --model SPEC")
 

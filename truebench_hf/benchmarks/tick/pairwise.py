@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,6 @@ Decided = dict[str, Any]
 Decisions = dict[Key, Decided]
 
 
-@dataclass(frozen=True, kw_only=True)
 class PairwiseOptions(StudyOptions, JudgingOptions, ChecklistOptions):
     """Which pairs, which judges, and how these come to a preference."""
 

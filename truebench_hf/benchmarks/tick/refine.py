@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.benchmarks.tick import checklists, scoring, stick
@@ -33,11 +33,10 @@ ALL_INSTRUCTIONS = "All instructions"
 KEEP, CRITIQUES = ("last", "best"), ("checklist", "free")
 
 
-@dataclass(frozen=True, kw_only=True)
 class RefineOptions(stick.SelfJudgingOptions):
     """Which model refines its answers, how often, and by what feedback."""
 
-    iterations: int = option(4, least=1, binds=Binds(late=True), help="How often a response is rewritten at most.")
+    iterations: int = option(4, ge=1, binds=Binds(late=True), help="How often a response is rewritten at most.")
     critique: str = option(
         "checklist", choices=CRITIQUES, binds=Binds(late=True),
         help="The feedback: checklist (its answers; ends where all are YES), or free (prose; never ends early)."
@@ -51,8 +50,8 @@ class RefineOptions(stick.SelfJudgingOptions):
         """Whether there is a score of any kind: a critique in prose gives none."""
         return self.critique == "checklist" or self.outside is not None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if self.critique == "free":
             if self.keep == "best":
                 raise UserError("--keep best goes by the own score, which --critique free does not give; leave out one")

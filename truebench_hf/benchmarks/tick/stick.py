@@ -85,7 +85,6 @@ def judged_cells(answer: Any, *names: str) -> dict[str, Any]:
 _EXAMPLE = "A sentence of a response that does what the instruction asks for. " * 20
 
 
-@dataclass(frozen=True, kw_only=True)
 class SelfJudgingOptions(checklists.InstructionOptions, checklists.ChecklistOptions, LabellingOptions):
     """Who answers, who judges the answers, by default the model itself, and what they are worth outside its own eyes."""
 
@@ -99,8 +98,8 @@ class SelfJudgingOptions(checklists.InstructionOptions, checklists.ChecklistOpti
     )  # fmt: skip
     outside_judge: str | None = role(None, help="Judge of the outside score.", binds=Binds(late=True))
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if self.judged_outside and not self.outside_judge:
             raise UserError(f"--outside {self.outside} needs an --outside-judge")
         if self.outside_judge and not self.judged_outside:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
@@ -43,20 +43,17 @@ from truebench_hf.types import Response
 ByModel = Mapping[str, Mapping[str, Sequence[Response]]]  # model -> id -> responses, its samples
 
 
-@dataclass(frozen=True, kw_only=True)
 class QuestionJudgeOptions(shared.JudgingOptions):
     """Who answers the questions of checklists, each in a call of its own (paper 004, section 3.1.2)."""
 
     PANEL: ClassVar[str] = "Judging"
 
     judge: str = role(help="Judge: answers every question on every response.", binds=Binds(late=True))
-    votes: int = option(
-        1, least=1, binds=Binds(late=True), help="Votes per question (maj@k); several need a temperature."
-    )
-    judge_temperature: float = option(0.0, least=0, binds=Binds(late=True), help="Sampling temperature of the judge.")
+    votes: int = option(1, ge=1, binds=Binds(late=True), help="Votes per question (maj@k); several need a temperature.")
+    judge_temperature: float = option(0.0, ge=0, binds=Binds(late=True), help="Sampling temperature of the judge.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if self.decides(self.judge) and (self.votes > 1 or self.judge_temperature):
             raise UserError("--votes and --judge-temperature go with --judge-level rubric: a probability is one vote")
 
@@ -72,7 +69,6 @@ class QuestionJudgeOptions(shared.JudgingOptions):
         return replace(self.judging(self.judge, "rubric"), votes=self.votes, sampling=sampling)
 
 
-@dataclass(frozen=True, kw_only=True)
 class LogsOptions(InstructionOptions):
     """Conversations with their answers, in place of instructions and of whatever else says who answers them."""
 
@@ -85,13 +81,12 @@ class LogsOptions(InstructionOptions):
     )  # fmt: skip
     model_name: str | None = option(None, help="Whose answers those given are, where the file does not say.")
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: Any) -> None:
         if self.logs and (others := [flag(name) for name in self.IN_PLACE_OF if getattr(self, name)]):
             raise UserError(f"--logs holds prompts and answers; leave out {' and '.join(others)}")
-        super().__post_init__()
+        super().model_post_init(context)
 
 
-@dataclass(frozen=True, kw_only=True)
 class TickOptions(
     LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.WritingOptions, shared.RepeatOptions,
     shared.StudyOptions, shared.FailUnderOptions,
@@ -105,12 +100,12 @@ class TickOptions(
         binds=Binds("model", lambda options: shared.numbered(options.model), grows=True),
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
+    def model_post_init(self, context: Any) -> None:
         if not (self.model or self.logs):
             raise UserError("name at least one --model, or --logs with answers that are there already")
         if self.samples > 1 and self.logs:
             raise UserError("--samples are answers of a --model; those of --logs that ask the same are samples already")
-        super().__post_init__()
+        super().model_post_init(context)
 
 
 class ChecklistJudging(Study[O, ChecklistItem, GradedResponse, Report]):
@@ -197,7 +192,6 @@ class Tick(ChecklistJudging[TickOptions]):
         return GradedResponse(listed, dict(zip(self.models, samples, strict=True)))
 
 
-@dataclass(frozen=True, kw_only=True)
 class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.StudyOptions, shared.FailUnderOptions):
     """Which responses to which instructions, by which checklists, and who judges."""
 
@@ -210,8 +204,8 @@ class ScoreOptions(LogsOptions, QuestionJudgeOptions, ChecklistOptions, shared.S
         "model. Where rows do not say whose they are the file's name does. Without one those in the rows of the data."
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if self.instruction is not None:
             raise UserError("--instruction has no response; give --data with responses, --responses FILE, or --logs")
 

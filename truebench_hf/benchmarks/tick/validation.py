@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,6 @@ _RUNS = 2  # checklists of each generator for an instruction: how alike they are
 _DRAWN = replace(SAMPLING, temperature=0.7)  # at 0 they would all be the same
 
 
-@dataclass(frozen=True, kw_only=True)
 class ValidateOptions(StudyOptions, JudgingOptions):
     """Whose checklists are compared, and who answers them."""
 
@@ -59,12 +58,10 @@ class ValidateOptions(StudyOptions, JudgingOptions):
         binds=Binds("judges", lambda o: numbered(o.judge), late=True, grows=True),
     )  # fmt: skip
     votes: int = option(
-        5, least=1, binds=Binds(late=True), panel="Judging",
+        5, ge=1, binds=Binds(late=True), panel="Judging",
         help="Answers with reasoning to each question that people answered: maj@k is of odd k up to this.",
     )  # fmt: skip
-    judge_temperature: float = option(
-        0.7, least=0, binds=Binds(late=True), panel="Judging", help="Temperature of judges."
-    )
+    judge_temperature: float = option(0.7, ge=0, binds=Binds(late=True), panel="Judging", help="Temperature of judges.")
 
     def settings(self, spec: str, mode: str, votes: int = 1) -> JudgeSettings:
         """How a judge answers: directly (by a probability where it gives those) or with reasoning."""

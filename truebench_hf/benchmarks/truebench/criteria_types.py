@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -49,7 +49,6 @@ _KAPPA: Any = {"kind": "score", "unit": "", "digits": 3}
 _TYPE = Column("type", "Type of criteria")
 
 
-@dataclass(frozen=True, kw_only=True)
 class CompareCriteriaOptions(InstanceOptions, JudgingOptions, SeveralOptions):
     """Which responses, and who judges them by which types of criteria."""
 

@@ -116,7 +116,6 @@ class ModelResponses:
     responses: Sequence[Response]
 
 
-@dataclass(frozen=True, kw_only=True)
 class SeveralOptions(WritingOptions):
     """Where responses come from."""
 
@@ -129,8 +128,8 @@ class SeveralOptions(WritingOptions):
         binds=Binds("model", lambda options: options.models, grows=True),
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if not self.responses and not self.model:
             raise UserError("give --responses (a file or a run folder), or name a --model that makes them")
 
@@ -187,7 +186,6 @@ _CASCADE = Binds(
 OF_DATA = ("data", "column", "criteria_separator", "criteria", "language", "category", "limit", "seed")
 
 
-@dataclass(frozen=True, kw_only=True)
 class InstanceOptions(DataOptions):
     """Which instances."""
 
@@ -214,7 +212,6 @@ class InstanceOptions(DataOptions):
         return select(loaded, self.language, self.category)
 
 
-@dataclass(frozen=True, kw_only=True)
 class GenerateOptions(WritingOptions, InstanceOptions, RepeatOptions):
     """Which models answer, and how."""
 
@@ -224,11 +221,11 @@ class GenerateOptions(WritingOptions, InstanceOptions, RepeatOptions):
             "model", lambda options: options.models if len(options.models) > 1 else options.models[0], grows=True
         ),
     )
-    max_tokens: int = option(4096, binds=_SAMPLING, least=1, help="Token limit of one answer, thinking included.")
-    temperature: float = option(0.0, binds=_SAMPLING, least=0, help="Sampling temperature of the model.")
+    max_tokens: int = option(4096, binds=_SAMPLING, ge=1, help="Token limit of one answer, thinking included.")
+    temperature: float = option(0.0, binds=_SAMPLING, ge=0, help="Sampling temperature of the model.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if not self.model:
             raise UserError("name at least one --model")
 
@@ -238,7 +235,6 @@ class GenerateOptions(WritingOptions, InstanceOptions, RepeatOptions):
         return list(map(str, numbered(self.model)))
 
 
-@dataclass(frozen=True, kw_only=True)
 class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
     """Who judges, and how."""
 
@@ -272,14 +268,14 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
         binds=_CASCADE,
     )  # fmt: skip
     votes: int = option(
-        1, binds=_JUDGING, least=1, help="Votes per criterion (majority); more than one needs a judge temperature."
+        1, binds=_JUDGING, ge=1, help="Votes per criterion (majority); more than one needs a judge temperature."
     )
-    judge_temperature: float = option(0.0, binds=_JUDGING, least=0, help="Sampling temperature of the judge.")
+    judge_temperature: float = option(0.0, binds=_JUDGING, ge=0, help="Sampling temperature of the judge.")
     panel: str | None = option(None, rare=True, binds=_PANEL, help=PANEL_HELP)
     allow_unscored: bool = option(False, help="Exit with 0 even when instances are left unscored.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         official = self.judge_level in (None, "checklist") and self.rules == "off" and NOBODY not in self.judge
         if self.protocol == "official" and not official:
             raise UserError(
@@ -338,7 +334,6 @@ class JudgeOptions(FolderOptions, ReplyOptions, RuleOptions, PanelOptions):
             )
 
 
-@dataclass(frozen=True, kw_only=True)
 class RuleReaderOptions(JudgeOptions, FailUnderOptions):
     """Judging by rules that a model may read out of criteria."""
 
@@ -349,8 +344,8 @@ class RuleReaderOptions(JudgeOptions, FailUnderOptions):
         help="Model that reads rules out of criteria that have none, once each; a rule must stand in the criterion's words.",
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if self.rules_model and self.rules == "off":
             raise UserError("--rules-model: with --rules off no rule is used; leave one of them out")
 
@@ -360,7 +355,6 @@ class RuleReaderOptions(JudgeOptions, FailUnderOptions):
         return super().judging_facts | ({"rules_model": self.rules_model} if self.rules_model else {})
 
 
-@dataclass(frozen=True, kw_only=True)
 class JudgeGivenOptions(RuleReaderOptions, InstanceOptions):
     """Judging answers that are there: those in the folder, or those of a file to instances of some data."""
 
@@ -380,8 +374,8 @@ class JudgeGivenOptions(RuleReaderOptions, InstanceOptions):
         None, panel="Data", help="With --responses or --logs: whose answers they are, where the file does not say."
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if self.logs and (self.responses or self.data or self.column):
             raise UserError("--logs holds prompts and answers; leave out --responses, --data and --column")
         if self.responses and not self.data:
@@ -391,10 +385,9 @@ class JudgeGivenOptions(RuleReaderOptions, InstanceOptions):
                 raise UserError(f"{flag(name)} goes with --responses or --logs; the answers in --out have theirs")
 
 
-@dataclass(frozen=True, kw_only=True)
 class RunOptions(GenerateOptions, RuleReaderOptions):
     """A whole run: answers and verdicts in one pass."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         self.check_samples(self.samples)

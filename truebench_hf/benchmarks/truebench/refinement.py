@@ -48,7 +48,6 @@ _OTHER_PROMPT = "its prompt was revised, and this response answers the earlier o
 _BEFORE, _SAME = "before", "before, on what the last round has"
 
 
-@dataclass(frozen=True, kw_only=True)
 class RefineCriteriaOptions(JudgeOptions, InstanceOptions, SeveralOptions):
     """Which responses are judged by which criteria, and how the criteria are to change."""
 

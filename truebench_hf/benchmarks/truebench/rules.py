@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.truebench.data import InstanceOptions
@@ -37,7 +37,6 @@ SORTS = {
 _LISTED, _PRINTED = 500, 12  # criteria on the page, and at most how many there are for the terminal to list them, too
 
 
-@dataclass(frozen=True, kw_only=True)
 class RulesOptions(InstanceOptions, ReplyOptions):
     """Whose criteria are read, and by whom."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,7 +61,6 @@ _PAPER_BEST = 0.610
 _PRINTED = 5  # undecided instances that the terminal lists
 
 
-@dataclass(frozen=True, kw_only=True)
 class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
     """What is validated, by whom, and what for."""
 
@@ -76,8 +75,8 @@ class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
         "rows that come with this package, or a JSONL file of edits to --data.",
     )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
         if self.ablation and self.stage == "prompt":
             raise UserError("--ablation is about criteria; leave out --stage prompt")
 
