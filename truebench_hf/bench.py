@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from truebench_hf.types import Criterion, Instance, Message, Response, Score, Ve
 __all__ = (
     "Binds", "ChatRequest", "Column", "Criterion", "Instance", "Items", "LabellingOptions", "Message", "Outcome",
     "PanelOptions", "Problem", "Ranking", "Response", "Row", "Sampling", "Score", "Sequence", "Study", "StudyOptions",
-    "Table", "UserError", "Verdict", "agreement", "application", "ask", "clustered_rate", "dataclass", "option",
+    "Table", "UserError", "Verdict", "agreement", "application", "ask", "clustered_rate", "option",
     "pass_rate", "read_rows", "role",
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, ClassVar, TypeVar, get_origin
+from typing import Any, ClassVar, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
@@ -141,7 +141,7 @@ class Options(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise _refusal(error, type(self).__name__) from None
+            raise _refusal(error, type(self)) from None
 
     @field_validator("*", mode="wrap")
     @classmethod
@@ -176,16 +176,17 @@ def _as_text(value: Any) -> str:
     return str(value) if isinstance(value, str | os.PathLike) else json.dumps(value)
 
 
-def _refusal(error: ValidationError, options: str) -> Exception:
+def _refusal(error: ValidationError, options: type[Options]) -> Exception:
     """The error that says what is wrong first: of the flag where a value is out of bounds, else of the argument."""
     wrong = error.errors(include_url=False)[0]
     name, kind = str(wrong["loc"][0]), wrong["type"]
     if kind in _BOUNDS:
         return UserError(f"{flag(name)} {wrong['input']}: must be {_BOUNDS[kind].format(**wrong.get('ctx', {}))}")
     if kind in ("missing", "extra_forbidden"):
-        return TypeError(f"{options}: {name!r} {'is missing' if kind == 'missing' else 'is no option'}")
+        return TypeError(f"{options.__name__}: {name!r} {'is missing' if kind == 'missing' else 'is no option'}")
     demand = "a text or a list of texts" if len(wrong["loc"]) > 1 else _TYPES.get(kind, wrong["msg"])
-    return UserError(f"{name}={wrong['input']!r}: must be {demand}")
+    optional = " or None" if type(None) in get_args(options.model_fields[name].annotation) else ""
+    return UserError(f"{name}={wrong['input']!r}: must be {demand}{optional}")
 
 
 def is_list(field: FieldInfo) -> bool:

@@ -17,6 +17,7 @@ from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, ar
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.options import facts
 from truebench_hf.space.board.store import BoardStore
 
 ROWS = [{"prompt": f"Say {n}.", "criteria": [f"is {n}"]} for n in range(6)]
@@ -106,10 +107,11 @@ def test_what_shapes_nothing_binds_nothing(level: str | None, threshold: float, 
     given = ContrastOptions(
         data="d", writer="openai:w", judge="openai:j", out="o", judge_level=level, threshold=threshold
     )
-    found = {
-        field: ContrastOptions.__dataclass_fields__[field].metadata["binds"] for field in ("judge_level", "threshold")
-    }
-    assert (found["judge_level"].value(given), found["threshold"].value(given)) == noted
+    level_binds, threshold_binds = (
+        facts(ContrastOptions.model_fields[name]).binds for name in ("judge_level", "threshold")
+    )
+    assert level_binds and level_binds.value and threshold_binds and threshold_binds.value
+    assert (level_binds.value(given), threshold_binds.value(given)) == noted
 
 
 def test_a_threshold_needs_the_paradigm_it_is_about() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from truebench_hf.cli.commands import command
-from truebench_hf.text.terminal import complain, say
+from truebench_hf.text.terminal import complain, how_many, say
 
 # By name: the module below `truebench_hf.benchmarks` (or in full), its options, and its class.
 _COMMANDS: dict[str, tuple[str, str, str]] = {
@@ -129,7 +129,10 @@ def shown(study: Callable[[Any], Any]) -> Callable[[Any], None]:
         if outcome.failed:
             complain(outcome.failed)
             raise typer.Exit(1)
-        if outcome.incomplete and not getattr(options, "allow_unscored", False):
+        allowed = getattr(options, "allow_unscored", None)  # None where there is no such option
+        if outcome.incomplete and not allowed:
+            remedy = "" if allowed is None else "; --allow-unscored makes it 0"
+            complain(f"{how_many(outcome.incomplete, 'item')} could not be scored, so the exit code is 3{remedy}")
             raise typer.Exit(3)
 
     run.__doc__ = inspect.getdoc(study)
