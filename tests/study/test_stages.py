@@ -107,11 +107,9 @@ def test_what_shapes_nothing_binds_nothing(level: str | None, threshold: float, 
     given = ContrastOptions(
         data="d", writer="openai:w", judge="openai:j", out="o", judge_level=level, threshold=threshold
     )
-    level_binds, threshold_binds = (
-        facts(ContrastOptions.model_fields[name]).binds for name in ("judge_level", "threshold")
-    )
-    assert level_binds and level_binds.value and threshold_binds and threshold_binds.value
-    assert (level_binds.value(given), threshold_binds.value(given)) == noted
+    fields = [ContrastOptions.model_fields[name] for name in ("judge_level", "threshold")]
+    values: list[Any] = [facts(field).binds for field in fields]
+    assert tuple(binds.value(given) for binds in values) == noted
 
 
 def test_a_threshold_needs_the_paradigm_it_is_about() -> None:
