@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.errors import UserError
@@ -14,12 +11,9 @@ from truebench_hf.study.options import CACHE_FILE, CacheOptions
 from truebench_hf.text.terminal import how_many, say
 
 _DAY = 86_400
-Cache = Annotated[
-    str | None, typer.Option(help="Folder of the cache. If not given: TRUEBENCH_CACHE, else .truebench_cache.")
-]
 
 
-def info(cache: Cache = None) -> None:
+def info(*, cache: str | None = None) -> None:
     """`truebench cache info`."""
     from truebench_hf.report.console import show
     from truebench_hf.report.table import Column, Table
@@ -41,11 +35,10 @@ def info(cache: Cache = None) -> None:
     show([Table("cache", columns, rows, f"{folder}: {size / 1e6:,.1f} MB")])
 
 
-def prune(
-    days: Annotated[float, typer.Option(min=0, help="Answers that were asked for longer ago are removed.")] = 90,
-    cache: Cache = None,
-) -> None:
+def prune(*, days: float = 90, cache: str | None = None) -> None:
     """`truebench cache prune`."""
+    if days < 0:
+        raise UserError(f"--days {days}: must be at least 0")
     folder, store = _opened(cache)
     removed = store.prune(time.time() - days * _DAY) if store else 0
     if store:
@@ -53,7 +46,7 @@ def prune(
     say(f"{folder}: {how_many(removed, 'answer')} removed")
 
 
-def clear(cache: Cache = None) -> None:
+def clear(*, cache: str | None = None) -> None:
     """`truebench cache clear`."""
     folder = _folder(cache)
     for suffix in ("", "-wal", "-shm"):  # whatever state it is in

@@ -1,8 +1,9 @@
 """The commands of `truebench` by their whole names: groups and help follow from the name, flags from what is called.
 
 What is called is loaded when its command runs or its own `--help` is shown: all of it together would take a second. The
-help of a command is a Markdown file in `help/`, whose first paragraph is the summary; `{{ name }}` stands for the text of
-`help/_name.md`, which several commands share.
+help of a command is a Markdown file in `help/`, whose first paragraph is the summary, and whose last lines are the help of
+the parameters that no options class declares; `{{ name }}` stands for the text of `help/_name.md`, which several commands
+share.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 from truebench_hf.errors import UserError
 
 _HELP = Path(__file__).parent / "help"
+_PARAMETER = re.compile(r"(?m)^- `(\w+)`(?: ([A-Z]+))?: (.+)$\n?")
 
 
 class Command(TyperCommand):
@@ -74,7 +76,14 @@ def help_text(command: str) -> str:
     """Return the whole help of a command, such as `facts run`, as Markdown; "" where no file has any."""
     if not (_HELP / f"{command.replace(' ', '_')}.md").is_file():
         return ""
-    return re.sub(r"\{\{ (\w+) \}\}", lambda match: read(f"_{match[1]}"), read(command.replace(" ", "_")))
+    text = _PARAMETER.sub("", read(command.replace(" ", "_"))).rstrip()
+    return re.sub(r"\{\{ (\w+) \}\}", lambda match: read(f"_{match[1]}"), text)
+
+
+def parameter_helps(command: str) -> dict[str, tuple[str | None, str]]:
+    """Return (metavar, help) of the parameters that the help of a command lists, by their names."""
+    rows = _PARAMETER.findall(read(command.replace(" ", "_")))
+    return {name: (metavar or None, text) for name, metavar, text in rows}
 
 
 def read(name: str) -> str:

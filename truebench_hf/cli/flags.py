@@ -1,9 +1,9 @@
-"""Flags of a command that follow from its options class; loaded when a command runs or shows its help."""
+"""Flags of a command that follow from its options class, or from its function; loaded when a command runs or shows its help."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -36,6 +36,31 @@ def from_options(options: type[Options], action: Callable[[Any], Any]) -> Callab
         parameters.append(_flag("show", "--show", _shows(shows), "Print the kinds there are, and end."))
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__, run.__doc__ = {}, inspect.getdoc(action)
+    return run
+
+
+def from_function(function: Callable[..., Any], helps: Mapping[str, tuple[str | None, str]]) -> Callable[..., None]:
+    """Return a function with its parameters as those of a command: by keyword alone they are flags, else arguments.
+
+    `helps` has the metavar and the help of each.
+    """
+
+    def run(**values: Any) -> None:
+        function(**values)
+
+    parameters = []
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        metavar, text = helps[parameter.name]
+        if parameter.kind is not parameter.KEYWORD_ONLY:
+            shown: Any = typer.Argument(metavar=metavar, help=text)
+        else:
+            names = [] if parameter.default is True else [flag(parameter.name.rstrip("_"))]
+            shown = typer.Option(*names, metavar=metavar, help=text)
+        parameters.append(
+            parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=Annotated[parameter.annotation, shown])
+        )
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {}
     return run
 
 

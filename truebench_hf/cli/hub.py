@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 
@@ -19,11 +19,7 @@ if TYPE_CHECKING:
     from truebench_hf.hub.push import Pushed
 
 
-def list_data(
-    name: Annotated[
-        str | None, typer.Argument(help="One of them: its columns, configurations, licence and source.")
-    ] = None,
-) -> None:
+def list_data(name: str | None = None) -> None:
     """`truebench data list`."""
     if name is not None:
         return _describe(name)

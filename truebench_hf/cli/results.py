@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,18 +15,13 @@ if TYPE_CHECKING:
     from truebench_hf.comparing.gate import CheckOptions
     from truebench_hf.data.records import Stamp
     from truebench_hf.results.verdicts import VerdictFrames
+    from truebench_hf.study.labelling import LabelInOptions, LabelOpenOptions, LabelOutOptions, Taken
     from truebench_hf.study.outcome import Outcome
 
 FORMATS = ("terminal", "latex", "markdown", "csv", "json")
-Out = Annotated[Path | None, typer.Option(help="Folder for the report and the tables.")]
 
 
-def demo(
-    out: Annotated[
-        str, typer.Option(help="Folder for the page; what an earlier demo left there is read again.")
-    ] = "runs/demo",
-    live: Annotated[bool, typer.Option(help="Whether SmolLM2 answers on this machine, too.")] = True,
-) -> None:
+def demo(*, out: str = "runs/demo", live: bool = True) -> None:
     """`truebench demo`."""
     from truebench_hf.demo.demo import demo
 
@@ -34,11 +29,7 @@ def demo(
 
 
 def compare(
-    run_a: Annotated[str, typer.Argument(help="Folder of a finished run.")],
-    run_b: Annotated[str, typer.Argument(help="Folder of another, of the same kind.")],
-    model_a: Annotated[str | None, typer.Option(help="Which model of RUN_A, where it holds several.")] = None,
-    model_b: Annotated[str | None, typer.Option(help="Which model of RUN_B, where it holds several.")] = None,
-    out: Out = None,
+    run_a: str, run_b: str, *, model_a: str | None = None, model_b: str | None = None, out: Path | None = None
 ) -> None:
     """`truebench compare`."""
     from truebench_hf.comparing.compare import compare, outcome
@@ -65,12 +56,7 @@ def check(options: CheckOptions) -> None:
 
 
 def leaderboard(
-    runs: Annotated[list[str] | None, typer.Argument(help="Run folders, or folders of them.")] = None,
-    with_published: Annotated[
-        bool, typer.Option("--with-published", help="With the results that the paper prints.")
-    ] = False,
-    kind: Annotated[str, typer.Option(help="Which kind of runs: truebench, facts, tick ...")] = "truebench",
-    out: Out = None,
+    runs: list[str] | None = None, *, with_published: bool = False, kind: str = "truebench", out: Path | None = None
 ) -> None:
     """`truebench leaderboard`."""
     from truebench_hf.comparing.leaderboard import leaderboard, outcome
@@ -78,13 +64,7 @@ def leaderboard(
     _present(outcome(leaderboard(runs or (), published=with_published, kind=kind)), out)
 
 
-def table(
-    runs: Annotated[list[str], typer.Argument(help="Run folders, or folders of them.")],
-    by: Annotated[
-        str, typer.Option(help="Scores beside the main one: overview, categories, languages ...")
-    ] = "overview",
-    format: Annotated[str, typer.Option(help=f"{', '.join(FORMATS)}.")] = "terminal",
-) -> None:
+def table(runs: list[str], *, by: str = "overview", format: str = "terminal") -> None:
     """`truebench table`."""
     from truebench_hf.comparing.table import score_table
     from truebench_hf.report.console import show
@@ -99,17 +79,18 @@ def table(
 
 
 def correlate(
-    scores: Annotated[list[str], typer.Argument(help="A table of scores, run folders, or published.")],
-    others: Annotated[list[str], typer.Option("--with", help="The same, to hold them against.", metavar="SOURCE")],
-    column: Annotated[list[str] | None, typer.Option(help="Column of SCORES; may be repeated.")] = None,
-    with_column: Annotated[list[str] | None, typer.Option(help="Column of --with; may be repeated.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    out: Out = None,
+    scores: list[str],
+    *,
+    with_: list[str],
+    column: list[str] | None = None,
+    with_column: list[str] | None = None,
+    seed: int = 0,
+    out: Path | None = None,
 ) -> None:
     """`truebench study correlate`."""
     from truebench_hf.comparing.correlate import correlate, outcome
 
-    correlated = correlate(scores, others, column=column or (), with_column=with_column or (), seed=seed)
+    correlated = correlate(scores, with_, column=column or (), with_column=with_column or (), seed=seed)
     _present(outcome(correlated), out)
 
 
@@ -122,12 +103,38 @@ def _present(outcome: Outcome[Any], out: Path | None) -> None:
     present(outcome.title, outcome.report, out and out / REPORT, notes=outcome.notes, files=files)
 
 
-def facts_rank(
-    runs: Annotated[
-        list[str], typer.Argument(help="Folders of `truebench facts run`, judged alike; one or more a model.")
-    ],
-    out: Annotated[Path | None, typer.Option(help="Folder for the report and the figures.")] = None,
-) -> None:
+def label_out(options: LabelOutOptions) -> None:
+    """`truebench label out`."""
+    from truebench_hf.api.labels import ask_people
+
+    sent = ask_people(options)
+    for line in (*sent.notes, *sent.files):
+        say(line)
+
+
+def label_in(options: LabelInOptions) -> None:
+    """`truebench label in`."""
+    from truebench_hf.api.labels import take_labels
+
+    _show_taken(take_labels(options))
+
+
+def label_open(options: LabelOpenOptions) -> None:
+    """`truebench label open`."""
+    from truebench_hf.api.labels import ask_here
+
+    _show_taken(ask_here(options, say))
+
+
+def _show_taken(taken: Taken) -> None:
+    from truebench_hf.report.console import show
+
+    show(taken.sections, lead=taken.lead, notes=taken.notes)
+    if taken.files:
+        say(f"written: {', '.join(map(str, taken.files))}")
+
+
+def facts_rank(runs: list[str], *, out: Path | None = None) -> None:
     """`truebench facts rank`."""
     from truebench_hf.benchmarks.facts import rank as ranks
     from truebench_hf.report.console import present
@@ -137,15 +144,7 @@ def facts_rank(
     present(ranks.title(ranking), ranks.tables(ranking), page, notes=ranks.notes(ranking), files=ranks.files(ranking))
 
 
-def export(
-    run: Annotated[str, typer.Argument(help="Folder of a finished run or study.")],
-    to: Annotated[str, typer.Option(help="every-eval-ever, inspect, verifiers, sft, csv or parquet.")],
-    out: Annotated[Path, typer.Option(help="Folder for the files; those of the same names are written anew.")],
-    organization: Annotated[str, typer.Option(help="every-eval-ever: who tells these results.")] = "not stated",
-    relationship: Annotated[
-        str, typer.Option(help="every-eval-ever: of that to the model: first_party, third_party, collaborative, other.")
-    ] = "other",
-) -> None:
+def export(run: str, *, to: str, out: Path, organization: str = "not stated", relationship: str = "other") -> None:
     """`truebench study export`."""
     from truebench_hf.integrations.export import export
 
@@ -153,16 +152,7 @@ def export(
         say(f"{path}: {holds}")
 
 
-Folder = Annotated[
-    str, typer.Argument(help="Folder of a benchmark that `truebench flex score` has judged, or its --out.")
-]
-Page = Annotated[Path | None, typer.Option(help="HTML file to write the report to, too.")]
-
-
-def flex_table(
-    folders: Annotated[list[str], typer.Argument(help="Folders that `truebench flex score` has judged, or its --out.")],
-    out: Page = None,
-) -> None:
+def flex_table(folders: list[str], *, out: Path | None = None) -> None:
     """`truebench flex study table`."""
     from truebench_hf.benchmarks.flexbench.scores import table_sections
     from truebench_hf.report.console import present
@@ -170,11 +160,7 @@ def flex_table(
     present("FlexEval: tables", table_sections(folders), out)
 
 
-def flex_stability(
-    folder: Folder,
-    seeds: Annotated[str, typer.Option(help="The two seeds, separated by a comma: 0,1.")],
-    out: Page = None,
-) -> None:
+def flex_stability(folder: str, *, seeds: str, out: Path | None = None) -> None:
     """`truebench flex study stability`."""
     from truebench_hf.benchmarks.flexbench.agreement import stability
     from truebench_hf.benchmarks.flexbench.conversations import read_judged
@@ -187,18 +173,7 @@ def flex_stability(
 
 
 def flex_agree(
-    folder: Folder,
-    experts: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Labels of experts: a labels.jsonl, filled-in sheets, or rows with id and verdicts (dimension_id, label); "
-            "repeatable. FOLDER/labels.jsonl, which `truebench label in` writes, if not given."
-        ),
-    ] = None,
-    crowd: Annotated[
-        list[str] | None, typer.Option(help="The same of other people, to be compared; repeatable.")
-    ] = None,
-    out: Page = None,
+    folder: str, *, experts: list[str] | None = None, crowd: list[str] | None = None, out: Path | None = None
 ) -> None:
     """`truebench flex study agree`."""
     from truebench_hf.benchmarks.flexbench.agreement import agree, agreement_tables, labels_of, read_labels
@@ -221,13 +196,7 @@ def flex_agree(
     )
 
 
-def score(
-    files: Annotated[list[Path], typer.Argument(help="Run folders, or files of judged instances.")],
-    protocol: Annotated[str, typer.Option(help="default, or official: exactly the official tables.")] = "default",
-    allow_unscored: Annotated[
-        bool, typer.Option("--allow-unscored", help="Exit with 0 even when instances are left unscored.")
-    ] = False,
-) -> None:
+def score(files: list[Path], *, protocol: str = "default", allow_unscored: bool = False) -> None:
     """`truebench study score`."""
     from truebench_hf.benchmarks.truebench.results import judgments, read_frames
     from truebench_hf.benchmarks.truebench.scores import pass_rate_table, unfinished, usage_table

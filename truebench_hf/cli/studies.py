@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from truebench_hf.cli.commands import command
+from truebench_hf.cli.commands import command, parameter_helps
 from truebench_hf.text.terminal import complain, how_many, say
 
 # By name: the module below `truebench_hf.benchmarks` (or in full), its options, and its class.
@@ -52,9 +52,9 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "check": ("cli.results", "check", "comparing.gate.CheckOptions"),
     "leaderboard": ("cli.results", "leaderboard"),
     "table": ("cli.results", "table"),
-    "label out": ("cli.label", "out", "LabelOutOptions"),
-    "label in": ("cli.label", "take_in", "LabelInOptions"),
-    "label open": ("cli.label", "open_here", "LabelOpenOptions"),
+    "label out": ("cli.results", "label_out", "study.labelling.LabelOutOptions"),
+    "label in": ("cli.results", "label_in", "study.labelling.LabelInOptions"),
+    "label open": ("cli.results", "label_open", "study.labelling.LabelOpenOptions"),
     "facts rank": ("cli.results", "facts_rank"),
     "flex study table": ("cli.results", "flex_table"),
     "flex study stability": ("cli.results", "flex_stability"),
@@ -102,10 +102,10 @@ def _function(name: str) -> Callable[..., None]:
     place, function, *options = _FUNCTIONS[name]
     module = import_module(f"truebench_hf.{place}")
     action: Callable[..., None] = getattr(module, function)
-    if not options:
-        return action
-    from truebench_hf.cli.flags import from_options
+    from truebench_hf.cli.flags import from_function, from_options
 
+    if not options:
+        return from_function(action, parameter_helps(name))
     other, _, options_class = options[0].rpartition(".")
     declared_in = import_module(f"truebench_hf.{other}") if other else module
     return from_options(getattr(declared_in, options_class), action)
