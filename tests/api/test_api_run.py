@@ -62,6 +62,19 @@ def test_without_a_folder_nothing_is_kept_but_the_report(nowhere_else: Path) -> 
     assert report.provenance["data"] == "2 rows in memory"
 
 
+def bonjour(messages: list[dict[str, str]]) -> str:
+    return "Bonjour."
+
+
+def test_of_several_models_a_report_says_whose_score_each_is() -> None:
+    frame = run(data=ROWS, model=[answer, bonjour], judge=decide).to_pandas()
+    assert list(frame) == ["model", "group", "name", "value", "n", "unscored", "low", "high"]
+    overall = frame[(frame["group"] == "") & (frame["name"] == "overall")]
+    assert overall[["model", "value"]].values.tolist() == [["function:answer", 0.5], ["function:bonjour", 0.5]]
+    german = frame[(frame["group"] == "by_language") & (frame["name"] == "DE")]
+    assert german["model"].tolist() == ["function:answer", "function:bonjour"]
+
+
 @pytest.mark.parametrize("kind", ["generator", "Dataset", "DataFrame", "path"])
 def test_rows_come_in_any_form(kind: str, tmp_path: Path) -> None:
     import datasets

@@ -141,6 +141,13 @@ def test_parts_of_scores_are_numbers_in_pandas() -> None:
     assert [str(frame[name].dtype) for name in ("rate", "rate_low", "rate_n")] == ["float64", "float64", "int64"]
 
 
+def test_a_count_beside_a_missing_one_stays_a_whole_number_in_pandas() -> None:
+    counts = Column("calls", "Calls", "count"), Column("mean", "Mean", "count"), Column("all", "All", "count")
+    frame = Table("t", counts, [{"calls": 2**53 + 1, "mean": 2.5, "all": 1}, {"all": 2}]).to_pandas()
+    assert [str(frame[name].dtype) for name in ("calls", "mean", "all")] == ["Int64", "float64", "int64"]
+    assert frame["calls"].tolist()[0] == 2**53 + 1, "as a float it would be another number"
+
+
 @pytest.mark.parametrize(
     ("shown", "text"),
     [

@@ -181,7 +181,12 @@ def test_the_papers_judges_are_all_there_and_tell_no_more_than_the_paper() -> No
         assert (entry.overall.value is None) == (entry in by_table[4])
     gpt = next(e for e in by_table[3] if e.name == "GPT-4.1" and e.facts["Paradigm"] == "rubric, reasoning")
     row = _row(kind, gpt)
-    assert [row[name] for name in ("Overall", "Constrained", "Multi-turn", "n")] == ["82.17", "82.9", "83.5", ""]
+    assert [row[name] for name in ("Mean of categories", "Constrained", "Multi-turn", "n")] == [
+        "82.17",
+        "82.9",
+        "83.5",
+        "",
+    ]
     qwen = next(e for e in by_table[4] if e.name == "Qwen3-235B")
     assert [_row(kind, qwen)[name] for name in ("Accuracy", "Content", "Role Persona")] == ["", "76.9", "71.1"]
     values = [e.overall.value for e in by_table[2] if e.facts["Data"].endswith("hard")]

@@ -24,12 +24,12 @@ PAGE = (ROOT / "docs" / "add_a_benchmark.md").read_text(encoding="utf-8")
 CODE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
 
 
-def run(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(place: Path, *arguments: str, code: str = CODE) -> subprocess.CompletedProcess[str]:
     """The printed benchmark, in a file of its own, by the command that the page prints."""
     command = re.search(r"^python (\S+) --data", PAGE, re.MULTILINE)
     assert command
     file = place / command[1]
-    file.write_text(CODE, encoding="utf-8")
+    file.write_text(code, encoding="utf-8")
     return subprocess.run(
         [sys.executable, str(file), *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
         env={**os.environ, "COLUMNS": "160"},
@@ -53,6 +53,13 @@ def test_a_benchmark_is_thirty_lines_with_one_import() -> None:
     lines = [line for line in CODE.splitlines() if line.strip()]
     assert len(lines) <= 30
     assert [line for line in lines if "import" in line] == ["from truebench_hf import bench"]
+
+
+def test_a_benchmark_that_leaves_items_unscored_says_why_its_exit_code_is_3(
+    tmp_path: Path, arguments: dict[str, str]
+) -> None:
+    done = run(tmp_path, *words(arguments), code=CODE.replace('title="Colours"', 'title="Colours", incomplete=2'))
+    assert (done.returncode, done.stderr) == (3, "truebench: 2 items could not be scored, so the exit code is 3\n")
 
 
 def test_the_printed_benchmark_runs(tmp_path: Path, arguments: dict[str, str]) -> None:

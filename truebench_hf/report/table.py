@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from importlib.resources import files
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 from truebench_hf.report.sections import csv_text, p_value
@@ -222,7 +223,10 @@ class Table:
         return replace(self, columns=[*kept, *columns.values()], rows=list(rows.values()), keys=len(kept))
 
     def to_pandas(self) -> DataFrame:
-        """The rows with a column for each part of a score: `score`, `score_low`, `score_high`, `score_n` ..."""
+        """The rows with a column for each part of a score: `score`, `score_low`, `score_high`, `score_n` ...
+
+        Counts are whole numbers where some are missing, too (the type Int64).
+        """
         import pandas
 
         columns, rows = self._flat()
@@ -230,7 +234,12 @@ class Table:
         scores = [column.name for column in self.columns if column.kind == "score"]
         ends = [f"{name}{end}" for name in scores for end in ("", "_low", "_high")]
         frame = pandas.DataFrame(rows, columns=columns, dtype=object)
-        return frame.astype(dict.fromkeys(ends, "float64")).infer_objects() if rows else frame
+        counts = [column.name for column in self.columns if column.kind == "count"]
+        whole_counts = [
+            name for name in counts if all(count is None or isinstance(count, Integral) for count in frame[name])
+        ]
+        types = dict.fromkeys(ends, "float64") | {n: "Int64" for n in whole_counts if frame[n].isna().any()}
+        return frame.astype(types).infer_objects() if rows else frame
 
     def to_csv(self) -> str:
         """The same as CSV text, of which a spreadsheet runs nothing."""

@@ -21,6 +21,7 @@ VERDICTS = (
     "reason", "probability", "votes", "decided_by", "prompt", "response",
 )  # fmt: skip
 _MET = {"yes": True, "no": False}
+_MODEL = Column("model", "Model")
 _COLUMNS = (
     Column("group", "Group"),
     Column("name", "Score"),
@@ -32,7 +33,8 @@ _COLUMNS = (
 class Report:
     """Scores by name (a name maps to a Score or to Scores by group), and what produced them.
 
-    `judged` are the responses with their verdicts, which `verdicts` and `failures` hold as frames.
+    With `models` every name maps to Scores by model, and what a single model has by group is a name such as
+    `by_category:Editing`. `judged` are the responses with their verdicts, which `verdicts` and `failures` hold as frames.
     """
 
     scores: Mapping[str, Score | Mapping[str, Score]]
@@ -42,11 +44,20 @@ class Report:
     notes: tuple[str, ...] = ()
     bias_corrected: Mapping[str, Any] = field(default_factory=dict)  # what human labels say; {} without labels
     judged: Sequence[Judged] = field(default=(), repr=False, compare=False)
+    models: tuple[str, ...] = ()
 
     @cached_property
     def table(self) -> Table:
-        """The scores, a row each: `group` ("" for those of all instances), `name` and the score."""
-        return Table("scores", _COLUMNS, _score_rows(self), keys=2)
+        """The scores, a row each: `model` where it is by model, `group` ("" for all instances), `name` and the score."""
+        if not self.models:
+            return Table("scores", _COLUMNS, _score_rows(self), keys=2)
+        rows: list[dict[str, Any]] = []
+        for full_name, scores in self.scores.items():
+            head, colon, tail = full_name.partition(":")
+            name = {"group": head if colon else "", "name": tail or head}
+            by_model = scores.items() if isinstance(scores, Mapping) else ()
+            rows += [{"model": model, **name, "score": score} for model, score in by_model]
+        return Table("scores", (_MODEL, *_COLUMNS), rows, keys=3)
 
     @cached_property
     def verdicts(self) -> DataFrame:
@@ -100,10 +111,11 @@ class Report:
     def to_pandas(self) -> DataFrame:
         """A DataFrame, one row per score: `group` ("" for those of all instances), `name`, and the parts of the score.
 
-        Of several models `group` is the score (`overall`, `by_category:Editing`) and `name` the model.
+        A report of several models has the column `model` before them.
         """
         frame = self.table.to_pandas().rename(columns=lambda name: name.removeprefix("score_"))
-        return frame.rename(columns={"score": "value"})[["group", "name", "value", "n", "unscored", "low", "high"]]
+        columns = ["group", "name", "value", "n", "unscored", "low", "high"]
+        return frame.rename(columns={"score": "value"})[["model"] * bool(self.models) + columns]
 
     def __str__(self) -> str:
         """The scores as a Markdown table, and the notes."""
@@ -123,10 +135,9 @@ def score_tables(reports: Mapping[str, Report]) -> list[Table]:
         for model, report in reports.items()
         for name, reason in report.unscored.items()
     ]
-    model = Column("model", "Model")
-    reasons = (model, Column("id", "Instance"), Column("reason", "Reason", "prose"))
+    reasons = (_MODEL, Column("id", "Instance"), Column("reason", "Reason", "prose"))
     return [
-        Table("scores", (model, *_COLUMNS), scores, "Scores", keys=3, on_page=False),
+        Table("scores", (_MODEL, *_COLUMNS), scores, "Scores", keys=3, on_page=False),
         Table("unscored", reasons, unscored, "Unscored", keys=2, on_page=False),
     ]
 

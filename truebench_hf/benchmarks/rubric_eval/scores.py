@@ -82,8 +82,8 @@ _SPOKEN = {"balanced_accuracy": "Balanced accuracy", "macro_f1": "Macro F1", "ac
 KIND = "metaeval"
 BALANCED = "balanced:"  # of a rubric type, where the paper prints plain accuracy
 CALLS, TOKENS = "cost:calls", "cost:tokens"
-# Balanced accuracy as the paper has it: the unweighted mean of the four instruction categories.
-MAIN = Column("category_mean", "Overall", "score")
+# Balanced accuracy as the paper has it, where it is called Overall.
+MAIN = Column("category_mean", "Mean of categories", "score", "The unweighted mean of the four instruction categories.")
 _POOLED = {
     "balanced_accuracy": "Balanced accuracy", "balanced_accuracy_strict": "Strict", "macro_f1": "Macro F1", "accuracy": "Accuracy",
     "tpr": "Met found", "tnr": "Unmet found",
@@ -114,7 +114,9 @@ _SCORES = (
     Column(CALLS, "Calls per verdict", "score", unit="", group=COST),
     Column(TOKENS, "Tokens per verdict", "score", unit="", group=COST),
 )
-COLUMNS = tuple(BoardColumn(column.name, column.title, column.group, column.unit != "") for column in _SCORES)
+COLUMNS = tuple(
+    BoardColumn(column.name, column.title, column.group, column.unit != "", column.about) for column in _SCORES
+)
 _FACTS = ("Paradigm", "Data", "Rules", "Wording", "Injections")
 
 

@@ -237,7 +237,15 @@ def results(
     notes += [decided_by_rules(sum(ruled), len(ruled))] if how.rules == "decide" else []
     notes += weak_judges([judge])
     why = {f"{id} ({model})" if model else id: reason for id, model, reason in missing}
-    report = Report(_by_name(tables), why, study.folder.usage(), provenance, tuple(notes), judged=tuple(all_judged))
+    report = Report(
+        _by_name(tables),
+        why,
+        study.folder.usage(),
+        provenance,
+        tuple(notes),
+        judged=tuple(all_judged),
+        models=tuple(models),
+    )
     return Outcome(
         report, title="TICK: checklists answered", lead=f"{', '.join(models)} judged by {judge}", notes=notes,
         tables=[*tables, *reasons("unscored", "Without a pass rate", missing), *checklist_tables(listed)],
@@ -262,7 +270,7 @@ def _by_name(tables: Sequence[Table]) -> dict[str, dict[str, Score]]:
     for row in by_table.get("categories", ()):
         named.setdefault(f"pass_rate:{row['category']}", {})[row["model"]] = row["pass_rate"]
     for row in by_table.get(REPEATED, ()):
-        named.setdefault(f"{REPEATED}:{row['model']}", {})[row["name"]] = row["score"]
+        named.setdefault(f"{REPEATED}:{row['name']}", {})[row["model"]] = row["score"]
     return named
 
 

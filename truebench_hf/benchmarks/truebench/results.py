@@ -378,7 +378,7 @@ def joined(reports: Mapping[str, Report], provenance: Mapping[str, Any]) -> Repo
     notes = dict.fromkeys(note for report in reports.values() for note in report.notes)
     shared = [note for note in notes if all(note in report.notes for report in reports.values())]
     own = [f"{model}: {note}" for model, report in reports.items() for note in report.notes if note not in shared]
-    return Report(scores, open_, usage, provenance, (*shared, *own), corrected)
+    return Report(scores, open_, usage, provenance, (*shared, *own), corrected, models=tuple(reports))
 
 
 def scores_in(folder: Path, line: str) -> dict[str, Score]:
