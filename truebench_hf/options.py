@@ -214,25 +214,28 @@ def signature(
     function: Callable[..., Any],
     *options: type[Options],
     by_place: Sequence[str] = (),
-    optional: Collection[str] = (),
     without: Collection[str] = (),
 ) -> inspect.Signature:
-    """Return the signature of a function whose `**options` are the fields of options classes, those of `by_place` first.
+    """Return the signature of a function whose `**options` are the fields of options classes but those `without`.
 
-    `optional` ones need not be given whatever their class says; those `without` are left out.
+    Its own parameters come first, with their defaults, then the fields of `by_place`, and the others by keyword alone.
     """
     fields = {name: field for kind in options for name, field in kind.model_fields.items() if name not in without}
-    parameters = inspect.signature(function).parameters.values()
-    own = [part for part in parameters if part.kind is not part.VAR_KEYWORD and part.name not in fields]
+    own = {
+        name: part for name, part in inspect.signature(function).parameters.items() if part.kind is not part.VAR_KEYWORD
+    }
 
     def parameter(name: str) -> inspect.Parameter:
+        if name not in fields:
+            return own[name]
+        field = fields[name]
         where = inspect.Parameter.POSITIONAL_OR_KEYWORD if name in by_place else inspect.Parameter.KEYWORD_ONLY
-        required = None if name in optional else inspect.Parameter.empty
-        default = required if fields[name].is_required() else fields[name].default
-        return inspect.Parameter(name, where, default=default, annotation=_in_python(fields[name]))
+        required = own[name].default if name in own else inspect.Parameter.empty
+        default = required if field.is_required() else field.default
+        return inspect.Parameter(name, where, default=default, annotation=_in_python(field))
 
     required = [name for name, field in fields.items() if field.is_required()]
-    return inspect.Signature(own + [parameter(n) for n in dict.fromkeys((*by_place, *optional, *required, *fields))])
+    return inspect.Signature([parameter(name) for name in dict.fromkeys((*own, *by_place, *required, *fields))])
 
 
 def _in_python(field: FieldInfo) -> str:

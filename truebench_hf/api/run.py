@@ -43,9 +43,9 @@ def _in_folder(function: Callable[..., T]) -> Callable[..., T]:
 
 
 # Python has a report in place of an estimate.
-@declared(RunOptions, JudgeGivenOptions, optional=("model",), without=("estimate", "logs", "turns"))
+@declared(RunOptions, JudgeGivenOptions, without=("estimate", "logs", "turns"))
 @_in_folder
-def run(model: Any = None, responses: Any = None, model_name: str | None = None, **options: Any) -> Report:
+def run(*, model: Any = None, responses: Any = None, model_name: str | None = None, **options: Any) -> Report:
     """Score a model on TRUEBench, or on data of one's own: `truebench run` as a call, with the same options.
 
     `data` is `mini`, a release (`v0.6.1`), a file or a Hub id; or rows: dicts, a `datasets.Dataset`, a DataFrame.

@@ -74,11 +74,11 @@ def run(command: Callable[[], Any] = whole) -> None:
     try:
         code = command()(standalone_mode=False)
     except Exception as error:
-        sys.exit(_told(error))
+        sys.exit(_report(error))
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _told(error: Exception) -> int:
+def _report(error: Exception) -> int:
     """Say what is wrong on stderr, and return the exit code; a bug keeps its traceback, but for secrets in it."""
     if isinstance(error, UserError):
         complain(error)

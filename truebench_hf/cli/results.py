@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 FORMATS = ("terminal", "latex", "markdown", "csv", "json")
 
 
-def demo(*, out: str = "runs/demo", live: bool = True) -> None:
-    """`truebench demo`."""
-    from truebench_hf.demo.demo import demo
-
-    demo(out, live=live)
-
-
 def compare(
     run_a: str, run_b: str, *, model_a: str | None = None, model_b: str | None = None, out: Path | None = None
 ) -> None:
@@ -136,12 +129,9 @@ def _show_taken(taken: Taken) -> None:
 
 def facts_rank(runs: list[str], *, out: Path | None = None) -> None:
     """`truebench facts rank`."""
-    from truebench_hf.benchmarks.facts import rank as ranks
-    from truebench_hf.report.console import present
+    from truebench_hf.benchmarks.facts.rank import outcome, rank
 
-    ranking = ranks.rank(runs)
-    page = out and out / "report.html"
-    present(ranks.title(ranking), ranks.tables(ranking), page, notes=ranks.notes(ranking), files=ranks.files(ranking))
+    _present(outcome(rank(runs)), out)
 
 
 def export(run: str, *, to: str, out: Path, organization: str = "not stated", relationship: str = "other") -> None:

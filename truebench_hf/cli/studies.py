@@ -47,7 +47,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
 # By name: the module, the function, and its options class (of that module, or with its own) where its flags are not its
 # parameters.
 _FUNCTIONS: dict[str, tuple[str, ...]] = {
-    "demo": ("cli.results", "demo"),
+    "demo": ("demo.demo", "demo"),
     "compare": ("cli.results", "compare"),
     "check": ("cli.results", "check", "comparing.gate.CheckOptions"),
     "leaderboard": ("cli.results", "leaderboard"),

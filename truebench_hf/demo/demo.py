@@ -34,7 +34,7 @@ BY_HAND = "written by hand"
 _SIGNS = {"yes": "✓", "no": "✗"}
 
 
-def demo(out: str = "runs/demo", *, live: bool = True) -> None:
+def demo(*, out: str = "runs/demo", live: bool = True) -> None:
     """Judge the stored answers, print what came of them, write the page into `out`; then have SmolLM2 answer live."""
     rows = [row for _, row in jsonl.read(PROMPTS)]
     report, judged = judge_stored(out)

@@ -33,6 +33,7 @@ from truebench_hf.metrics.ranks import FusedRank, fused_rank, rank_spans, self_p
 from truebench_hf.models.spec import family
 from truebench_hf.report.table import PUBLISHED, Column, Part, Table, paper_rows
 from truebench_hf.results.folder import Results
+from truebench_hf.study.outcome import Outcome
 from truebench_hf.text.terminal import how_many, shortened
 from truebench_hf.types import Score
 
@@ -216,11 +217,6 @@ def tables(ranking: RankTable) -> list[Table]:
     return sections
 
 
-def title(ranking: RankTable) -> str:
-    """Return the title of the report."""
-    return "FACTS Grounding: ranking"
-
-
 def notes(ranking: RankTable) -> list[str]:
     """Return what the ranks rest on, and what is not in them."""
     fused = ranking.fused
@@ -239,13 +235,15 @@ def notes(ranking: RankTable) -> list[str]:
     ]  # fmt: skip
 
 
-def files(ranking: RankTable) -> dict[str, str]:
-    """Return what is written beside the report: the records of the tables, and what they are made of."""
-    figures = {table.name: table.records() for table in tables(ranking)} | {
+def outcome(ranking: RankTable) -> Outcome[RankTable]:
+    """Return what a ranking shows, and writes: the records of the tables, and what they are made of."""
+    sections = tables(ranking)
+    figures = {table.name: table.records() for table in sections} | {
         "tied": list(ranking.fused.tied), "cycles": list(ranking.fused.cycles), "judges": ranking.judging["judges"],
         "baseline": ranking.judging["baseline"], "splits": list(ranking.splits), "left_out": list(ranking.left_out),
     }  # fmt: skip
-    return {"rank.json": json.dumps(figures, ensure_ascii=False, indent=1) + "\n"}
+    items = {"rank.json": figures}
+    return Outcome(ranking, title="FACTS Grounding: ranking", tables=sections, notes=notes(ranking), items=items)
 
 
 # The tables printed in the paper, as reference rows; always shown as the paper's.
