@@ -24,8 +24,8 @@ NOBODY = "none"  # in place of a spec, where a role may be left to nobody
 # What a value must be, by pydantic's name of the error; those of a wrong type come from Python alone.
 _TYPES = {"int_type": "a whole number", "float_type": "a number", "bool_type": "True or False", "string_type": "a text"}
 _BOUNDS = {
-    "greater_than_equal": "at least {ge}", "greater_than": "above {gt}", "less_than_equal": "at most {le}",
-    "less_than": "below {lt}", "finite_number": "a finite number",
+    "greater_than_equal": "at least {ge:g}", "greater_than": "above {gt:g}", "less_than_equal": "at most {le:g}",
+    "less_than": "below {lt:g}", "finite_number": "a finite number",
 }  # fmt: skip
 
 

@@ -52,7 +52,7 @@ STUDIES: dict[str, tuple[Any, Any, dict[str, Any], Cases]] = {
         ({"meta_judge": (MIA,)}, "at least two"),
         ({"judge_level": "text"}, "unknown judge level"),
         ({"judge_level": "rubric"}, "is not for this command; checklist or decision"),
-        ({"threshold": 1.0}, "between 0 and 1"),
+        ({"threshold": 1.0}, "--threshold 1.0: must be below 1"),
         ({"max_tokens": 0}, "must be at least 1"),
         ({"judge": (ANN, ANN)}, "--judge .* stands twice"),
         ({"meta_judge": (MIA, MIA)}, "--meta-judge .* stands twice"),
@@ -66,7 +66,7 @@ STUDIES: dict[str, tuple[Any, Any, dict[str, Any], Cases]] = {
         ({"folds": 1}, "--folds 1: must be at least 2"),
     ]),
     "contrast": (contrast, ContrastOptions, {"writer": ANN, "judge": BOB}, [
-        ({"max_edit": 1.5}, "between 0 and 1"),
+        ({"max_edit": 1.5}, "--max-edit 1.5: must be below 1"),
         ({"data": "unlabelled.jsonl"}, "no row has a label"),
     ]),
     "taxonomy": (taxonomy, TaxonomyOptions, {"tsne": False}, [
