@@ -128,13 +128,13 @@ class Options(BaseModel):
             numbered = ", N.k=v for the N-th" if str(own[name]).startswith("tuple") else ""
             about = f"Provider option k=v for the {title}{numbered}; may be repeated."
             url = f"URL of the OpenAI-compatible server of the {title}."
-            for part, kind, made in (
+            for part, kind, part_field in (
                 ("arg", "tuple[str, ...]", _field((), about, beside)),
                 ("base_url", "str | None", _field(None, url, beside)),
                 ("concurrency", "int", _field(16, f"Requests to the {title} at a time.", beside, ge=1)),
             ):
                 own[f"{name}_{part}"] = kind
-                setattr(cls, f"{name}_{part}", made)
+                setattr(cls, f"{name}_{part}", part_field)
 
     def __init__(self, **values: Any) -> None:
         """Raises UserError on a value that will not do, TypeError on a name that is none, and where one is missing."""
@@ -149,10 +149,7 @@ class Options(BaseModel):
         """The value as an option holds it: paths are texts, lists any sequence or one text, `k=v` options dicts, too."""
         name = str(info.field_name)
         field = cls.model_fields[name]
-        if isinstance(value, os.PathLike):
-            value = os.fspath(value)
-        if is_list(field):
-            value = _texts(name, value)
+        value = _texts(name, value) if is_list(field) else _path_as_text(value)
         checked = check(value)
         entries = checked if isinstance(checked, tuple) else () if checked is None else (checked,)
         if (choices := facts(field).choices) and (wrong := [entry for entry in entries if entry not in choices]):
@@ -163,17 +160,18 @@ class Options(BaseModel):
 def _texts(name: str, value: Any) -> tuple[Any, ...]:
     """Several texts; of a dict `k=v`, where values of provider options that are no texts are JSON."""
     if isinstance(value, Mapping) and name.endswith("_arg"):
-        return tuple(f"{key}={_as_text(entry)}" for key, entry in value.items())
+        plain = {key: _path_as_text(entry) for key, entry in value.items()}
+        return tuple(f"{key}={entry if isinstance(entry, str) else json.dumps(entry)}" for key, entry in plain.items())
     if isinstance(value, Mapping):
         lists = [(key, entry if isinstance(entry, list | tuple) else [entry]) for key, entry in value.items()]
         return tuple(f"{key}={entry}" for key, entries in lists for entry in entries)
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        return (value,)
-    return tuple(sorted(value, key=str) if isinstance(value, set) else value)
+    if isinstance(value, str | os.PathLike) or not isinstance(value, Iterable):
+        return (_path_as_text(value),)
+    return tuple(map(_path_as_text, sorted(value, key=str) if isinstance(value, set) else value))
 
 
-def _as_text(value: Any) -> str:
-    return str(value) if isinstance(value, str | os.PathLike) else json.dumps(value)
+def _path_as_text(value: Any) -> Any:
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def _refusal(error: ValidationError, options: type[Options]) -> Exception:

@@ -12,7 +12,7 @@ import pytest
 from tests.support.runs import script
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
-from truebench_hf.options import Binds, Options, option, role
+from truebench_hf.options import Binds, InMemory, Options, option, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, LabellingOptions
 from truebench_hf.study.outcome import Outcome
@@ -35,6 +35,21 @@ from truebench_hf.types import Message
 def test_labelling_options_that_make_no_sense(more: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         LabellingOptions(data="-", out="-", **more)
+
+
+def test_values_are_read_as_texts_where_people_give_paths_sets_and_dicts() -> None:
+    options = More(judge={"b", "a"}, judge_arg={"folder": Path("x"), "depth": 2}, tie_breaker=Path("openai:t"))
+    assert (options.judge, options.judge_arg, options.tie_breaker) == (("a", "b"), ("folder=x", "depth=2"), "openai:t")
+    assert More(judge=[Path("a"), "b"]).judge == ("a", "b")
+
+
+def test_an_object_in_memory_stays_one_and_a_slip_of_the_pen_is_no_option() -> None:
+    model = InMemory("function:f", print)
+    options = More(judge=[model], tie_breaker=model)
+    assert [spec.value for spec in (*options.judge, options.tie_breaker)] == [print, print]  # type: ignore[union-attr]
+    for wrong, text in (({"judgee": "a"}, "'judgee' is no option"), ({}, "'judge' is missing")):
+        with pytest.raises(TypeError, match=text):
+            More(**wrong)
 
 
 # --- roles ----------------------------------------------------------------------------------------------------------
