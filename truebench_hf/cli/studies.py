@@ -99,11 +99,11 @@ def _study(name: str) -> Callable[..., None]:
 
 
 def _function(name: str) -> Callable[..., None]:
+    from truebench_hf.cli.flags import from_function, from_options
+
     place, function, *options = _FUNCTIONS[name]
     module = import_module(f"truebench_hf.{place}")
     action: Callable[..., None] = getattr(module, function)
-    from truebench_hf.cli.flags import from_function, from_options
-
     if not options:
         return from_function(action, parameter_helps(name))
     other, _, options_class = options[0].rpartition(".")
