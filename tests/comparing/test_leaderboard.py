@@ -132,6 +132,8 @@ def test_judges_are_told_apart_by_their_paradigms_and_judge_no_family(
     lines = [line.split("│")[1:3] for line in done.stdout.splitlines() if line.startswith("│")]
     assert len(lines) == len({tuple(line) for line in lines}) == len(rows) > 2
     assert all(f"({row['facts']['Paradigm']})" in done.stdout for row in rows)
+    note = "Overall: The unweighted mean of the four instruction categories."
+    assert note in command_here(capsys, "table", folder).stdout, "a mean over categories is not one over rows"
     assert "self-judged" not in done.stdout
 
 

@@ -239,6 +239,8 @@ def test_commands_that_look_and_make_room(bench: Bench) -> None:
     assert "scripted:judge.json" in shown
     assert "4" in shown
     assert "0 answers removed" in bench.command("cache", "prune").stdout
+    refused = command_here(bench.capsys, "cache", "prune", "--days", "-1")
+    assert (refused.returncode, refused.stderr) == (2, "truebench: --days -1.0: must be at least 0\n")
     assert "8 answers removed" in bench.command("cache", "prune", "--days", "0").stdout
     bench.asked()
     bench.run("two")

@@ -47,7 +47,7 @@ def test_an_object_in_memory_stays_one_and_a_slip_of_the_pen_is_no_option() -> N
     model = InMemory("function:f", print)
     options = More(judge=[model], tie_breaker=model)
     assert [spec.value for spec in (*options.judge, options.tie_breaker)] == [print, print]  # type: ignore[union-attr]
-    for wrong, text in (({"judgee": "a"}, "'judgee' is no option"), ({}, "'judge' is missing")):
+    for wrong, text in (({"judge": "a", "judgee": "a"}, "'judgee' is no option"), ({}, "'judge' is missing")):
         with pytest.raises(TypeError, match=text):
             More(**wrong)
 

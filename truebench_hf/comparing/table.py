@@ -239,7 +239,7 @@ def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
     columns = [
         Column("name", "Model"),
         *(Column(name, fact) for name, fact in telling.items()),
-        Column(main.name, main.title, "score", boards[0].unit, "%" if main.percent else "", parts=("value", "interval", "n"), drawn=main.percent),
+        Column(main.name, main.title, "score", main.about or boards[0].unit, "%" if main.percent else "", parts=("value", "interval", "n"), drawn=main.percent),
         *(Column(c.name, c.title, "score", unit="%" if c.percent else "", digits=1, minor=1) for c in beside),
     ]  # fmt: skip
     rows = [
@@ -247,6 +247,7 @@ def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
         for entry in entries
     ]
     note = f"{boards[0].unit or 'Shares in %'}; intervals of 95 %."
+    note += f" {main.title}: {main.about}" if main.about else ""
     if has_settings:
         note += " Data, judge or way of judging differ between these runs: `truebench leaderboard` says how."
     return Table("scores", columns, rows, boards[0].title, note)

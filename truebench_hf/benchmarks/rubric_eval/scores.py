@@ -82,8 +82,8 @@ _SPOKEN = {"balanced_accuracy": "Balanced accuracy", "macro_f1": "Macro F1", "ac
 KIND = "metaeval"
 BALANCED = "balanced:"  # of a rubric type, where the paper prints plain accuracy
 CALLS, TOKENS = "cost:calls", "cost:tokens"
-# Balanced accuracy as the paper has it, where it is called Overall.
-MAIN = Column("category_mean", "Mean of categories", "score", "The unweighted mean of the four instruction categories.")
+# Balanced accuracy as the paper has it.
+MAIN = Column("category_mean", "Overall", "score", "The unweighted mean of the four instruction categories.")
 _POOLED = {
     "balanced_accuracy": "Balanced accuracy", "balanced_accuracy_strict": "Strict", "macro_f1": "Macro F1", "accuracy": "Accuracy",
     "tpr": "Met found", "tnr": "Unmet found",
