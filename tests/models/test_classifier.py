@@ -54,6 +54,12 @@ def blind(tmp_path_factory: pytest.TempPathFactory) -> str:
     return tiny_classifier.save(tmp_path_factory.mktemp("blind"), labels=3)
 
 
+@pytest.mark.parametrize(("document", "claim"), [("half \ud83d", "w1"), ("w1", "half \ud83d")])
+def test_half_a_character_fails_its_request(exact: str, document: str, claim: str) -> None:
+    with pytest.raises(RequestFailed, match="a character that no tokenizer takes"):
+        decide(exact, document, claim)
+
+
 @given(words=st.integers(0, 300), claim=st.integers(0, 60), overlap=st.integers(0, 40), joined=st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_chunks_fit_cover_the_document_and_overlap(words: int, claim: int, overlap: int, joined: bool) -> None:

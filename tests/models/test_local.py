@@ -146,6 +146,21 @@ def test_a_prompt_beyond_the_window_fails_alone_and_with_both_numbers(local: Loc
     assert 1 <= answered.usage.output_tokens <= 6
 
 
+def test_half_a_character_fails_its_request_alone(local: LocalModel) -> None:
+    """No tokenizer takes a lone surrogate: those who ask at the same time get their answers all the same."""
+
+    async def asked(half: str) -> list[Any]:
+        chats = [ChatRequest((Message("user", text),), SHORT) for text in (half, QUESTIONS[1])]
+        decisions = [replace(ASKED, state=half), replace(ASKED, questions=(half,)), ASKED]
+        work = [*map(local.complete, chats), *map(local.decide, decisions)]
+        return await asyncio.wait_for(asyncio.gather(*work, return_exceptions=True), 120)
+
+    answers = asyncio.run(asked("half \ud83d"))
+    kinds = [RequestFailed, Completion, RequestFailed, RequestFailed, Decision]
+    assert [type(answer) for answer in answers] == kinds
+    assert "the prompt holds a character that no tokenizer takes" in str(answers[0])
+
+
 def test_a_state_beyond_the_window_fails_with_both_numbers(local: LocalModel) -> None:
     with pytest.raises(RequestFailed, match=r"the prompt has 9\d{3} tokens, the window 8192"):
         asyncio.run(local.decide(DecisionRequest("word " * 9000, ("Is it long?",))))

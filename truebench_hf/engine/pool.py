@@ -150,12 +150,12 @@ class Batcher(Generic[Q, A]):
         executor: ThreadPoolExecutor,
     ) -> None:
         self._run, self._cost, self._size, self._executor = run, cost, size, executor
-        self._waiting: dict[Future[A], Q] = {}
+        self._waiting: dict[Future[A], tuple[Q, int]] = {}
 
     async def ask(self, request: Q) -> A:
-        """The answer to one request, once a batch that holds it has run."""
+        """The answer to one request, once a batch that holds it has run. Raises what `cost` raises of it, too."""
         future: Future[A] = Future()
-        self._waiting[future] = request
+        self._waiting[future] = request, self._cost(request)
         self._executor.submit(self._run_batch)  # as many as there are requests: the last ones find nothing left
         return await asyncio.wrap_future(future)
 
@@ -163,12 +163,10 @@ class Batcher(Generic[Q, A]):
         if not self._waiting:
             return
         time.sleep(0.02)  # requests issued together should travel together, and those that follow an answer with them
-        waiting = sorted(self._waiting.items(), key=lambda item: -self._cost(item[1]))
+        waiting = sorted(((cost, future) for future, (_, cost) in self._waiting.items()), key=lambda pair: -pair[0])
         # Half as long at least: what is padded to a far longer neighbour costs as much as the neighbour.
-        least = self._cost(waiting[0][1]) / 2
-        batch = [item for item in waiting[: self._size] if self._cost(item[1]) >= least]
-        for future, _ in batch:
-            del self._waiting[future]
+        taken = [future for cost, future in waiting[: self._size] if cost >= waiting[0][0] / 2]
+        batch = [(future, self._waiting.pop(future)[0]) for future in taken]
         # Requests that were given up are dropped before they are run.
         if not (batch := [item for item in batch if item[0].set_running_or_notify_cancel()]):
             return

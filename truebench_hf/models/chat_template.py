@@ -18,6 +18,17 @@ _OPENED = re.compile(r"<think(?:ing)?>\s*\Z", re.IGNORECASE)
 _END = 32  # tokens, enough for the tag where it is not a single one
 
 
+def byte_count(*texts: str) -> int:
+    """The bytes of texts, which predict tokens across scripts better than characters do.
+
+    Raises RequestFailed on half a character (a lone surrogate), which no tokenizer takes.
+    """
+    try:
+        return sum(len(text.encode()) for text in texts)
+    except UnicodeEncodeError as error:
+        raise RequestFailed(f"the prompt holds a character that no tokenizer takes: {error.reason}") from error
+
+
 def encode_chat(
     tokenizer: Any, messages: Sequence[Message], options: Mapping[str, Any] | None = None, *, answered: bool = False
 ) -> list[int]:
@@ -28,6 +39,7 @@ def encode_chat(
     Control tokens written out in a message are encoded as the text they are, so that a judged response cannot end its
     message and speak for the judge. transformers before 5.20 cannot do that, and reads them as control tokens.
     """
+    byte_count(*(message.content for message in messages))
     chat = [{"role": message.role, "content": message.content} for message in messages]
     how = dict(options or {})
     if "sanitize_control_tokens" in inspect.signature(tokenizer.apply_chat_template).parameters:
@@ -83,6 +95,7 @@ def yes_no_prompts(tokenizer: Any, name: str, state: str, questions: Sequence[st
     transformers 5.20 there is none: then a layout of our own, in the same order, read at the words Yes and No.
     Raises ValueError where those are no single tokens.
     """
+    byte_count(state, *questions)
     try:
         from transformers.decision import DecisionConfig
     except ImportError:

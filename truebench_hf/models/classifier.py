@@ -26,7 +26,7 @@ from pydantic import NonNegativeInt, PositiveInt
 
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, need, refused
-from truebench_hf.models.chat_template import encode_chat, window_of
+from truebench_hf.models.chat_template import byte_count, encode_chat, window_of
 from truebench_hf.models.loading import Checkpoint
 from truebench_hf.models.local import MACHINE, Dtype
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest
@@ -77,6 +77,7 @@ class ClassifierModel(Checkpoint):
         return await asyncio.get_running_loop().run_in_executor(MACHINE, self._decide, request)
 
     def _decide(self, request: DecisionRequest) -> Decision:
+        byte_count(request.state, *request.questions)
         model, tokenizer = self._load()
         place = supported_class(self.spec, model.config, self._options.supported_label)
         window = self._options.window or own_window(self.spec, model, tokenizer)

@@ -15,7 +15,7 @@ from pydantic import PositiveInt
 from truebench_hf.engine.pool import Batcher
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
-from truebench_hf.models.chat_template import encode_chat, too_long, window_of
+from truebench_hf.models.chat_template import byte_count, encode_chat, too_long, window_of
 from truebench_hf.models.generation import SharedPrefix, generate, yes_probabilities
 from truebench_hf.models.loading import EMBEDDED, Checkpoint, locate, unload
 from truebench_hf.models.protocol import (
@@ -64,8 +64,13 @@ class LocalModel(Checkpoint):
             self.spec = "smollm2"
             self._folder, self._gguf = locate()
         self._prefix: SharedPrefix | None = None
-        self._chats = Batcher(self._generate, self._length, options.batch_size, MACHINE)
-        self._decisions = Batcher(self._decide, lambda request: len(request.state), options.batch_size, MACHINE)
+        size = options.batch_size
+        self._chats = Batcher(
+            self._generate, lambda request: byte_count(*(m.content for m in request.messages)), size, MACHINE
+        )
+        self._decisions = Batcher(
+            self._decide, lambda request: byte_count(request.state, *request.questions), size, MACHINE
+        )
 
     @functools.cached_property
     def identity(self) -> Identity:
@@ -112,11 +117,6 @@ class LocalModel(Checkpoint):
         # A batch of a run that was broken off may still compute, and would leave another.
         with suppress(RuntimeError):  # the interpreter is ending
             MACHINE.submit(setattr, self, "_prefix", None)
-
-    @staticmethod
-    def _length(request: ChatRequest) -> int:
-        # Bytes predict tokens across scripts better than characters do.
-        return sum(len(message.content.encode()) for message in request.messages)
 
     def _generate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
         model, tokenizer = self._load()
