@@ -194,6 +194,13 @@ def test_a_server_that_was_never_there_stops_the_run(url: str, cause: str, reaso
     assert "timed out" not in str(caught.value), reason
 
 
+def test_a_gateway_whose_server_is_away_from_the_start_fails_its_requests(server: OpenAIServer) -> None:
+    """The address is right, then: others may find the server back."""
+    server.add_faults([{"status": 502}] * 10)
+    with pytest.raises(RequestFailed, match=r"gave up after 3 tries: .* answered 502"):
+        chat(open_at(server.url))
+
+
 def test_a_wrong_url_shows_before_all_tries_are_used_up() -> None:
     patient = RetryPolicy(attempts=100, first_wait=0.001, longest_wait=0.01, deadline=30.0)
     with pytest.raises(UserError, match="gave up after 6 tries"):

@@ -12,7 +12,7 @@ from tests.support.openai_server import OpenAIServer
 from truebench_hf.engine.retry import RequestFailed, ServerUnavailable, TryAgain
 from truebench_hf.errors import UserError
 from truebench_hf.models.openai_options import Server
-from truebench_hf.models.openai_reading import Call, meaning, retry_after, status_error
+from truebench_hf.models.openai_reading import Call, Refusal, meaning, retry_after
 from truebench_hf.models.protocol import ChatRequest, SchemaRefused
 from truebench_hf.types import Message
 
@@ -22,7 +22,7 @@ def outcome(status: int, body: object, *, answered: bool = False, schema: bool =
     import httpx2
 
     request = httpx2.Request("POST", "http://a/v1/chat/completions")
-    error = status_error(httpx2.Response(status, request=request), json.dumps(body).encode())
+    error = Refusal(httpx2.Response(status, request=request), json.dumps(body).encode())
     call = Call(Server("http://a/v1", spec="openai:m"), "/chat/completions", schema, answered, answered)
     return meaning(error, call)
 

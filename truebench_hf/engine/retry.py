@@ -109,7 +109,7 @@ class CircuitBreaker:
         self._unreadable, self._unreadable_at = (
             0,
             -inf,
-        )  # failures in a row before any answer, and when the last one came
+        )  # failures in a row before any answer, and the last one's moment
         self._gone_since: float | None = None  # since when calls have ended in nothing but "gone"
         self._under_way: dict[object, float] = {}  # when the call of each request began
 

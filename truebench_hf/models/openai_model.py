@@ -43,7 +43,6 @@ class OpenAIModel:
         self._name, self._options, self._host = name, options, providers()[host]
         self.takes_schema = self._host.schema
         self._server = server_of(self.spec, options, self._host, needs_key=needs_key)
-        self._key = self._server.key  # as it is now: another one in the environment later on would not be masked
         self.cache_scope = self._server.url
         shaping = {
             "chat_template_kwargs": redaction.shown(options.chat_template_kwargs, drop=True),
@@ -61,11 +60,12 @@ class OpenAIModel:
 
     def listed_price(self) -> Price | None:
         """The price that the server lists for the model at `/models`; None where it tells none, or gives no JSON soon."""
-        key = {} if self._server.login or self._key == "none" else {"Authorization": f"Bearer {self._key}"}
+        server = self._server
+        key = {} if server.key == "none" else {"Authorization": f"Bearer {server.key}"}
         logging.getLogger("httpx2").addFilter(_without_secrets)
         try:
-            url = self._server.url + self._server.with_query("/models")
-            response = httpx2.get(url, headers=key or self._server.headers, timeout=_LISTING)
+            url = server.url + server.with_query("/models")
+            response = httpx2.get(url, headers=key | server.headers, timeout=_LISTING)
             return listed_price(response.json() if response.is_success else None, self._name)
         except (OSError, ValueError, RecursionError, httpx2.HTTPError, httpx2.InvalidURL):
             return None
@@ -85,23 +85,22 @@ class OpenAIModel:
             body["stream_options"] = {"include_usage": True}
 
         async def attempt() -> tuple[Any, Any]:
-            response = await self._client.post(
-                self._server.with_query(_CHAT), cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
-            )
-            if not isinstance(first := await anext(response, None), dict):
-                await response.close()
+            response = await self._post(_CHAT, body)
+            chunks = AsyncStream[object](cast_to=object, response=response, client=self._client)
+            if not isinstance(first := await anext(chunks, None), dict):
+                await chunks.close()
                 raise TryAgain(f"{self._server.url}{_CHAT} sent no stream of objects", "unreadable")
-            return first, response
+            return first, chunks
 
-        first, response = await self._repeat(attempt, _CHAT, request.schema is not None)
+        first, chunks = await self._repeat(attempt, _CHAT, request.schema is not None)
         try:
             yield first
-            async for chunk in response:
+            async for chunk in chunks:
                 yield chunk
         except Exception as error:
             raise reading.meaning(error, reading.Call(self._server, _CHAT, False, True, True)) from error
         finally:
-            await response.close()
+            await chunks.close()
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """Ask typed yes/no questions, as many a request as the server takes; see `ChatModel.decide`."""
@@ -138,7 +137,8 @@ class OpenAIModel:
         request, options, public = self._options.applied(request), self._options, self._server.public
         # OpenAI's own service reads control tokens in messages as text.
         content_of = str if public else broken_up
-        sampling = request.sampling
+        sampling, schema = request.sampling, request.schema
+        form = schema and {"name": "verdicts", "schema": schema, "strict": True}
         body: dict[str, Any] = {
             "model": self._name,
             "messages": [{"role": m.role, "content": content_of(m.content)} for m in request.messages],
@@ -146,17 +146,12 @@ class OpenAIModel:
             "top_p": sampling.top_p,
             # The public API wants the newer name; many other servers only know the older one.
             "max_completion_tokens" if public else self._host.limit: sampling.max_tokens,
+            "repetition_penalty": sampling.repetition_penalty if sampling.repetition_penalty != 1.0 else None,
+            "reasoning_effort": options.reasoning_effort or None,
+            "chat_template_kwargs": options.chat_template_kwargs or None,
+            "response_format": form and {"type": "json_schema", "json_schema": form},
         }
-        if sampling.repetition_penalty != 1.0:
-            body["repetition_penalty"] = sampling.repetition_penalty
-        if options.reasoning_effort:
-            body["reasoning_effort"] = options.reasoning_effort
-        if options.chat_template_kwargs:
-            body["chat_template_kwargs"] = options.chat_template_kwargs
-        if request.schema is not None:
-            schema = {"name": "verdicts", "schema": request.schema, "strict": True}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        body |= options.extra_body
+        body = {name: value for name, value in body.items() if value is not None} | options.extra_body
         return {name: value for name, value in body.items() if name not in (*options.omitted, *self._host.omit)}
 
     async def _ask(
@@ -211,37 +206,47 @@ class OpenAIModel:
             return await breaker.ask(understood, self.policy)
         except RequestFailed as error:
             last = error.__cause__
-            is_gone = isinstance(last, TryAgain) and last.kind == "gone" and not hasattr(last.__cause__, "status_code")
+            is_gone = (
+                isinstance(last, TryAgain) and last.kind == "gone" and not isinstance(last.__cause__, reading.Refusal)
+            )
             if breaker.answered or not is_gone:
                 raise
             remedy = f"start the server, or check {reading.URLS} and $OPENAI_BASE_URL"
             raise UserError(f"{self.spec}: cannot be reached: {error}; {remedy}") from error
 
     async def _send(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Return what answers `body`: sent as the SDK sends it, by its own client and with its errors, but without its
-        typed requests and answers. They cost more than the call, and servers leave out or null fields that the types
-        promise. Of an error larger than the limit only the beginning is read; an answer that is raises TryAgain.
+        """Return what answers `body`, whatever JSON it is. Raises TryAgain on an answer that is larger than the limit."""
+        content = bytearray()
+        async with aclosing(await self._post(path, body)) as response:
+            async for part in response.aiter_bytes():
+                content += part
+                if len(content) > LARGEST_ANSWER:
+                    raise TryAgain(f"the answer is larger than {LARGEST_ANSWER // _MIB} MiB", tries=2)
+        answer = json.loads(content)
+        if isinstance(answer, dict) and (name := response.headers.get("x-inference-provider")):
+            answer["provider"] = name
+        return answer
+
+    async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Return the answer to `body`, yet to be read. It is sent by the SDK's client as the SDK sends it, but without its
+        typed requests and answers: they cost more than the call, and servers leave out or null fields that the types
+        promise. Raises Refusal, for which only the beginning of an error larger than the limit is read.
         """
         sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
         request = httpx2.Request(
             "POST", _url(self._server.url + self._server.with_query(path)), headers=self._headers, content=sent,
             cookies=self._http.cookies, extensions={"timeout": self._timeout.as_dict()},
         )  # fmt: skip
+        response = await self._http.send(request, stream=True)
+        if response.is_success:
+            return response
         content = bytearray()
-        async with aclosing(await self._http.send(request, stream=True)) as response:
-            most = LARGEST_ANSWER if response.is_success else LARGEST_ERROR
+        async with aclosing(response):
             async for part in response.aiter_bytes():
                 content += part
-                if len(content) > most and response.is_success:
-                    raise TryAgain(f"the answer is larger than {most // _MIB} MiB", tries=2)
-                if len(content) > most:
+                if len(content) > LARGEST_ERROR:
                     break
-        if not response.is_success:
-            raise reading.status_error(response, content[:most])
-        answer = json.loads(content)
-        if isinstance(answer, dict) and (name := response.headers.get("x-inference-provider")):
-            answer["provider"] = name
-        return answer
+        raise reading.Refusal(response, content[:LARGEST_ERROR])
 
     @functools.cached_property
     def _http(self) -> Any:
@@ -261,7 +266,7 @@ class OpenAIModel:
         from openai import AsyncOpenAI
 
         return AsyncOpenAI(
-            api_key=self._key, base_url=self._server.url, default_headers=self._server.headers,
+            api_key=self._server.key, base_url=self._server.url, default_headers=self._server.headers,
             timeout=self._timeout, max_retries=0, http_client=self._http,
         )  # fmt: skip
 

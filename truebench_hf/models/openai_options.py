@@ -60,26 +60,22 @@ class OpenAIOptions(SamplingOptions):
 class Server:
     """Where a model is asked. `url` may be shown: it holds neither login nor query.
 
-    `login` (user, password) goes as Basic authorization, `query` behind every path. `key_env` names the variable that
-    holds the API key, which is not kept here.
+    `login` (user, password) goes as Basic authorization in place of the `key`, `query` behind every path. The key is that
+    of the variable `key_env` when the model was opened, "none" where there is none: the SDK insists on one.
     """
 
     url: str
     login: tuple[str, str] | None = field(default=None, repr=False)
     query: str = field(default="", repr=False)
-    spec: str = ""
+    key: str = field(default="none", repr=False)
     key_env: str = "OPENAI_API_KEY"
+    spec: str = ""
 
     @property
     def headers(self) -> dict[str, str]:
         """The headers that a login takes; they stand in place of those of an API key."""
         login = base64.b64encode(":".join(self.login).encode()).decode("ascii") if self.login else ""
         return {"Authorization": f"Basic {login}"} if self.login else {}
-
-    @property
-    def key(self) -> str:
-        """The API key to send; "none" beside a login, and where there is none: the client insists on one."""
-        return "none" if self.login else _api_key(self.key_env) or "none"
 
     @property
     def public(self) -> bool:
@@ -101,17 +97,17 @@ def server_of(spec: str, options: OpenAIOptions, host: Provider, *, needs_key: b
         server = server_at(url.strip())
     except ValueError as error:
         raise UserError(f"{spec}: {error}") from None
-    server = replace(server, spec=spec, key_env=options.api_key_env or host.key)
+    key_env = options.api_key_env or host.key
     if server.login and options.api_key_env:
         raise UserError(f"{spec}: the base URL holds a login and api_key_env names a key; take one of them away")
-    key = "" if server.login else _api_key(server.key_env)
+    key = "" if server.login else os.environ.get(key_env, "").strip()  # a .env file may have left a line end behind it
     learn(key)
     needed = options.api_key_env or ((server.public or not host.key_optional) and not server.login)
     if not key and needed and needs_key:
-        raise UserError(f"{spec}: set the environment variable {server.key_env} to your API key")
+        raise UserError(f"{spec}: set the environment variable {key_env} to your API key")
     if not (key.isascii() and key.isprintable()):
-        raise UserError(f"{spec}: the API key in {server.key_env} holds a character that no key has; copy it again")
-    return server
+        raise UserError(f"{spec}: the API key in {key_env} holds a character that no key has; copy it again")
+    return replace(server, key=key or "none", key_env=key_env, spec=spec)
 
 
 def server_at(text: str) -> Server:
@@ -133,8 +129,3 @@ def server_at(text: str) -> Server:
     if server.login:
         learn(*server.login, server.headers["Authorization"].removeprefix("Basic "))
     return server
-
-
-def _api_key(variable: str) -> str:
-    # A .env file may have left a line end behind it.
-    return os.environ.get(variable, "").strip()

@@ -54,7 +54,8 @@ def completion(answer: dict[str, Any]) -> Completion:
     separate = separate_thinking(message)
     reasoning = "\n".join(thought for thought in (separate, part, thinking) if thought)
     cut = unclosed or choice.get("finish_reason") == "length"
-    return Completion(text, reasoning, usage(answer), cut, cached_tokens(answer), served(answer))
+    usage, cached = spent(answer)
+    return Completion(text, reasoning, usage, cut, cached, served(answer))
 
 
 def first_choice(answer: dict[str, Any]) -> dict[str, Any] | None:
@@ -95,22 +96,20 @@ def separate_thinking(message: dict[str, Any]) -> str:
     return texts(message.get("reasoning_content"))[0] or texts(message.get("reasoning"))[0]
 
 
-def usage(answer: dict[str, Any]) -> Usage:
-    """What one call has spent. A good answer is not thrown away for a bad count: its usage is unknown then."""
-    spent = _object(answer.get("usage"))
-    details = _object(_first(spent, "completion_tokens_details", "output_tokens_details"))
-    read = _count(_first(spent, "prompt_tokens", "input_tokens"))
-    written = _count(_first(spent, "completion_tokens", "output_tokens"))
+def spent(answer: dict[str, Any]) -> tuple[Usage, int]:
+    """What one call has spent, and how many tokens of its input the server took from its cache, as far as it tells.
+
+    A good answer is not thrown away for a bad count: its usage is unknown then.
+    """
+    counts = _object(answer.get("usage"))
+    details = _object(_first(counts, "completion_tokens_details", "output_tokens_details"))
+    inner = _object(_first(counts, "prompt_tokens_details", "input_tokens_details"))
+    read = _count(_first(counts, "prompt_tokens", "input_tokens"))
+    written = _count(_first(counts, "completion_tokens", "output_tokens"))
     thought = _count(_first(details, "reasoning_tokens") or 0)  # part of what is written, which few servers tell apart
-    return Usage(read or 0, written or 0, thought or 0, 1, int(None in (read, written, thought)))
-
-
-def cached_tokens(answer: dict[str, Any]) -> int:
-    """How many tokens of the input of one call the server took from its cache; 0 where it does not tell."""
-    spent = _object(answer.get("usage"))
-    details = _object(_first(spent, "prompt_tokens_details", "input_tokens_details"))
-    cached = _count(_first(details, "cached_tokens") or spent.get("prompt_cache_hit_tokens") or 0)
-    return min(cached or 0, usage(answer).input_tokens)
+    cached = _count(_first(inner, "cached_tokens") or counts.get("prompt_cache_hit_tokens") or 0)
+    usage = Usage(read or 0, written or 0, thought or 0, 1, int(None in (read, written, thought)))
+    return usage, min(cached or 0, usage.input_tokens)
 
 
 def served(answer: dict[str, Any]) -> dict[str, str]:
@@ -121,8 +120,8 @@ def served(answer: dict[str, Any]) -> dict[str, str]:
 
 def paid_tokens(answer: dict[str, Any]) -> PaidTokens | None:
     """The tokens that one call is billed for by what its answer says, whether it can be used or not; None where it says none."""
-    spent = usage(answer)
-    tokens = PaidTokens(spent.input_tokens, spent.output_tokens, cached_tokens(answer), 1, spent.unknown_calls)
+    usage, cached = spent(answer)
+    tokens = PaidTokens(usage.input_tokens, usage.output_tokens, cached, 1, usage.unknown_calls)
     return tokens if tokens.input or tokens.output else None
 
 
@@ -141,7 +140,7 @@ def decision(answer: dict[str, Any], *, kind: str, count: int) -> Decision:
         value: Any = _object(by_name.get(name)).get(key)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         shares.append(float(value) if is_number and 0.0 <= value <= 1.0 else None)
-    return Decision(tuple(shares), usage(answer), served(answer))
+    return Decision(tuple(shares), spent(answer)[0], served(answer))
 
 
 def question_name(place: int) -> str:
@@ -195,19 +194,28 @@ class Call:
     path_answered: bool
 
 
-@dataclass(frozen=True)
-class _Refusal:
-    """An answer with another status than 200 to 299. `words` are code, type and message, `place` is where it redirects to."""
+class Refusal(Exception):
+    """An answer (`httpx2.Response`) with another status than 200 to 299, of which `content` was read.
 
-    call: Call
-    status: int
-    words: str
-    message: str
-    wait: float | None
-    place: str
+    `words` are its code, type and message, `wait` the seconds that it asks for, `place` is where it redirects to.
+    """
 
-    def __str__(self) -> str:
-        return f"{self.call.server.url} answered {self.status}: {self.message}"
+    def __init__(self, response: Any, content: bytes | bytearray) -> None:
+        body: Any = content.decode(errors="replace").strip()
+        with suppress(ValueError, RecursionError):
+            body = json.loads(body)
+        body = body.get("error", body) if isinstance(body, dict) else body
+        body = body if isinstance(body, dict) else {"message": body}
+        self.status: int = response.status_code
+        self.message = one_line(body.get("message") or body.get("detail") or f"Error code: {self.status}")
+        code = f"{body.get('code') or ''} {body.get('type') or ''}".strip()
+        self.words = f"{code}: {self.message}".lower()
+        self.wait = retry_after(response.headers)
+        place = response.headers.get("location") or "nowhere"
+        with suppress(ValueError):  # a bracket left open
+            place = urljoin(str(response.request.url), place)
+        self.place = one_line(re.sub(r"(?<=//)[^/]*@", "", place.partition("?")[0]))
+        super().__init__(f"{self.status}: {self.message}")
 
 
 class _Rule(NamedTuple):
@@ -216,36 +224,36 @@ class _Rule(NamedTuple):
 
     statuses: Container[int]
     outcome: type[Exception] | Kind
-    message: str = "{0}"
-    applies: Callable[[_Refusal], object] = lambda answer: True
+    message: str = "{refusal}"
+    applies: Callable[[Refusal, Call], object] = lambda answer, call: True
 
 
-_WINDOW = "the prompt does not fit the window: {0.message}"
-_CREDIT = "{0.call.server.spec}: no credit: {0}; top up the account; the same command goes on where it was"
+_WINDOW = "the prompt does not fit the window: {answer.message}"
+_CREDIT = "{call.server.spec}: no credit: {refusal}; top up the account; the same command goes on where it was"
 # The first one that applies counts.
 _RULES = (
     _Rule({413}, RequestFailed, _WINDOW),
-    _Rule({400, 422, 500}, RequestFailed, _WINDOW, lambda answer: _TOO_LONG.search(answer.words)),
-    _Rule({400}, RequestFailed, "the server's content filter refused the prompt: {0.message}",
-          lambda answer: _PROMPT_FILTERED.search(answer.words)),
+    _Rule({400, 422, 500}, RequestFailed, _WINDOW, lambda answer, _: _TOO_LONG.search(answer.words)),
+    _Rule({400}, RequestFailed, "the server's content filter refused the prompt: {answer.message}",
+          lambda answer, _: _PROMPT_FILTERED.search(answer.words)),
     _Rule({402}, ServerUnavailable, _CREDIT),
-    _Rule({400, 403, 429}, ServerUnavailable, _CREDIT, lambda answer: _NO_CREDIT.search(answer.words)),
+    _Rule({400, 403, 429}, ServerUnavailable, _CREDIT, lambda answer, _: _NO_CREDIT.search(answer.words)),
     _Rule({429}, "busy"),
-    _Rule({503}, "busy", applies=lambda answer: answer.wait is not None),
+    _Rule({503}, "busy", applies=lambda answer, _: answer.wait is not None),
     _Rule({502, 503, 521, 522, 523, 530}, "gone"),  # what gateways say where nobody is behind them
     _Rule({*range(300), 408, 409, 425, *range(500, 1000)} - {501}, "fault"),
     # Keys and prompts go to the address that the user gave alone.
-    _Rule(range(400), UserError, "{0.call.server.spec}: {0.call.server.url} answered {0.status}, a redirect to {0.place}, "
-          f"which is not followed; if you trust it, give its base URL as {URLS}"),
+    _Rule(range(400), UserError, "{call.server.spec}: {call.server.url} answered {answer.status}, a redirect to "
+          f"{{answer.place}}, which is not followed; if you trust it, give its base URL as {URLS}"),
     # Whether the schema is to blame shows when it is left out.
-    _Rule({400, 422, 501}, SchemaRefused, applies=lambda answer: answer.call.schema),
-    _Rule({401, 403, 404, 410}, "gone", applies=lambda answer: answer.call.path_answered),
-    _Rule(range(1000), RequestFailed, "the server refused this request: {0}", lambda answer: answer.call.path_answered),
-    _Rule({404, 405, 501}, NoDecisions, "{0.call.server.spec}: no decision level there: {0.call.server.url} answered "
-          "{0.call.path} with {0.status}: {0.message}; use --judge-level checklist or rubric",
-          lambda answer: not answer.call.path.startswith("/chat")),
-    _Rule(range(1000), UserError, f"{{0.call.server.spec}} at {{0}}; check the model name, {URLS} (most servers want /v1 at "
-          "the end) and ${0.call.server.key_env}; a parameter that it does not take is left out with "
+    _Rule({400, 422, 501}, SchemaRefused, applies=lambda _, call: call.schema),
+    _Rule({401, 403, 404, 410}, "gone", applies=lambda _, call: call.path_answered),
+    _Rule(range(1000), RequestFailed, "the server refused this request: {refusal}", lambda _, call: call.path_answered),
+    _Rule({404, 405, 501}, NoDecisions, "{call.server.spec}: no decision level there: {call.server.url} answered {call.path} "
+          "with {answer.status}: {answer.message}; use --judge-level checklist or rubric",
+          lambda _, call: not call.path.startswith("/chat")),
+    _Rule(range(1000), UserError, f"{{call.server.spec}} at {{refusal}}; check the model name, {URLS} (most servers want /v1 at "
+          "the end) and ${call.server.key_env}; a parameter that it does not take is left out with "
           "--model-arg/--judge-arg omit=NAME,NAME"),
 )  # fmt: skip
 
@@ -256,11 +264,12 @@ def meaning(error: Exception, call: Call) -> Exception:
     import openai
 
     try:
-        if isinstance(error, openai.APIStatusError):
-            answer = _refusal(error, call)
-            rule = next(rule for rule in _RULES if answer.status in rule.statuses and rule.applies(answer))
-            message, outcome = rule.message.format(answer), rule.outcome
-            return TryAgain(message, outcome, answer.wait) if isinstance(outcome, str) else outcome(message)
+        if isinstance(error, Refusal):
+            rule = next(rule for rule in _RULES if error.status in rule.statuses and rule.applies(error, call))
+            message = rule.message.format(answer=error, call=call, refusal=f"{call.server.url} answered {error}")
+            return (
+                TryAgain(message, rule.outcome, error.wait) if isinstance(rule.outcome, str) else rule.outcome(message)
+            )
         if isinstance(error, openai.APIError | httpx2.RequestError):
             # A call without an answer: dropped connections, timeouts, streams that broke off. The SDK itself calls nearly
             # everything a timeout.
@@ -279,28 +288,6 @@ def meaning(error: Exception, call: Call) -> Exception:
     # A page of a login or of another service, more often than not.
     no_json = "no JSON: " if isinstance(error, json.JSONDecodeError) else ""
     return TryAgain(f"{call.server.url}: unreadable answer: {no_json}{problem}", "unreadable")
-
-
-def status_error(response: Any, content: bytes | bytearray) -> Exception:
-    """Return an answer (`httpx2.Response`) with any other status than 200 to 299 as the SDK's error."""
-    import openai
-
-    body: Any = content.decode(errors="replace").strip()
-    with suppress(ValueError, RecursionError):
-        body = json.loads(body)
-    body = body.get("error", body) if isinstance(body, dict) else body
-    return openai.APIStatusError(f"Error code: {response.status_code}", response=response, body=body)
-
-
-def _refusal(error: Any, call: Call) -> _Refusal:
-    body, headers = error.body if isinstance(error.body, dict) else {"message": error.body}, error.response.headers
-    message = one_line(body.get("message") or body.get("detail") or error.message)
-    code = f"{body.get('code') or ''} {body.get('type') or ''}".strip()
-    place = headers.get("location") or "nowhere"
-    with suppress(ValueError):  # a bracket left open
-        place = urljoin(str(error.request.url), place)
-    place = one_line(re.sub(r"(?<=//)[^/]*@", "", place.partition("?")[0]))
-    return _Refusal(call, error.status_code, f"{code}: {message}".lower(), message, retry_after(headers), place)
 
 
 def one_line(text: Any) -> str:

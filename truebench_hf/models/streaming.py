@@ -29,24 +29,21 @@ async def stream(
     cancelling the task) stops the model. Raises what `ChatModel.complete` raises, and RequestFailed where a model that
     streams does not begin within so many seconds.
     """
-    if isinstance(model, LocalModel):
-        parts = _local(model, request)
-    elif isinstance(model, OpenAIModel):
-        parts = _served(model, request)
-    else:
-        parts, begins_within = _at_once(model, request), None
-    async with aclosing(parts):
+    if not isinstance(model, LocalModel | OpenAIModel):
+        yield _masked(await model.complete(request))
+        return
+    async with aclosing(_local(model, request) if isinstance(model, LocalModel) else _served(model, request)) as parts:
         try:
             part = await asyncio.wait_for(anext(parts, None), begins_within)
         except TimeoutError as error:
             raise RequestFailed(f"it did not begin to answer within {begins_within:g} seconds") from error
         while part is not None:
-            yield replace(part, text=known(part.text), reasoning=known(part.reasoning))
+            yield _masked(part)
             part = await anext(parts, None)
 
 
-async def _at_once(model: ChatModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
-    yield await model.complete(request)
+def _masked(part: Completion) -> Completion:
+    return replace(part, text=known(part.text), reasoning=known(part.reasoning))
 
 
 async def _local(model: LocalModel, request: ChatRequest) -> AsyncGenerator[Completion, None]:
