@@ -249,13 +249,13 @@ def test_no_value_in_a_run_json_leads_to_a_traceback(tmp_path: Path, wrong: Any)
 def test_results_whose_ledger_is_gone_are_named_before_anything_is_asked(tmp_path: Path) -> None:
     finished(tmp_path)
     (tmp_path / "ledger.sqlite").unlink()
-    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    before = {name: (tmp_path / name).read_bytes() for name in ("run.json", *FILES)}
     for _ in range(2):
         with pytest.raises(
             UserError, match=r"lost its ledger.*scores\.json, judgments\.jsonl replaced.*move these files"
         ):
             finished(tmp_path)
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
     Calls(tmp_path / "ledger.sqlite").close()  # an empty one is as good as none
     with pytest.raises(UserError, match="lost its ledger"):
         finished(tmp_path)

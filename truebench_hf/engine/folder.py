@@ -57,16 +57,16 @@ class RunFolder:
         self.path = Path(out)
         self._masked: dict[str, int] = {}  # secrets masked by file
         try:
-            known = may_open(self.path, kind, files)
+            known = _info_of_ours(self.path, kind, files)
             self.path.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=self.path).close()
         except OSError as error:
             raise UserError(f"--out {out}: cannot write there: {error}; choose another folder") from error
         self.ledger = Calls(self.path / LEDGER)
         try:
-            if kind and calls(known) and not self.ledger.used() and (held := results(self.path, files)):
-                raise lost(self.path, held)
             earlier, used = known.get("settings", {}), self.ledger.used()
+            if not used:
+                self._refuse_lost(known, files)
             before = earlier.get(DATA)
             if used and not update and before != settings.get(DATA, before):
                 self._refuse_changed(rows or {})
@@ -133,6 +133,17 @@ class RunFolder:
         if name.endswith(".jsonl"):
             self._masked[name] = masks
         return target
+
+    def _refuse_lost(self, known: Mapping[str, Any], files: Collection[str]) -> None:
+        """Raise UserError where results are there, but not the ledger with the calls that they were made of."""
+        spent = known.get("usage", {}).get("total", {}).values()
+        paid = any(isinstance(part, dict) and part.get("calls") for part in spent)
+        if paid and (held := _filled(self.path, files)):
+            raise UserError(
+                f"--out {self.path} has lost its {LEDGER}: everything would be asked and paid for again, and "
+                f"{', '.join(held)} replaced; put {LEDGER} back, or move these files away to begin anew, or choose another "
+                "folder"
+            )
 
     def _refuse_changed(self, now: Mapping[str, str]) -> None:
         """Raise UserError on what changed between rows of data, by their hashes, where that can be told."""
@@ -206,7 +217,7 @@ _LARGEST = 2**24  # bytes of a run.json
 _NONE = type(None)
 # What is looked into, by whoever reads the folder of a stranger: of a part that is there, the types it may have.
 _TYPES: dict[str, tuple[type, ...]] = {
-    "settings": (dict,), "sessions": (list,), "kind": (str,), "results": (dict,), "usage": (dict,), "written": (dict,),
+    "settings": (dict,), "sessions": (list,), "kind": (str,), "results": (dict,), "usage": (dict,), "usage.total": (dict,), "written": (dict,),
     "tables": (dict,),
     "format": (int,), "settings.model": (str, list, _NONE), "settings.judge": (str, list, _NONE),
     "settings.cascade_judge": (str, _NONE), "settings.panel": (dict, str, _NONE), "settings.panel.judges": (list,),
@@ -220,11 +231,9 @@ def read_info(path: Path) -> dict[str, Any]:
     """What a folder's `run.json` says; {} where there is none. Raises UserError where it cannot be read."""
     file = path / INFO
     try:
-        with file.open("rb") as content:
-            text = content.read(_LARGEST + 1)
-        if len(text) > _LARGEST:
+        if file.stat().st_size > _LARGEST:
             raise ValueError(f"larger than {_LARGEST / 2**20:g} MiB")
-        return parsed(text.decode("utf-8-sig"))
+        return _parsed(file.read_text(encoding="utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
@@ -234,7 +243,7 @@ def read_info(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def parsed(text: str) -> dict[str, Any]:
+def _parsed(text: str) -> dict[str, Any]:
     """What a text says that should be a `run.json`. Raises ValueError where it is none."""
     try:
         info = json.loads(text)
@@ -254,7 +263,7 @@ def parsed(text: str) -> dict[str, Any]:
     return info
 
 
-def may_open(path: Path, kind: str, files: Collection[str]) -> dict[str, Any]:
+def _info_of_ours(path: Path, kind: str, files: Collection[str]) -> dict[str, Any]:
     """What a folder says of itself, if a study of a kind may go on in it that writes `files`. Raises UserError."""
     if path.is_symlink() and not path.exists():
         raise UserError(f"--out {path} is a link to {path.readlink()}, which is not there; make that folder first")
@@ -264,40 +273,17 @@ def may_open(path: Path, kind: str, files: Collection[str]) -> dict[str, Any]:
             raise UserError(f"--out {path} was made by another version (format {version}); choose another folder")
         if kind and (earlier := info.get("kind", "")) not in ("", kind):
             raise UserError(f"--out {path} holds a study of kind {earlier}, not {kind}; choose another folder")
-    elif held := results(path, (INFO, *files)):
+    elif held := _filled(path, (INFO, *files)):
         raise UserError(f"--out {path} holds {', '.join(held)}, which no run of ours left there; choose another folder")
-    paid = info and ("usage" not in info or calls(info))
-    if paid and not (path / LEDGER).exists() and (held := results(path, files)):
-        raise lost(path, held)
     return info
 
 
-def results(path: Path, files: Collection[str]) -> list[str]:
-    """Those of the files that are there and hold something."""
-    places = {name: path / name for name in files}
-    return [
-        name
-        for name, place in places.items()
-        if (any(place.iterdir()) if place.is_dir() else place.exists() and place.stat().st_size > 0)
-    ]
-
-
-def calls(info: Mapping[str, Any]) -> int:
-    """How many answers the ledger held when the last session was finished, as far as `run.json` tells."""
-    total = info.get("usage", {}).get("total")
-    counts = [of.get("calls") for of in total.values() if isinstance(of, dict)] if isinstance(total, dict) else []
-    return sum(count for count in counts if isinstance(count, int))
+def _filled(path: Path, files: Collection[str]) -> list[str]:
+    """Those of the files and folders that are there and hold something."""
+    places = ((name, path / name) for name in files if (path / name).exists())
+    return [name for name, place in places if (any(place.iterdir()) if place.is_dir() else place.stat().st_size)]
 
 
 def count_noted(out: str, name: str = "items", default: int = 0) -> int:
     """How many items (or samples) the last session in a folder had in work; `default` where there was none."""
-    count = read_info(Path(out)).get("settings", {}).get(name, default)
-    return count if isinstance(count, int) else default
-
-
-def lost(path: Path, held: Collection[str]) -> UserError:
-    """The error for a folder whose ledger is gone, while it holds these results."""
-    return UserError(
-        f"--out {path} has lost its {LEDGER}: everything would be asked and paid for again, and {', '.join(held)} replaced; "
-        f"put {LEDGER} back, or move these files away to begin anew, or choose another folder"
-    )
+    return int(read_info(Path(out)).get("settings", {}).get(name, default))

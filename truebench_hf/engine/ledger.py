@@ -61,7 +61,7 @@ class Calls:
         self._keeps, self._estimates = keeps, over is not None
         self._below = Calls(over) if over and over.exists() and over.stat().st_size else None
         self._path, self._kind = path, "cache" if shared else "folder"
-        self._shown = f"--cache {path.parent}" if shared else f"--out {path.parent}"
+        self._shown = f"--{'cache' if shared else 'out'} {path.parent}"
         self._wait = 30.0 if shared else 1.0  # seconds for whoever holds it
         self.session = f"{time.time():.6f}"
         try:
@@ -70,27 +70,32 @@ class Calls:
         except sqlite3.DatabaseError as error:
             raise self._meaning(error) from error
         try:
-            if not shared:
-                # Held from the first statement to the end of the process: a second run would ask for the same calls.
-                self._ask("PRAGMA locking_mode=EXCLUSIVE")
-            # In this order: whoever makes the file at the same moment says first whose it is.
-            is_filled = self._ask("SELECT EXISTS (SELECT 1 FROM sqlite_master)")[0][0]
-            if self._ask("PRAGMA application_id")[0][0] != _OURS:
-                if is_filled:
-                    raise UserError(f"{path} is no ledger of this version, or none at all; choose another {self._kind}")
-                self._ask(f"PRAGMA page_size={PAGE}")
-                self._ask(f"PRAGMA application_id={_OURS}")
-            self._ask("PRAGMA journal_mode=WAL")
-            # NORMAL under WAL survives a killed process; only a power cut may lose commits since the last folding.
-            self._ask("PRAGMA synchronous=NORMAL")
-            self._ask(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
-            for table, columns in (("calls", _CALLS), ("rows", _ROWS), ("unanswered", _UNANSWERED)):
-                self._ask(f"CREATE TABLE IF NOT EXISTS {table} {columns}")
-            if (report := self._ask("PRAGMA quick_check(1)")[0][0]) != "ok":
-                raise self._is_damaged(report.splitlines()[-1])
+            self._prepare()
         except BaseException:
             self._db.close()
             raise
+
+    def _prepare(self) -> None:
+        if self._kind == "folder":
+            # Held from the first statement to the end of the process: a second run would ask for the same calls.
+            self._ask("PRAGMA locking_mode=EXCLUSIVE")
+        # In this order: whoever makes the file at the same moment says first whose it is.
+        is_filled = self._ask("SELECT EXISTS (SELECT 1 FROM sqlite_master)")[0][0]
+        if self._ask("PRAGMA application_id")[0][0] != _OURS:
+            if is_filled:
+                raise UserError(
+                    f"{self._path} is no ledger of this version, or none at all; choose another {self._kind}"
+                )
+            self._ask(f"PRAGMA page_size={PAGE}")
+            self._ask(f"PRAGMA application_id={_OURS}")
+        self._ask("PRAGMA journal_mode=WAL")
+        # NORMAL under WAL survives a killed process; only a power cut may lose commits since the last folding.
+        self._ask("PRAGMA synchronous=NORMAL")
+        self._ask(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
+        for table, columns in (("calls", _CALLS), ("rows", _ROWS), ("unanswered", _UNANSWERED)):
+            self._ask(f"CREATE TABLE IF NOT EXISTS {table} {columns}")
+        if (report := self._ask("PRAGMA quick_check(1)")[0][0]) != "ok":
+            raise self._is_damaged(report.splitlines()[-1])
 
     def get(self, key: str) -> dict[str, Any] | None:
         """The result committed under `key`, or None."""
@@ -113,11 +118,12 @@ class Calls:
         """
         if not self._keeps:
             return result
-        counts = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
-        tokens = (*map(int, counts), int(usage.unknown_calls > 0))
-        kept = _storable(json.dumps(result, ensure_ascii=False))
-        text = "" if self._estimates else _storable(request)  # which takes memory, and nobody would read it
-        row = (key, role, kept, *tokens, self.session, time.time(), recalled, model, text)
+        tokens = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, result.get("cached_tokens", 0))
+        # As escapes: SQLite takes no lone surrogates, and in a JSON text the escape means the same.
+        texts = (json.dumps(result, ensure_ascii=False), "" if self._estimates else request)
+        kept, body = (text.encode("utf-8", "backslashreplace").decode() for text in texts)
+        is_unknown, now = usage.unknown_calls > 0, time.time()
+        row = (key, role, kept, *tokens, is_unknown, self.session, now, recalled, model, body)
         # Of two who commit at once the second sets nothing, and is given what the first has set.
         marks = ", ".join("?" * len(row))
         setting = f"INSERT INTO calls VALUES ({marks}) ON CONFLICT DO UPDATE SET key = key RETURNING result"
@@ -224,8 +230,3 @@ class Calls:
 
     def _is_damaged(self, reason: object) -> UserError:
         return UserError(f"{self._path} is damaged ({reason}); {_ANEW[self._kind]}")
-
-
-def _storable(text: str) -> str:
-    # SQLite takes no lone surrogates; as an escape the JSON text means the same.
-    return text.encode("utf-8", "backslashreplace").decode()
