@@ -83,20 +83,18 @@ def local_time(study: Study[Any, Any, Any, Any]) -> list[str]:
     local: dict[str, Any] = {model.spec: model for model in study.roles.opened if hasattr(model, "speed")}
     if not local:
         return []
-    spent: dict[str, Usage] = {}
-    for spec, usage in study.rehearsed():
-        spent[spec] = spent.get(spec, Usage()) + usage
-    lines = []
-    for spec, usage in spent.items():
-        if spec not in local or usage.input_tokens + usage.output_tokens < _FEW:
+    spent, lines = study.rehearsed(), []
+    for spec, model in local.items():
+        parts = [used for (_, name), used in spent.items() if name == spec]
+        calls, read, written = (sum(getattr(used, kind) for used in parts) for kind in ("calls", "input", "output"))
+        if read + written < _FEW:
             continue
-        read, written = local[spec].speed()
-        minutes = (usage.input_tokens * read + usage.output_tokens * written) / 60
+        reading, writing = model.speed()
+        minutes = (read * reading + written * writing) / 60
         if minutes >= 1:
             duration = f"{minutes:,.0f} minutes" if minutes < 180 else f"{minutes / 60:,.0f} hours"
-            speed = f"{1 / read:,.0f} tokens a second read, {1 / written:,.0f} written"
-            calls = how_many(usage.calls, "call")
-            lines.append(f"{spec} runs on this machine: {calls}, some {duration} ({speed})")
+            speed = f"{1 / reading:,.0f} tokens a second read, {1 / writing:,.0f} written"
+            lines.append(f"{spec} runs on this machine: {how_many(calls, 'call')}, some {duration} ({speed})")
     return lines
 
 

@@ -161,13 +161,10 @@ def providers(settings: Mapping[str, Any], served_by: Told) -> dict[str, str]:
     by_spec = {}
     for spec, (name, identity) in identities(settings).items():
         provider = str(identity.get("provider", ""))
-        pinned = provider.partition(":")[2]
-        answered_by = " + ".join(sorted(served_values(served_by, name, "provider"))) or (
-            pinned if provider != OPEN else ""
-        )
-        if answered_by or provider == OPEN:
-            by_spec[spec] = ", ".join(filter(None, (answered_by, "not pinned" if provider == OPEN else "")))
-    return by_spec
+        pinned, is_open = provider.partition(":")[2], provider == OPEN
+        answered_by = " + ".join(sorted(served_values(served_by, name, "provider"))) or ("" if is_open else pinned)
+        by_spec[spec] = ", ".join(filter(None, (answered_by, "not pinned" if is_open else "")))
+    return {spec: provider for spec, provider in by_spec.items() if provider}
 
 
 def provider_notes(settings: Mapping[str, Any], served_by: Told) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from truebench_hf.engine.folder import LEDGER, RunFolder, count_noted, read_info
 from truebench_hf.engine.ledger import Calls
-from truebench_hf.engine.money import Budget, Prices
+from truebench_hf.engine.money import Budget, Prices, Spent
 from truebench_hf.engine.pool import bounded, progress, run_async
 from truebench_hf.errors import need
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
@@ -30,7 +30,6 @@ from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome, lines, write
 from truebench_hf.study.roles import NOTED, Editable, Roles, bound, growing, refuse_to_drop
-from truebench_hf.types import Usage
 
 O = TypeVar("O", bound=FolderOptions)  # noqa: E741
 T = TypeVar("T")
@@ -284,33 +283,34 @@ class Study(Generic[O, T, D, V]):
             self.tell(line)
 
     def _estimate(self) -> Outcome[Any]:
-        """What would be asked beside what the folder's ledger holds; nothing is asked, and nothing written."""
+        """What would be asked beside what the folder's ledger holds, and what it would cost; nothing is written."""
+        spent, recalled = self._reckoned()
+        prices = Prices(self.options.price, read_info(Path(self.options.out)).get("prices", {}))
+        prices.look_up(self.roles.opened)
+        cost = cost_notes(spent, prices, len(self.chosen), "Estimated cost")
+        estimate_notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
+        return estimated(spent, len(self.chosen), estimate_notes)
+
+    def _reckoned(self) -> tuple[Spent, list[str]]:
+        """What each part would be asked beside what the folder's ledger holds, and a note of what the cache answers."""
         self.roles.estimate()
         self.ledger = Calls(Path(":memory:"), over=Path(self.options.out) / LEDGER)
         try:
             self._cache = self.options.open_cache(reading=True)
             self.setup()
             run_async(self._work())
-            recalled = notes.from_cache(*self.ledger.recalled())
-            prices = Prices(self.options.price, read_info(Path(self.options.out)).get("prices", {}))
-            prices.look_up(self.roles.opened)
             paid = self.ledger.paid()
             parts = dict.fromkeys(part for caller in self._callers.values() for part in caller.parts.items())
-            spent = self._estimated = {part: paid[part] for part in parts if part in paid}
-            cost = cost_notes(spent, prices, len(self.chosen), "Estimated cost")
-            estimate_notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
-            return estimated(spent, len(self.chosen), estimate_notes)
+            return {part: paid[part] for part in parts if part in paid}, notes.from_cache(*self.ledger.recalled())
         finally:
             self._close()
 
-    def rehearsed(self) -> list[tuple[str, Usage]]:
-        """Return the spec of the model and the usage of each part, as `--estimate` reckons them, of the items that were read."""
+    def rehearsed(self) -> Spent:
+        """Return what each part would be asked, as `--estimate` reckons it, of the items that were read."""
         other = copy.copy(self)  # data may come through a pipe, which is read once
         other.options = self.options.model_copy(update={"estimate": True})
         other.roles, other._callers, other._first, other._judges = Roles(other.options), {}, {}, {}
-        other._estimate()
-        spent = other._estimated.items()
-        return [(spec, Usage(used.input, used.output, calls=used.calls)) for (_, spec), used in spent]
+        return other._reckoned()[0]
 
     def _left_out(self) -> list[str]:
         """What to say of rows of the data that are no items."""
