@@ -29,6 +29,9 @@ from truebench_hf.models.protocol import (
 from truebench_hf.types import Usage
 
 _CPU_BLOCK = 32
+_SETTINGS = (  # of `VllmOptions`, under their names there
+    "revision", "dtype", "quantization", "max_model_len", "gpu_memory_utilization", "tensor_parallel_size", "enforce_eager",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -194,19 +197,13 @@ def _start(name: str, options: VllmOptions) -> Any:
     from vllm.platforms import current_platform
     from vllm.v1.engine.async_llm import AsyncLLM
 
-    settings: dict[str, Any] = {
-        "revision": options.revision or None,
-        "quantization": options.quantization or None,
-        "max_model_len": options.max_model_len or None,
-        "kv_cache_memory_bytes": int(options.kv_cache_gib * 2**30) or None,
-        # Prefixes are shared in whole blocks. On processors vLLM takes 128 tokens; 32 is the smallest it is fast with.
-        "block_size": _CPU_BLOCK if current_platform.is_cpu() else None,
-    }
+    settings = {setting: getattr(options, setting) for setting in _SETTINGS}
+    settings["kv_cache_memory_bytes"] = int(options.kv_cache_gib * 2**30)
+    # Prefixes are shared in whole blocks. On processors vLLM takes 128 tokens; 32 is the smallest it is fast with.
+    settings["block_size"] = _CPU_BLOCK if current_platform.is_cpu() else 0
     with refused(f"vllm:{name}: cannot be started", _REMEDY):
         arguments = AsyncEngineArgs(
-            model=name, dtype=options.dtype, gpu_memory_utilization=options.gpu_memory_utilization,
-            tensor_parallel_size=options.tensor_parallel_size, enforce_eager=options.enforce_eager,
-            enable_prefix_caching=options.prefix_caching, disable_log_stats=True,
-            **{key: value for key, value in settings.items() if value is not None},
+            model=name, enable_prefix_caching=options.prefix_caching, disable_log_stats=True,
+            **{setting: value for setting, value in settings.items() if value},  # else what vLLM thinks right
         )  # fmt: skip
         return AsyncLLM.from_engine_args(arguments)
