@@ -186,11 +186,10 @@ def supported_class(spec: str, config: Any, label: str) -> int | None:
 def own_window(spec: str, model: Any, tokenizer: Any) -> int:
     """The tokens that the model reads at once. Raises UserError where nothing tells."""
     table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
-    before = getattr(table, "padding_idx", None)  # RoBERTa's positions begin behind that of its padding
-    positions = (getattr(model.config, "max_position_embeddings", None) or 10**10) - (
-        0 if before is None else before + 1
-    )
-    if (window := min(tokenizer.model_max_length, positions)) >= 10**9:
+    padding = getattr(table, "padding_idx", None)  # RoBERTa's positions begin behind that of its padding
+    before = 0 if padding is None else padding + 1
+    positions = getattr(model.config, "max_position_embeddings", None) or 10**10
+    if (window := min(tokenizer.model_max_length, positions - before)) >= 10**9:
         raise UserError(
             f"{spec}: does not say how many tokens it reads at once; give window=512, or what it learned by"
         )

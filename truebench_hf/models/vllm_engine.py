@@ -115,21 +115,19 @@ class VllmModel(Checkpoint):
 
     async def close(self) -> None:
         """Stop the engine, unless another model still uses it."""
-        for running in _ENGINES.values():
+        for key, running in list(_ENGINES.items()):
             running.users.discard(id(self))
-        unused = [key for key, running in _ENGINES.items() if not running.users]
-        for running in [_ENGINES.pop(key) for key in unused]:  # all, before one that cannot be stopped
-            running.stop()
+            if not running.users:
+                _ENGINES.pop(key).stop()
 
     def _open(self) -> tuple[Any, Any]:
         tokenizer = _tokenizer(self._name, self._options.revision, self.identity.revision)
         shaping = asdict(replace(self._options, chat_template_kwargs={}))
         key = canonical([self._name, self.identity.revision, shaping])
         loop, running = asyncio.get_running_loop(), _ENGINES.get(key)
-        if running is not None and running.loop is not loop:  # left over from a run that has ended
-            _ENGINES.pop(key).stop()
-            running = None
-        if running is None:
+        if running is None or running.loop is not loop:
+            if running:  # left over from a run that has ended
+                _ENGINES.pop(key).stop()
             self._unchanged()
             running = _ENGINES[key] = _Running(loop)
             # Blocks the loop while the weights load: the engine ties its sockets to the loop it is made in.
