@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.space.sample_runs import many_runs, real_runs
+from tests.space.sample_runs import many_runs, pairs_run, real_runs
 from tests.support.hub_stub import HubStub
 from tests.support.loopback import free_port
 
@@ -66,6 +66,7 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("space")
     runs = real_runs(folder)
     many_runs(runs, 6, 200)
+    pairs_run(runs / "pairs" / "tea")
     with HubStub() as hub:
         HfApi(endpoint=hub.url, token="any").create_repo(RESULTS, repo_type="dataset")
         # One thread for the model: on a busy machine several of them wait for each other.

@@ -7,7 +7,9 @@ import random
 from pathlib import Path
 from typing import Any
 
+from tests.support.runs import script, write_jsonl
 from tests.support.stages import run
+from truebench_hf.benchmarks.tick.pairwise import Pairwise, PairwiseOptions
 from truebench_hf.benchmarks.truebench import results as truebench
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES, RunOptions, load
 from truebench_hf.metrics.pass_rate import pass_rate
@@ -99,3 +101,24 @@ def _line(row: tuple[str, str, str, float], passed: bool, model: object) -> str:
         "verdicts": [[verdict]], "usage": {},
     }  # fmt: skip
     return json.dumps(line) + "\n"
+
+
+def pairs_run(out: Path) -> Path:
+    """A study of two pairs, of which a judge always prefers the first response: one in Arabic, one with script text."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    rows = [
+        {"id": "lift", "prompt": f"Say that the lift is broken. {SCRIPT}", "response_a": "It is broken.",
+         "response_b": f"Hello {SCRIPT}.", "label": "A", "subset": "notices"},
+        {"id": "arabic", "prompt": "اكتب جملة قصيرة عن الشاي.", "response_a": "لا أعرف.",
+         "response_b": "الشاي مشروب ساخن يحبه كثير من الناس.", "label": "B", "subset": "tea"},
+    ]  # fmt: skip
+    rules = [
+        {"contains": "You compare two responses", "reply": 'The first.\n```json\n{"preference": "A"}\n```'},
+        {"contains": ["You rate", "\nIt is broken.\n"], "reply": '{"rating": 5}'},
+        {"contains": ["You rate", "الناس"], "reply": "hard to say"},
+        {"contains": "You rate", "reply": '{"rating": 3}'},
+    ]
+    judge = script(out.parent / "pair_judge.json", rules)
+    data = write_jsonl(out.parent / "pairs.jsonl", rows)
+    Pairwise(PairwiseOptions(data=data, judge=(judge,), protocol=("preference", "direct"), out=str(out))).run()
+    return out

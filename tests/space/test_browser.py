@@ -166,6 +166,31 @@ def test_conversations_are_filtered_compared_and_passed_on(space: Served, open_p
     page.wait_for_function("document.querySelector('.counted b').innerText === '36 of 36'")
 
 
+def test_pairs_side_by_side_by_keys_and_in_the_direction_of_their_writing(
+    space: Served, open_page: Open, axe: str
+) -> None:
+    page = open_page(space.url + "?tab=explorer")
+    page.get_by_label("Run").select_option(label="pair_judge · tea")
+    answers = page.locator(".tb-answers .tb-assistant")
+    answers.nth(1).wait_for()
+    boxes = [answer.bounding_box() for answer in answers.all()]
+    assert (len(boxes), boxes[0]["y"], boxes[0]["x"] < boxes[1]["x"]) == (2, boxes[1]["y"], True)
+    assert page.evaluate("window.broken") is None
+    page.keyboard.press("j")
+    page.wait_for_url(re.compile("id=arabic"))
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.matches('article')"), "into the conversation"
+    said = page.locator("article .tb-said", has_text="الشاي").first
+    assert said.evaluate("e => getComputedStyle(e).direction") == "rtl"
+    assert page.locator(".list .first", has_text="الشاي").evaluate("e => getComputedStyle(e).direction") == "rtl"
+    page.evaluate(axe)
+    assert page.evaluate(FAULTS) == []
+    shoot(page, "pairs")
+    narrow = open_page(page.url, "phone")
+    first, second = (narrow.locator(".tb-answers .tb-assistant").nth(n).bounding_box() for n in range(2))
+    assert (first["x"], first["y"] < second["y"]) == (second["x"], True), "one below the other"
+
+
 def test_a_page_without_scripts_can_be_read_and_gone_through(space: Served, browser: Any) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -54,10 +54,10 @@ def test_filters(board: BoardStore) -> None:
     rows = RecentItems().of(board.snapshot.entry(_key(board, "Alpha")))
     failed = explorer.select(rows, ExplorerQuery(failed="MUST be english"))
     assert failed
-    assert all("must be english" in repr(item.judged.verdicts).lower() and item.ended == "failed" for item in failed)
+    assert all("must be english" in repr(item.drawn.exchanges).lower() and item.ended == "failed" for item in failed)
     german = explorer.select(rows, ExplorerQuery(language="DE", outcome="passed"))
     assert german
-    assert all(item.judged.instance.language == "DE" and item.ended == "passed" for item in german)
+    assert all(item.language == "DE" and item.ended == "passed" for item in german)
     query = {"run": _key(board, "Alpha"), "language": "DE", "category": "none such"}
     drawn = _page(board, **query)
     assert (drawn.counted, drawn.lines, drawn.conversation, drawn.current) == ("0 of 36", (), None, "")

@@ -162,7 +162,7 @@ def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -
     rows = RecentItems().of(entry)
     assert (len(rows), [item.ended for item in rows.values()].count("failed")) == (24, 12)
     passed = explorer.select(rows, ExplorerQuery(category="finance", outcome="passed"))
-    assert [item.judged.instance.id for item in passed] == ["facts-mini-01#2", "facts-mini-02#2", "facts-mini-03#2"]
+    assert [item.name for item in passed] == ["facts-mini-01#2", "facts-mini-02#2", "facts-mini-03#2"]
     markup = page(board, tab="explorer", run=entry.key, outcome="failed")
     assert "<b>12 of 24</b>, failures first" in markup
     assert "Harlow Valley Credit Union" in markup, "the document is beside the answer"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
@@ -133,6 +134,28 @@ def test_programs_are_told_who_leads_and_what_the_judge_says(url: str) -> None:
     for criteria, why in (("", "The checklist is empty"), ("x\n" * 13, "the limit is 12")):
         with pytest.raises(AppError, match=why):
             client.predict("Say hello.", "Hello.", criteria, api_name="/judge_answer")
+
+
+@pytest.mark.slow
+def test_programs_are_told_the_same_over_mcp(url: str) -> None:
+    mcp = pytest.importorskip("mcp", reason="pip install 'truebench-hf[mcp]'")
+    http = pytest.importorskip("mcp.client.streamable_http")
+
+    async def tools() -> tuple[list[str], Any, Any]:
+        async with (
+            http.streamablehttp_client(f"{url}gradio_api/mcp/") as (read, write, _),
+            mcp.ClientSession(read, write) as session,
+        ):
+            await session.initialize()
+            names = [tool.name for tool in (await session.list_tools()).tools]
+            leads = await session.call_tool("who_leads", {"board_id": "truebench", "group": ""})
+            texts = {"prompt": "Say hello.", "answer": "Hello.", "criteria": ""}
+            return names, leads, await session.call_tool("judge_answer", texts)
+
+    names, leads, refused = asyncio.run(tools())
+    assert names == ["who_leads", "judge_answer"], "and nothing that belongs to the pages"
+    assert "'rank': 1" in leads.content[0].text
+    assert (refused.isError, refused.content[0].text) == (True, "The checklist is empty: write one criterion per line.")
 
 
 def test_about_tells_what_the_board_holds(tmp_path: Path) -> None:

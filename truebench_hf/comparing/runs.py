@@ -19,14 +19,14 @@ from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.results import form, judging_specs, judgments, made_by, read_each, read_frames
 from truebench_hf.benchmarks.truebench.scores import response_values, rule
 from truebench_hf.data.judged import Judged
-from truebench_hf.data.records import Form
+from truebench_hf.data.records import JUDGED, Form
 from truebench_hf.data.rows import Record, user_error
 from truebench_hf.engine.folder import INFO
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.spec import family
 from truebench_hf.results.finished import Finished, JudgedKind, model_runs
-from truebench_hf.results.folder import JUDGED, Results
+from truebench_hf.results.folder import Results
 from truebench_hf.results.verdicts import VerdictFrames
 from truebench_hf.study.ranking import LONGEST, Board, BoardColumn
 from truebench_hf.text.terminal import warn

@@ -27,6 +27,7 @@ from truebench_hf.text import anonymous
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Role, Turn, Usage, Verdict
 
 JUDGMENTS, RESPONSES = "judgments.jsonl", "responses.jsonl"
+JUDGED = (JUDGMENTS, "verdicts.jsonl")  # files in which studies leave what they judged, in this order
 
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Points = Annotated[float, Field(ge=-1e9, le=1e9)]

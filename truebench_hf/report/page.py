@@ -40,10 +40,10 @@ def page(title: str, sections: Iterable[Section], *, lead: str = "", notes: Sequ
     yield from stream
 
 
-def fragment(part: Section | Conversation | Exchange) -> str:
-    """One section, one conversation or one turn as HTML, for a page that has `style()`."""
+def fragment(part: Section | Conversation | Exchange, **more: Any) -> str:
+    """One section, one conversation or one turn as HTML, for a page that has `style()`; `more` goes to its macro."""
     macro = getattr(_TEMPLATES.get_template("sections.html.jinja").module, _macro(part))
-    return str(macro(part))
+    return str(macro(part, **more))
 
 
 def _macro(part: Section | Conversation | Exchange) -> str:

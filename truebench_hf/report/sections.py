@@ -8,7 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from truebench_hf.data.judged import Judged, Mark, Marked
 from truebench_hf.metrics.pass_rate import outcome as outcome_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 
 Outcome = Literal["yes", "no", "open", ""]  # passed, failed, unscored, or nothing to say
+OF_JUDGES = ("Right", "Wrong", "Open")  # words for what a judge made of an answer
 
 
 @dataclass(frozen=True)
@@ -79,13 +81,15 @@ class Highlighted:
 class Exchange:
     """One turn: its messages, the model's thinking, and its criteria, bare where there is no verdict (yet).
 
-    `marked` is the answer in pieces, as each judge sees it.
+    `marked` is the answer in pieces, as each judge sees it. `title` says what it is, where it is no turn but one of
+    several answers.
     """
 
     messages: tuple[Message, ...]
     verdicts: tuple[Verdict | Criterion, ...]
     reasoning: str = ""
     marked: tuple[Highlighted, ...] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,8 @@ class Conversation:
     """A judged conversation. `name` says which, `who` whose it is where several stand side by side.
 
     `context` is the document behind it, shown where the conversation stands alone, and `opening` how its answer begins,
-    shown where it is folded.
+    shown where it is folded. With `beside` its exchanges with answers stand beside each other: all answer one prompt.
+    `words` are what its outcome, and its verdicts, are called where these are about something else than an answer.
     """
 
     name: str
@@ -104,6 +109,8 @@ class Conversation:
     language: str = ""
     context: str = ""
     opening: str = ""
+    beside: bool = False
+    words: tuple[str, str, str] = ("Passed", "Failed", "Unscored")
 
 
 @dataclass(frozen=True)
@@ -264,6 +271,24 @@ def as_counted(verdict: Verdict) -> Verdict:
         return verdict
     criterion = replace(verdict.criterion, text=f"{verdict.criterion.text} ({points:g} points)")
     return replace(verdict, criterion=criterion, label=outcome_of(verdict.label, points))
+
+
+def conversation_line(row: Conversation) -> str:
+    """A conversation as a line of a file, which `read_conversation` reads."""
+    return str(_of_conversations().dump_json(row, exclude_defaults=True).decode()) + "\n"
+
+
+def read_conversation(line: bytes) -> Conversation:
+    """The conversation of a line. Raises ValueError."""
+    row: Conversation = _of_conversations().validate_json(line)
+    return row
+
+
+@cache
+def _of_conversations() -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Conversation)
 
 
 def highlighted(marked: Marked, of: str = "") -> Highlighted:

@@ -11,14 +11,14 @@ from typing import Any
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged
-from truebench_hf.data.records import JUDGMENTS, Reader
+from truebench_hf.data.records import JUDGED, JUDGMENTS, Reader
 from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
+from truebench_hf.report.sections import Conversation, read_conversation
 from truebench_hf.report.table import SCORES, Table
+from truebench_hf.study.outcome import CONVERSATIONS
 from truebench_hf.study.ranking import Board
 from truebench_hf.types import Usage
-
-JUDGED = (JUDGMENTS, "verdicts.jsonl")  # files in which studies leave what they judged, in this order
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,21 @@ class Results:
             with file.open("rb") as content:
                 for where, line in jsonl.lines(content, file.name):
                     yield reader.judged(loads(line.decode("utf-8")), where)[0]
+
+    @property
+    def conversations(self) -> list[Conversation]:
+        """What its report lets one look through, of a study without a file of judged conversations; [] of others.
+
+        Raises UserError where it cannot be read.
+        """
+        file = self.path / CONVERSATIONS
+        try:
+            with file.open("rb") as content:
+                return [read_conversation(line) for line in content]
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError) as error:
+            raise UserError(f"{file}: is not as its study wrote it; repeat the command of {self.path}") from error
 
     @property
     def spent(self) -> dict[str, Usage]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         app.launch(
             prevent_thread_lock=True, quiet=True, show_error=False, share=False, ssr_mode=False,
             theme=look.gradio_theme(), css=look.gradio_css(), footer_links=[],
-            max_file_size=visitors.UPLOAD_MIB * 2**20, enable_monitoring=False, run_history=False, mcp_server=False,
+            max_file_size=visitors.UPLOAD_MIB * 2**20, enable_monitoring=False, run_history=False, mcp_server=_speaks_mcp(),
         )  # fmt: skip
     except OSError as error:
         raise UserError(f"{error}; GRADIO_SERVER_NAME and GRADIO_SERVER_PORT say where to listen") from error
@@ -76,16 +77,35 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     return app
 
 
+def _speaks_mcp() -> bool:
+    """Whether the package is installed by which Gradio serves tools over MCP: the first version of `mcp`, not the second."""
+    try:
+        return version("mcp").startswith("1.")
+    except PackageNotFoundError:
+        return False
+
+
 def _tools(board: BoardStore, engine: Engine) -> None:
     """Offer `who_leads` and `judge_answer` to programs inside the current Blocks, under the limits of the playground."""
     import gradio as gr
 
     def who_leads(board_id: str = "", group: str = "") -> dict[str, Any]:
-        """The results of a board, and who leads; without ids those that visitors meet first."""
+        """Return the results of a leaderboard and who leads it; without ids those that stand first.
+
+        Args:
+            board_id: Which board; the answer lists all of them.
+            group: Which group of results of it.
+        """
         return results_json(board.snapshot, BoardQuery.of({"board": board_id, "group": group}))
 
     async def judge_answer(prompt: str, answer: str, criteria: str) -> list[dict[str, str]]:
-        """The verdict on each criterion (one a line): its text, the label, and the reason."""
+        """Judge an answer by a checklist; return each criterion with its label (yes, no or none) and the reason.
+
+        Args:
+            prompt: What was asked.
+            answer: The answer to it.
+            criteria: The checklist, one criterion a line.
+        """
         try:
             request = visitors.text_within(prompt, visitors.PROMPT, "The prompt")
             text = visitors.text_within(answer, visitors.PROMPT, "The answer")
@@ -93,7 +113,7 @@ def _tools(board: BoardStore, engine: Engine) -> None:
             work = engine.verdicts(request, text, lines, engine.levels[0])
             done = [verdicts async for verdicts in visitors.within(work, visitors.SECONDS)][-1]
         except Exception as error:  # a visitor sees one plain line and the operator the rest
-            raise gr.Error(visitors.message_for(error)) from None
+            raise gr.Error(visitors.message_for(error), print_exception=False) from None
         return [{"criterion": v.criterion.text, "label": v.label or "", "reason": v.reason} for v in done]
 
     gr.api(who_leads, api_name="who_leads", queue=False)

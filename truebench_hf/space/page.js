@@ -137,7 +137,7 @@ if (board) {
   });
 }
 
-// The explorer: a choice goes at once, and j and k go through the list from anywhere but where one types.
+// The explorer: a choice goes at once; j and k go through the list, and Enter into the conversation, but where one types.
 const form = document.querySelector(".filters");
 if (form) {
   form.addEventListener("change", event => {
@@ -150,8 +150,9 @@ if (form) {
   document.querySelector(".list [aria-current]")?.scrollIntoView({ block: "nearest" });
   addEventListener("keydown", event => {
     const way = { j: "next", k: "prev" }[event.key];
-    if (!way || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
-    document.querySelector(`.bar a[rel=${way}][href]`)?.click();
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    if (way) document.querySelector(`.bar a[rel=${way}][href]`)?.click();
+    else if (event.key === "Enter" && !event.target.closest("a, button, summary")) document.querySelector("article")?.focus();
   });
   document.querySelector("[data-copy]")?.addEventListener("click", async event => {
     event.preventDefault();

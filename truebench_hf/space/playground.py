@@ -77,14 +77,14 @@ class ChecklistMode(Mode):
                     elem_id="checklist",
                 )  # fmt: skip
                 self.buttons("Answer and judge", "guided", _NOTES["recorded"])
-                with gr.Row():
-                    draft = gr.Button("Write a checklist", elem_id="draft-start", min_width=140)
-                    judge_it = gr.Button("Judge this answer", elem_id="judge-start", min_width=140)
-                how = self._levels()
+                draft = gr.Button("Write a checklist", elem_id="draft-start", min_width=140)
             with gr.Column(min_width=320):
                 self.answer_box("judge", "answer", 7, recorded[1])
                 self.verdicts = gr.HTML(html.verdicts_html(verdicts), elem_id="verdicts")
-                improve = gr.Button("Improve the answer by its verdicts", elem_id="improve-start", min_width=200)
+                with gr.Row():
+                    judge_it = gr.Button("Judge this answer", elem_id="judge-start", min_width=140)
+                    improve = gr.Button("Improve it by its verdicts", elem_id="improve-start", min_width=140)
+                how = self._levels()
                 self.improved = gr.HTML("", elem_id="improved")
         self.results = (self.verdicts, self.improved)
         self.judged = gr.State((recorded, verdicts), time_to_live=3600)

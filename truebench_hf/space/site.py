@@ -46,7 +46,7 @@ class Pages:
     def __init__(self, board: BoardStore, results: str = "") -> None:
         self.board, self._results = board, results
         self._items = RecentItems()
-        self._explorer = Explorer(self._items)
+        self._explorer = Explorer(self._items, board.roots)
         self._recent = Recent[str](_KEPT)
 
     def html(self, query: Mapping[str, str]) -> str:

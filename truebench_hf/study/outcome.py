@@ -7,17 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from truebench_hf.data.records import JUDGED
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import write_error
 from truebench_hf.report.page import page, run_facts
-from truebench_hf.report.sections import Conversations, Section
+from truebench_hf.report.sections import Conversations, Section, conversation_line
 from truebench_hf.report.table import SCORES, Table, what_was_run
 from truebench_hf.study.notes import marked
 from truebench_hf.study.ranking import Ranking
 
 V = TypeVar("V")
 TABLES, REPORT = "tables", "report.html"
-WRITTEN = (SCORES, TABLES, REPORT)  # by the house, for every study
+CONVERSATIONS = "report.jsonl"  # those of the report, where no other file of the study holds them
+WRITTEN = (SCORES, TABLES, REPORT, CONVERSATIONS)  # by the house, for every study
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ class Outcome(Generic[V]):
                     the `printed` ones of these.
     charts          what the report draws beside its tables: curves and plots that no table can show. Behind them the house
                     puts its tables of what calls cost and how answers could be read.
-    conversations   what was judged, to look through; the last thing in the report.
+    conversations   what was judged, to look through; the last thing in the report. They are kept in report.jsonl as well,
+                    for the Space, where none of the items is a file of judged conversations.
     notes           what readers must know, each in a sentence or two: they stand in the report and in scores.json.
     items           further files by name: rows (or lines of text) for .jsonl, a JSON value for .json, and a text or
                     parts of one for all others. Such a name stands in the `files` of the study.
@@ -69,9 +72,11 @@ class Outcome(Generic[V]):
 
     @property
     def follow(self) -> dict[str, Any]:
-        """The files that follow from the tables, by name."""
+        """The files that follow from tables and conversations, by name."""
         named = {table.name: table for table in self.tables if table.name}
-        scores = {SCORES: scores_json(self.tables, self.notes)} if named else {}
+        scores: dict[str, Any] = {SCORES: scores_json(self.tables, self.notes)} if named else {}
+        if self.conversations and self.conversations.rows and set(JUDGED).isdisjoint(self.items):
+            scores[CONVERSATIONS] = map(conversation_line, self.conversations.rows)
         return scores | {f"{TABLES}/{name}.csv": table.to_csv() for name, table in named.items()}
 
 
@@ -102,8 +107,12 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
     if board:
         board = marked(board, folder.info["settings"], folder.info.get("served", {}))
     described = {table.name: table.described() for table in outcome.tables if table.name}
+    shown = {"conversations": outcome.conversations.title} if CONVERSATIONS in files and outcome.conversations else {}
     folder.finish(
-        **({"board": board.as_json()} if board else {}), **({"tables": described} if described else {}), **outcome.known
+        **({"board": board.as_json()} if board else {}),
+        **({"tables": described} if described else {}),
+        **shown,
+        **outcome.known,
     )
 
 

@@ -140,7 +140,7 @@ class BestOf(stick.SelfJudging):
             done, [lines], missing,
             {ANSWERS: [sampled.row(options.by) for sampled in done]}, title="STICK: best of N", lead=lead,
             notes=self.notes(sum(answer.truncated for sampled in done for answer in sampled.answers)),
-            conversations=Conversations("Answers", tuple(_conversation(sampled, options.by) for sampled in done), note),
+            conversations=Conversations("Best of N: answers", tuple(_conversation(sampled, options.by) for sampled in done), note),
             ranking=self._ranking(lines, done) if options.outside else None,
         )  # fmt: skip
 
@@ -311,10 +311,11 @@ def _conversation(sampled: Sampled, by: Sequence[str]) -> Conversation:
     answers = []
     for number, answer in enumerate((*sampled.answers, sampled.greedy)):
         chosen = [name for name in by if number in selected[name]]
-        title = f"answer {number + 1}{', selected by ' + ', '.join(chosen) if chosen else ''}"
         scores = {name: score.score for name, score in answer.inside.items()}
         scores |= {"outside": answer.outside.score} if answer.outside else {}
-        lines = ["(greedy)" if answer is sampled.greedy else title]
-        lines += [f"{name}: {fixed(score, 3)}" for name, score in scores.items()]
-        answers.append((answer.problem if answer.text is None else answer.text, answer.verdicts, "\n".join(lines)))
-    return stick.answers_below(sampled.instance, answers)
+        parts = ["Greedy answer" if answer is sampled.greedy else f"Answer {number + 1}"]
+        parts += [f"selected by {', '.join(chosen)}"] if chosen else []
+        parts += [", ".join(f"{name} {fixed(score)}" for name, score in scores.items())] if scores else []
+        text = answer.problem if answer.text is None else answer.text
+        answers.append(stick.answer_titled(" · ".join(parts), text, answer.verdicts))
+    return stick.answers_beside(sampled.instance, answers)

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.tick import checklists
+from truebench_hf.benchmarks.tick import checklists, stick
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, ListedChecklist, checklist_tables
 from truebench_hf.benchmarks.tick.pairs import Pair, load_pairs
 from truebench_hf.benchmarks.tick.scoring import ALL, frame_of, group_columns, grouped_table, paper_rows
@@ -19,6 +19,8 @@ from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.pass_rate import checklist_share, outcome, pass_rate
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import Binds, option, pairs, role
+from truebench_hf.report.sections import OF_JUDGES, Conversation, Conversations, Exchange, fixed
+from truebench_hf.report.sections import Outcome as Mark
 from truebench_hf.report.table import PUBLISHED, Column, Table
 from truebench_hf.study.items import Items
 from truebench_hf.study.notes import rules_fact, weak_judges
@@ -26,7 +28,8 @@ from truebench_hf.study.options import JudgingOptions, StudyOptions, numbered
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
-from truebench_hf.types import Usage
+from truebench_hf.text import anonymous
+from truebench_hf.types import Criterion, Label, Usage, Verdict
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -162,6 +165,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
             lead="How often judges prefer the response that people prefer, by protocol.",
             items={PAIRS: rows} | ({checklists.FILE: filed} if filed else {}), notes=self._notes(),
             facts={"Pairs": len(self.chosen)}, ranking=_ranking(tables, self.provenance),
+            conversations=Conversations("Pairs", tuple(map(_conversation, self.chosen, done))),
             results={"protocols": list(self.options.protocols)},
         )  # fmt: skip
 
@@ -188,6 +192,34 @@ def _row(key: Key, pair: Pair, decided: Decided) -> dict[str, Any]:
     label = decided["prediction"]
     distance = None if label is None else preferences.label_distance(pair.gold, label)
     return {**about, "label": pair.gold, **decided, "distance": distance}
+
+
+_PREFERRED = {"win": "A", "loss": "B", "tie": "neither", None: "undecided"}
+
+
+def _conversation(pair: Pair, decisions: Decisions) -> Conversation:
+    """The two responses beside each other, which one people prefer, and whether judges do so by each protocol."""
+    gold, verdicts = _PREFERRED[pair.gold], []
+    for (name, protocol), decided in decisions.items():
+        label = decided["prediction"]
+        parts = []
+        parts += [
+            f"score {side[-1].upper()} {fixed(decided[side])}" for side in ("score_a", "score_b") if side in decided
+        ]
+        if "as_given" in decided:
+            parts.append(f"A first: {_PREFERRED[decided['as_given']]}, B first: {_PREFERRED[decided['swapped']]}")
+        text = f"{anonymous.name(name)}, {protocol}: {_PREFERRED[label]}"
+        state: Label | None = None if label is None else "yes" if label == pair.gold else "no"
+        verdicts.append(Verdict(Criterion(text), state, "; ".join([*parts, *filter(None, [decided["reason"]])])))
+    responses = [
+        stick.answer_titled(f"Response {name}{' · preferred by people' if name == gold else ''}", text)
+        for name, text in (("A", pair.response_a), ("B", pair.response_b))
+    ]
+    preferred = Exchange((), tuple(verdicts), title=f"Who prefers which (people: {gold})")
+    right = {verdict.label for verdict in verdicts}
+    outcome: Mark = "no" if "no" in right else "open" if None in right else "yes"
+    drawn = stick.answers_beside(pair.instance, (*responses, preferred), outcome, subset=pair.subset)
+    return replace(drawn, words=OF_JUDGES)
 
 
 def _agreement(rows: DataFrame) -> dict[str, Any]:

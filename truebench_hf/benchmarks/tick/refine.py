@@ -143,7 +143,7 @@ class Refine(stick.SelfJudging):
             done, tables, missing, {VERSIONS: [row for refined in done for row in refined.rows()]},
             title="STICK: self-refinement", lead=f"{options.model} refined by {how}, {options.keep} version kept; {options.lead}",
             notes=self.notes(cut, scored=self.by_checklist),
-            conversations=Conversations("Versions", tuple(map(_conversation, done)), note),
+            conversations=Conversations("Refinement: versions", tuple(map(_conversation, done)), note),
             ranking=self._ranking(steps, done) if options.scored else None,
         )  # fmt: skip
 
@@ -266,6 +266,12 @@ def _conversation(refined: Refined) -> Conversation:
     if refined.versions and refined.listed:
         last = refined.versions[-1]
         outcome = "yes" if last.passes else "no" if "no" in last.inside.labels else "open"
-    beside = ("\n\n".join(filter(None, (v.critique, v.plan, v.detail))) for v in refined.versions)
-    answers = ((v.text, v.verdicts, text) for v, text in zip(refined.versions, beside, strict=True))
-    return stick.answers_below(refined.instance, answers, outcome, refined.problem)
+    answers = []
+    for version in refined.versions:
+        met = [verdict.label for verdict in version.verdicts]
+        title = f"Version {version.iteration} · {version.status}" + (
+            f" · {met.count('yes')} of {len(met)} met" if met else ""
+        )
+        thoughts = "\n\n".join(filter(None, (version.critique, version.plan, version.detail)))
+        answers.append(stick.answer_titled(title, version.text, version.verdicts, thoughts))
+    return stick.answers_beside(refined.instance, answers, outcome, refined.problem)

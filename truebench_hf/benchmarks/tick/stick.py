@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 from truebench_hf.benchmarks.tick import checklists
-from truebench_hf.data.judged import Case, as_answered, cases, sent
+from truebench_hf.data.judged import Case, as_answered, cases, sent, with_history
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
@@ -25,7 +25,7 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling
 from truebench_hf.models.spec import family
 from truebench_hf.options import Binds, option, role
-from truebench_hf.report.sections import Conversation, Exchange, as_counted
+from truebench_hf.report.sections import Conversation, Exchange, as_counted, exchanges
 from truebench_hf.report.sections import Outcome as Mark
 from truebench_hf.report.table import Table
 from truebench_hf.study.items import Items
@@ -34,10 +34,12 @@ from truebench_hf.study.options import LabellingOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.ranking import Ranking
 from truebench_hf.study.study import Study
+from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Verdict
 
 OUTSIDE_NAMES = {"drfr": "DRFR on the given criteria", "rating": "Rating (1 to 10, times 10)", "exact": "Exact answers"}
 SCALE = 10
+_OPENING = 120  # characters of a prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,14 +285,18 @@ def opening(instance: Instance) -> tuple[Message, ...]:
     return sent(instance, (*as_answered(instance, ()), Message("user", instance.turns[0].prompt)))
 
 
-def answers_below(
-    instance: Instance, answers: Iterable[tuple[str, Sequence[Verdict], str]], outcome: Mark = "", error: str = ""
-) -> Conversation:  # fmt: skip
-    """An instruction with answers to it one below the other, each with the verdicts on it and a text beside it."""
-    exchanges = [
-        Exchange((Message("assistant", text),), tuple(map(as_counted, verdicts)), beside) for text, verdicts, beside in answers
-    ]  # fmt: skip
-    prompt = (Message("user", instance.turns[0].prompt),)
-    first, *others = exchanges or [Exchange((), ())]
-    with_prompt = replace(first, messages=(*prompt, *first.messages))
-    return Conversation(instance.id, (with_prompt, *others), outcome, error, language=instance.language)
+def answers_beside(
+    instance: Instance, answers: Iterable[Exchange], outcome: Mark = "", error: str = "", subset: str = ""
+) -> Conversation:
+    """An instruction with answers to it beside each other, each under its title."""
+    prompt = instance.turns[0].prompt
+    asked = with_history(instance, (*as_answered(instance, ()), Message("user", prompt)))
+    return Conversation(
+        " · ".join(filter(None, (instance.id, subset))), (*exchanges(asked, ()), *answers), outcome, error,
+        language=instance.language, opening=shortened(prompt, _OPENING), beside=True,
+    )  # fmt: skip
+
+
+def answer_titled(title: str, text: str, verdicts: Sequence[Verdict] = (), thoughts: str = "") -> Exchange:
+    """One of several answers, with the verdicts on it as they count."""
+    return Exchange((Message("assistant", text),), tuple(map(as_counted, verdicts)), thoughts, title=title)

@@ -24,6 +24,7 @@ from truebench_hf.benchmarks.truebench.validator import (
     RELEASE,
     Edit,
     Edited,
+    Finding,
     Kind,
     Validated,
     edited_rows,
@@ -40,6 +41,8 @@ from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.options import option, role
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations, Question
+from truebench_hf.report.sections import Conversation, Conversations, Exchange
+from truebench_hf.report.sections import Outcome as Mark
 from truebench_hf.report.table import PUBLISHED, Column, Table, paper_rows
 from truebench_hf.study.items import Items
 from truebench_hf.study.labelling import LabelAskOptions, LabelInOptions, Labelling, Taken, open_notes
@@ -47,7 +50,8 @@ from truebench_hf.study.notes import weak_judges
 from truebench_hf.study.options import PromptOptions
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.study.study import Study
-from truebench_hf.types import Score
+from truebench_hf.text.terminal import shortened
+from truebench_hf.types import Criterion, Label, Message, Score, Verdict
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -59,6 +63,7 @@ EDITS: tuple[Kind, ...] = tuple(ASPECTS.values())
 ALWAYS, _NONE, _FULL = "always FAIL", "none", ", ".join(ASPECTS)
 _PAPER_BEST = 0.610
 _PRINTED = 5  # undecided instances that the terminal lists
+_OPENING = 120  # characters of a prompt
 
 
 class ValidateCriteriaOptions(InstanceOptions, PromptOptions):
@@ -140,6 +145,7 @@ class ValidateCriteria(Study[ValidateCriteriaOptions, Edited, Validated, dict[st
             },
             notes=[*weak_judges([options.validator]), *([asks] if work else [])],
             facts={"Validator": options.validator, "Stage": options.stage},
+            conversations=Conversations("Diagnoses", tuple(map(diagnosis, done))),
             incomplete=sum(validation.label is None for row in done for validation in row.by_aspects.values()),
         )  # fmt: skip
 
@@ -207,6 +213,44 @@ def validation_tables(done: Sequence[Validated], looked: Sequence[Kind]) -> list
               printed=len(unread) <= _PRINTED),
     ]  # fmt: skip
     return [table for table in tables if table.rows]
+
+
+_FAULTLESS = {
+    "domain": "The instruction is of the productivity domain", "task": "The instruction matches its task",
+    "clarity": "The instruction is clear",
+}  # fmt: skip
+
+
+def diagnosis(row: Validated) -> Conversation:
+    """An instance with what the validator says of each of its criteria (or, of instructions, by kind of defect)."""
+    instance, validation = row.instance, row.validation
+    of_instruction = set(PROMPT_KINDS) <= set(validation.looked)
+
+    def verdict(text: str, findings: Sequence[Finding]) -> Verdict:
+        reasons = (
+            f"{MEANING[f.kind].capitalize()} ({f.kind}): {f.reason} → {' / '.join(f.proposal) or f.change}" for f in findings
+        )  # fmt: skip
+        label: Label | None = "no" if findings else "yes" if validation.label else None
+        return Verdict(Criterion(text), label, "\n".join(reasons) or validation.problem)
+
+    turns = []
+    for number, turn in enumerate(instance.turns, 1):
+        findings = [finding for finding in validation.findings if finding.turn == number]
+        named = [(text, [f for f in findings if f.kind == kind]) for kind, text in _FAULTLESS.items()]
+        if not of_instruction:
+            texts = enumerate((criterion.text for criterion in turn.criteria), 1)
+            named = [(text, [f for f in findings if f.criterion == place]) for place, text in texts]
+            missing = [finding for finding in findings if finding.criterion is None]
+            named += [("No criterion is missing", missing)] if missing else []
+        turns.append(Exchange((Message("user", turn.prompt),), tuple(verdict(*pair) for pair in named)))
+    turns[-1] = replace(turns[-1], reasoning=validation.analysis)
+    outcome: Mark = "open" if not validation.label else "yes" if validation.label == "PASS" else "no"
+    kind = " / ".join(filter(None, (instance.category, instance.task)))
+    return Conversation(
+        " · ".join(filter(None, (instance.id, kind))), tuple(turns), outcome, validation.problem, language=instance.language,
+        context=instance.context or "", opening=shortened(instance.turns[0].prompt, _OPENING),
+        words=("Fine", "Defect", "Unread"),
+    )  # fmt: skip
 
 
 def lines(done: Sequence[Validated], known: bool) -> Iterator[dict[str, Any]]:

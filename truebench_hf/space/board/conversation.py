@@ -11,14 +11,12 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from truebench_hf.report.page import fragment
-from truebench_hf.report.sections import Conversation, Exchange, Outcome, conversation, exchanges
+from truebench_hf.report.sections import Exchange, Outcome
 from truebench_hf.space.board import words
-from truebench_hf.space.board.items import UNANSWERED, Check, ExplorerItem
+from truebench_hf.space.board.items import Check, ExplorerItem
+from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import steerless
 from truebench_hf.types import Message, Verdict
-
-_OUTCOMES: dict[str, Outcome] = {"failed": "no", "unscored": "open", "passed": "yes"}
-
 
 _Messages = tuple[tuple[Message, int], ...]  # each with its number in a conversation (0: nothing refers to it)
 _Pairs = tuple[
@@ -29,11 +27,12 @@ _Pairs = tuple[
 @dataclass(frozen=True)
 class ShownRound:
     """A turn: what all were asked, once; of each model what only it was asked, its answers, and its verdicts (as HTML); and
-    the criteria where two models had the same."""
+    the criteria where two models had the same. `title` says which of several answers to one prompt it is."""
 
     prompts: _Messages
     parts: tuple[tuple[_Messages, Markup], ...]
     both: _Pairs = ()
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the template draws: `checks` stand under `heads` beside a conversation; `both` are those of two."""
+    """What the template draws: `checks` stand under `heads` beside a conversation; `both` are those of two. With `beside`
+    rounds are answers to one prompt, beside each other."""
 
     name: str
     language: str
@@ -58,6 +58,12 @@ class Shown:
     heads: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     both: _Pairs = ()
+    beside: bool = False
+
+    @property
+    def answers(self) -> int:
+        """How many answers stand beside each other."""
+        return sum(bool(round.title and round.parts[0][0]) for round in self.rounds) or 1
 
 
 def shown(items: Sequence[ExplorerItem | str]) -> Shown:
@@ -68,19 +74,16 @@ def shown(items: Sequence[ExplorerItem | str]) -> Shown:
         if isinstance(item, str):
             sides.append(Side("", "", "", item))
         else:
-            conversations.append(_conversation(item))
-            sides.append(Side(words.model(conversations[-1].who), conversations[-1].outcome, conversations[-1].error))
+            conversations.append(item.drawn)
+            sides.append(Side(words.model(item.drawn.who), item.drawn.outcome, anonymous.text(item.drawn.error)))
     if not present:
         return Shown("", "", "", tuple(sides))
     item, two = present[0], len(present) == 2
-    instance = item.judged.instance
-    kind = " / ".join(filter(None, (instance.category, instance.task)))
-    name = " · ".join(filter(None, (item.name, words.column(instance.language), kind)))
     numbers = count(1) if item.checks and not two else repeat(0)
     rounds = []
     for number in range(max(len(each.exchanges) for each in conversations)):
         turns = [each.exchanges[number] if number < len(each.exchanges) else Exchange((), ()) for each in conversations]
-        rounds.append(_round(turns, numbers))
+        rounds.append(_round(turns, numbers, item.drawn.words))
     both: _Pairs = ()
     if two:  # the checks that both have, in the order of the first
         theirs = {check.text: check for check in present[1].checks}
@@ -88,21 +91,13 @@ def shown(items: Sequence[ExplorerItem | str]) -> Shown:
         both = tuple((own.text, ((own.state, own.note), (other.state, other.note))) for own, other in pairs)
     first = conversations[0]
     checks = () if both else item.checks
-    return Shown(name, first.language, first.context, tuple(sides), tuple(rounds), item.heads, checks, both)
+    return Shown(
+        first.name, first.language, first.context, tuple(sides), tuple(rounds), item.heads, checks, both, first.beside
+    )  # fmt: skip
 
 
-def _conversation(item: ExplorerItem) -> Conversation:
-    """Return the conversation with how it ended; with bare criteria where no model had it."""
-    judged = item.judged
-    drawn = replace(conversation(judged, None), who=judged.response.model, outcome=_OUTCOMES.get(item.ended, ""))
-    if item.ended != UNANSWERED:
-        return drawn
-    bare = [[verdict.criterion for verdict in turn] for turn in judged.verdicts]
-    return replace(drawn, exchanges=exchanges(judged.response.messages, bare), outcome="", error="")
-
-
-def _round(turns: Sequence[Exchange], numbers: Iterator[int]) -> ShownRound:
-    """Return a turn: what all were asked once, then each model's part."""
+def _round(turns: Sequence[Exchange], numbers: Iterator[int], called: tuple[str, str, str]) -> ShownRound:
+    """Return a turn: what all were asked once, then each model's part; `called` is what its verdicts are."""
     prompts = [[message for message in turn.messages if message.role != "assistant"] for turn in turns]
     known = [messages for messages, turn in zip(prompts, turns, strict=True) if turn.messages]
     alike = bool(known) and all(messages == known[0] for messages in known)
@@ -111,8 +106,8 @@ def _round(turns: Sequence[Exchange], numbers: Iterator[int]) -> ShownRound:
     for turn in turns:
         verdicts = replace(turn, messages=(), verdicts=() if both else turn.verdicts)
         own = [message for message in turn.messages if not alike or message.role == "assistant"]
-        parts.append((tuple((message, next(numbers)) for message in own), Markup(fragment(verdicts))))
-    return ShownRound(once, tuple(parts), both)
+        parts.append((tuple((message, next(numbers)) for message in own), Markup(fragment(verdicts, words=called))))
+    return ShownRound(once, tuple(parts), both, turns[0].title)
 
 
 def _side_by_side(turns: Sequence[Exchange]) -> _Pairs:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from truebench_hf.comparing.papers import JUDGES
-from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.errors import UserError
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.conversation import Shown, shown
-from truebench_hf.space.board.items import OUTCOMES, SAMPLE, UNANSWERED, ExplorerItem, Items, RecentItems
+from truebench_hf.space.board.items import ENDED, SAMPLE, UNJUDGED, ExplorerItem, Items, RecentItems, StudyRun, studies
 from truebench_hf.space.board.queries import ExplorerQuery, address
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.space.board.versus import (
@@ -28,8 +27,6 @@ LISTED = 50  # conversations on a page of the list
 _GONE = "This board has no such run, or has it no longer. Choose one from the list of runs."
 _Options = tuple[tuple[str, str], ...]  # value, text
 _Choices = tuple[tuple[str, _Options], ...]  # under their headings
-_WORDS = {"yes": "Passed", "no": "Failed", "open": "Unscored"}
-_WORDS_OF_JUDGES = {"yes": "Right", "no": "Wrong", "open": "Open"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +47,7 @@ class ExplorerPage:
 
     query: ExplorerQuery
     run: str
+    about: str  # what it is about: the heading of its group
     runs: _Choices
     others: _Choices
     filters: tuple[tuple[str, str, _Options], ...]  # name, label
@@ -82,13 +80,17 @@ class ExplorerPage:
 class Explorer:
     """Draws the pages that are asked for, and keeps what was read last."""
 
-    def __init__(self, items: RecentItems | None = None) -> None:
-        self.items = items or RecentItems()
+    def __init__(self, items: RecentItems | None = None, roots: Sequence[Path] = ()) -> None:
+        self.items, self._roots = items or RecentItems(), roots
         self._comparisons = RecentComparisons()
+        self._studies: tuple[Snapshot | None, dict[str, StudyRun]] = None, {}
 
     def page(self, snapshot: Snapshot, query: ExplorerQuery) -> ExplorerPage:
         """Return the page that is asked for; what is not there is said."""
-        all_runs = tuple(_runs(snapshot))
+        if self._studies[0] is not snapshot:  # which is a new one after every look at the sources
+            self._studies = snapshot, {study.key: study for study in studies(self._roots)}
+        known = self._studies[1]
+        all_runs = tuple(_runs(snapshot, known.values()))
         run = query.run or all_runs[0][1][0][0]
         items, problem = self._read(snapshot, run)
         other = query.beside if query.beside != run else ""
@@ -103,6 +105,9 @@ class Explorer:
         sides: list[ExplorerItem | str] = [items[name]] if name else []
         if other and name:
             sides.append(beside.get(name, without or "This run has no such conversation."))
+        first = next(iter(items.values())).drawn.words if items else ("", "", "")
+        outcome_words = dict(zip(("yes", "no", "open"), first, strict=True))
+        two = (words.model(entry.name), words.model(second.name)) if entry and second else None
         data = {e.key: (e.kind, e.data or e.setting) for e in snapshot.entries}
         comparable = [
             (heading, tuple(pair for pair in options if pair[0] != run and data.get(pair[0]) == data[entry.key]))
@@ -110,19 +115,19 @@ class Explorer:
         ]  # fmt: skip
         more = "worst against the other first" if second else "failures first"
         return ExplorerPage(
-            query, run, _with(all_runs, run), _with(tuple(pair for pair in comparable if pair[1]), other),
-            tuple(_filters(items, query, entry, second)), f"{len(passing):,} of {len(items):,}" if items else "",
-            more if any(item.ended != UNANSWERED for item in passing) else "", number, numbers,
+            query, run, next((heading for heading, options in all_runs if run in dict(options)), ""), _with(all_runs, run), _with(tuple(pair for pair in comparable if pair[1]), other),
+            tuple(_filters(items, query, outcome_words, two)), f"{len(passing):,} of {len(items):,}" if items else "",
+            more if any(item.ended != UNJUDGED for item in passing) else "", number, numbers,
             tuple(_line(item, beside) for item in passing[(number - 1) * LISTED : number * LISTED]), name,
             names[place - 1] if place > 0 else "", names[place + 1] if 0 <= place < len(names) - 1 else "",
             shown(sides) if sides else None, problem or wrong,
             self._comparisons.head(entry, second, items, beside) if entry and second and items else None,
-            _WORDS_OF_JUDGES if entry and entry.kind == JUDGES else _WORDS,
+            outcome_words,
         )  # fmt: skip
 
     def _read(self, snapshot: Snapshot, run: str) -> tuple[Items, str]:
         """Return the conversations of a run, or none and why."""
-        entry = snapshot.entry(run)
+        entry = snapshot.entry(run) or self._studies[1].get(run)
         if entry is None and run != SAMPLE:
             return {}, _GONE
         try:
@@ -144,8 +149,9 @@ def _current(query: ExplorerQuery, items: Items, names: list[str]) -> tuple[str,
     return (names[0] if names else ""), ""
 
 
-def _runs(snapshot: Snapshot) -> Iterator[tuple[str, _Options]]:
-    """Yield the runs that can be looked through, in the order of the leaderboard, under the headings of their groups."""
+def _runs(snapshot: Snapshot, others: Iterable[StudyRun]) -> Iterator[tuple[str, _Options]]:
+    """Yield the runs that can be looked through, in the order of the leaderboard, under the headings of their groups; behind
+    them the others under what they hold."""
     for board in boards.boards(snapshot):
         for group in board.groups:
             if any(boards.is_part(group, other) for other in board.groups):  # its conversations are those of the other
@@ -157,6 +163,10 @@ def _runs(snapshot: Snapshot) -> Iterator[tuple[str, _Options]]:
             )  # fmt: skip
             if options:
                 yield f"{board.title} · {boards.heading(group)}", options
+    by_title: dict[str, list[tuple[str, str]]] = {}
+    for study in others:
+        by_title.setdefault(study.title, []).append((study.key, f"{study.name} · {study.folder.name}"))
+    yield from ((title, tuple(options)) for title, options in by_title.items())
     yield "Without a model", ((SAMPLE, "Built-in sample"),)
 
 
@@ -167,21 +177,22 @@ def _with(choices: _Choices, key: str) -> _Choices:
 
 
 def _filters(
-    items: Items, query: ExplorerQuery, entry: BoardEntry | None, second: BoardEntry | None
+    items: Items, query: ExplorerQuery, called: Mapping[str, str], two: tuple[str, str] | None
 ) -> Iterator[tuple[str, str, _Options]]:
     """Yield name, label and options of each; one that is asked for and that nothing here has is named as such."""
-    all_ended = {item.ended for item in items.values()}
-    called = {"failed": "Decided wrongly", "passed": "All right"} if entry and entry.kind == JUDGES else {}
-    outcomes = {name: called.get(name, name.capitalize()) for name in (*OUTCOMES, UNANSWERED) if name in all_ended}
-    if entry and second:
-        outcomes[ONLY_SECOND] = f"Only {words.model(second.name)} passes"
-        outcomes[ONLY_FIRST] = f"Only {words.model(entry.name)} passes"
-        outcomes[DIFFER] = "The two differ"
-    instances = [item.judged.instance for item in items.values()]
-    languages = sorted((words.language(i.language), i.language) for i in instances if i.language)
+    states = {item.drawn.outcome for item in items.values()}
+    outcomes = {ended: called.get(state, ended.capitalize()) for state, ended in ENDED.items() if state in states}
+    if two:
+        outcomes |= {
+            ONLY_SECOND: f"Only {two[1]} passes",
+            ONLY_FIRST: f"Only {two[0]} passes",
+            DIFFER: "The two differ",
+        }
+    languages = sorted((words.language(item.language), item.language) for item in items.values() if item.language)
+    categories = {item.category: item.category for item in items.values() if item.category}
     for name, label, options, current in (
         ("language", "Language", {value: text for text, value in languages}, query.language),
-        ("category", "Category", {i.category: i.category for i in instances if i.category}, query.category),
+        ("category", "Category", categories, query.category),
         ("outcome", "Outcome", outcomes, query.outcome),
     ):
         none_here = {current: f"{current} (none here)"} if current and current not in options else {}
@@ -189,25 +200,24 @@ def _filters(
 
 
 def _line(item: ExplorerItem, beside: Items) -> ListedConversation:
-    instance = item.judged.instance
-    about = " · ".join(filter(None, (words.column(instance.language), instance.category)))
-    ended = "" if item.ended == UNANSWERED else item.ended
+    about = " · ".join(filter(None, (words.column(item.language), item.category)))
+    ended = "" if item.ended == UNJUDGED else item.ended
     also = beside[item.name].ended if item.name in beside else ""
-    return ListedConversation(item.name, instance.language, about, ended, also, shortened(item.opening, 90))
+    return ListedConversation(item.name, item.language, about, ended, also, shortened(item.opening, 90))
 
 
 def select(items: Items, query: ExplorerQuery, beside: Items | None = None) -> list[ExplorerItem]:
     """Return the conversations that pass a filter, failures first; beside another run what only that one passes first."""
     passing = [item for item in items.values() if _passes(item, query, beside)]
     if beside is None:
-        return sorted(passing, key=lambda item: (*OUTCOMES, UNANSWERED).index(item.ended))
+        return sorted(passing, key=lambda item: list(ENDED).index(item.drawn.outcome))
     return sorted(passing, key=lambda item: ORDER.index(related(item, beside.get(item.name))))
 
 
 def _passes(item: ExplorerItem, query: ExplorerQuery, beside: Items | None) -> bool:
     language, category, ended, failed = query.filters
-    instance, text, other = item.judged.instance, failed.casefold(), beside.get(item.name) if beside else None
-    if language not in ("", instance.language) or category not in ("", instance.category):
+    text, other = failed.casefold(), beside.get(item.name) if beside else None
+    if language not in ("", item.language) or category not in ("", item.category):
         return False
     if ended == DIFFER:
         fits = other is not None and item.ended != other.ended
@@ -216,5 +226,5 @@ def _passes(item: ExplorerItem, query: ExplorerQuery, beside: Items | None) -> b
     else:
         fits = ended in ("", item.ended)
     # The criteria that were not met; all of them where no model was asked.
-    missed = (criterion for criterion, label, _ in item.verdicts() if label == "no" or item.ended == UNANSWERED)
+    missed = (criterion for criterion, label, _ in item.verdicts() if label == "no" or item.ended == UNJUDGED)
     return fits and (not text or any(text in criterion.text.casefold() for criterion in missed))

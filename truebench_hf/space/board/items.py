@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,19 +19,22 @@ from truebench_hf.comparing import runs
 from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.data import jsonl
-from truebench_hf.data.judged import Judged, public, unanswered
+from truebench_hf.data.judged import Judged, public
 from truebench_hf.data.records import JUDGMENTS, of_entry
 from truebench_hf.errors import UserError
-from truebench_hf.report.sections import Outcome
+from truebench_hf.hashing import digest
+from truebench_hf.report.sections import OF_JUDGES, Conversation, Outcome, conversation, exchanges
 from truebench_hf.results.folder import Results
+from truebench_hf.space.board import words
 from truebench_hf.space.board.store import Recent
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import shortened
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Turn
 
 SAMPLE = "sample"  # the key of the built-in instances, which no model has answered
-OUTCOMES = {"failed": False, "unscored": None, "passed": True}  # in the order of lists: what went wrong comes first
-UNANSWERED = "not answered"
+UNJUDGED = "not judged"
+# In the order of lists: what went wrong comes first.
+ENDED: dict[Outcome, str] = {"no": "failed", "open": "unscored", "yes": "passed", "": UNJUDGED}
 _KEPT = 4
 _BUILT_IN = "rubric_mini"  # the labelled data whose answers are at hand; a run names other data by paths of its own
 
@@ -53,44 +57,84 @@ class Check:
 
 @dataclass(frozen=True)
 class ExplorerItem:
-    """A judged conversation as strangers may see it, how it ended, and the checks of a kind that has such, under `heads`."""
+    """A judged conversation as strangers may see it, what it counts under, and the checks of a kind that has such, under
+    `heads`. `name` says which of its run it is."""
 
-    judged: Judged
-    ended: str
+    name: str
+    drawn: Conversation
+    category: str = ""
     heads: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
 
     @classmethod
-    def of(cls, judged: Judged) -> ExplorerItem:
+    def of(cls, judged: Judged, outcome: Outcome | None = None, **more: Any) -> ExplorerItem:
         """An answered instance, or one that no model has had."""
-        if not judged.response.model:
-            return cls(judged, UNANSWERED)
-        passed = judged.passed
-        return cls(public(judged), next(name for name, state in OUTCOMES.items() if passed is state))
+        instance, passed = judged.instance, judged.passed
+        kind = " / ".join(filter(None, (instance.category, instance.task)))
+        title = " · ".join(filter(None, (judged.name, words.column(instance.language), kind)))
+        if judged.response.model:
+            drawn = replace(conversation(public(judged), passed), who=anonymous.name(judged.response.model))
+            drawn = drawn if outcome is None else replace(drawn, outcome=outcome)
+        else:
+            bare = [turn.criteria for turn in instance.turns]
+            drawn = Conversation("", exchanges(judged.response.messages, bare), "", language=instance.language)
+        return cls(judged.name, replace(drawn, name=title), instance.category, **more)
 
     @property
-    def name(self) -> str:
-        """Which conversation of its run it is."""
-        return self.judged.name
+    def language(self) -> str:
+        """The code of its language, if it is known."""
+        return self.drawn.language
+
+    @property
+    def ended(self) -> str:
+        """How it ended."""
+        return ENDED[self.drawn.outcome]
 
     @property
     def opening(self) -> str:
         """What was asked first."""
-        prompts = (message.content for message in self.judged.response.messages if message.role == "user")
+        messages = (message for turn in self.drawn.exchanges for message in turn.messages)
+        prompts = (message.content for message in messages if message.role == "user")
         return next(prompts, "") or (self.checks[0].text if self.checks else "")
 
     def verdicts(self) -> Iterator[tuple[Criterion, Label | None, str]]:
-        """Every criterion with its verdict as it counts, and the reason."""
+        """Every criterion with its verdict as it counts, and the reason; bare ones without."""
         for check in self.checks:
             label: Label | None = check.state if check.state in ("yes", "no") else None
             yield Criterion(check.text), label, check.note
-        if not self.checks:
-            for turn, labels in zip(self.judged.verdicts, self.judged.outcomes, strict=True):
-                for verdict, label in zip(turn, labels, strict=True):
-                    yield verdict.criterion, label, verdict.reason
+        for verdict in (verdict for turn in self.drawn.exchanges for verdict in turn.verdicts):
+            if isinstance(verdict, Criterion):
+                yield verdict, None, ""
+            else:
+                yield verdict.criterion, verdict.label, verdict.reason
 
 
 Items = Mapping[str, ExplorerItem]
+
+
+@dataclass(frozen=True)
+class StudyRun:
+    """A run that is on no board, or whose board is about something else than conversations.
+
+    `key` stands in links, `title` says what it holds, and `name` whose it is.
+    """
+
+    key: str
+    title: str
+    name: str
+    folder: Path
+
+
+def studies(roots: Iterable[Path]) -> Iterator[StudyRun]:
+    """Yield the runs that keep what their report shows: pairs, versions of answers, diagnoses and others."""
+    for folder in runs.folders(roots):
+        with suppress(UserError):
+            results = Results.open(folder)
+            if isinstance(title := results.info.get("conversations"), str):
+                key = f"{runs.slug(folder.name)}-{digest(str(folder))[:8]}"
+                whose = next(filter(None, map(results.settings.get, ("model", "judges", "judge", "validator"))), ())
+                names = [words.model(anonymous.name(n)) for n in ([whose] if isinstance(whose, str) else whose)]
+                yield StudyRun(key, title, ", ".join(names), folder)
 
 
 class RecentItems:
@@ -99,15 +143,14 @@ class RecentItems:
     def __init__(self) -> None:
         self._recent = Recent[Items](_KEPT)
 
-    def of(self, entry: BoardEntry | None) -> Items:
+    def of(self, entry: BoardEntry | StudyRun | None) -> Items:
         """Those of a line of a board, by name in the order of the file; without one the built-in sample. Raises UserError."""
         if entry is None:
             return sample()
         if (folder := entry.folder) is None:
             raise UserError("this entry has no conversations to show")
         try:
-            reader = _READERS.get(entry.kind, _answers)
-            return self._recent.of((entry.key, runs.stamp(folder)), lambda: reader(folder, entry))
+            return self._recent.of((entry.key, runs.stamp(folder)), lambda: _read(folder, entry))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError) as error:
             raise UserError("the judgments of this run cannot be read") from error
 
@@ -118,8 +161,19 @@ def sample() -> Items:
     items = {}
     for instance in data.load("mini"):
         prompts = Response(instance.id, "", tuple(Message("user", turn.prompt) for turn in instance.turns))
-        items[instance.id] = ExplorerItem.of(Judged(instance, prompts, tuple(unanswered(instance, prompts))))
+        items[instance.id] = ExplorerItem.of(Judged(instance, prompts, ()))
     return items
+
+
+def _read(folder: Path, entry: BoardEntry | StudyRun) -> Items:
+    if isinstance(entry, StudyRun):
+        items: dict[str, ExplorerItem] = {}
+        for row in Results(folder, {}).conversations:
+            name, _, category = row.name.partition(" · ")
+            name = row.name if name in items else name
+            items[name] = ExplorerItem(name, replace(row, who=row.who or entry.name), category)
+        return items
+    return _READERS.get(entry.kind, _answers)(folder, entry)
 
 
 def _answers(folder: Path, entry: BoardEntry) -> Items:
@@ -156,14 +210,15 @@ def _talks(folder: Path, entry: BoardEntry) -> Items:
         name = f"{talk.id} (seed {talk.seed})" if talk.seed else talk.id
         instance = Instance(name, "", talk.cooperativeness, f"ended by {talk.end}" if talk.end else "", ())
         response = Response(name, talk.model, talk.messages, error=talk.error or None)
-        ended, heads = _ended({step.state for step in steps}), ("Applies", "Attempted", "Right")
-        item = ExplorerItem(public(Judged(instance, response, ())), ended, heads, tuple(steps))
+        outcome, heads = _worst(steps), ("Applies", "Attempted", "Right")
+        item = ExplorerItem.of(Judged(instance, response, ()), outcome, heads=heads, checks=tuple(steps))
         by_model.setdefault(talk.model, {})[name] = item
     return _own(by_model, entry)
 
 
-def _ended(states: set[Outcome]) -> str:
-    return "failed" if "no" in states else "unscored" if "open" in states else "passed"
+def _worst(checks: Iterable[Check]) -> Outcome:
+    states = {check.state for check in checks}
+    return "no" if "no" in states else "open" if "open" in states else "yes"
 
 
 def _rubrics(folder: Path, entry: BoardEntry) -> Items:
@@ -185,8 +240,9 @@ def _rubrics(folder: Path, entry: BoardEntry) -> Items:
         instance = Instance(name, row["language"] or "", row["instruction_category"], "", (Turn("", ()),))
         judged = Judged(instance, Response(name, entry.name, texts.get(name, ())), ())
         in_order = sorted(checks[name], key=lambda check: ("no", "open", "yes").index(check.state))
-        ended = _ended({check.state for check in in_order})
-        items[name] = ExplorerItem(judged, ended, ("People", "Judge"), tuple(in_order))
+        heads = ("People", "Judge")
+        item = ExplorerItem.of(judged, _worst(in_order), heads=heads, checks=tuple(in_order))
+        items[name] = replace(item, drawn=replace(item.drawn, words=OF_JUDGES))
     return items
 
 
@@ -243,9 +299,8 @@ def story(items: Items) -> Story:
             if label == "no":
                 missed[kind] += 1
                 texts.setdefault(kind, Counter())[shortened(criterion.text, _LONGEST)] += 1
-                instance = item.judged.instance
                 quotes = (shortened(text, _LONGEST) for text in (item.opening, criterion.text, reason))
-                failures.setdefault(item.name, Example(item.name, instance.language, instance.category, *quotes))
+                failures.setdefault(item.name, Example(item.name, item.language, item.category, *quotes))
     most = {kind: tuple(count.most_common(_MOST)) for kind, count in texts.items()}
     seen, placed = Counter[str](), list[tuple[int, Example]]()  # the first failure of each category comes first
     for example in failures.values():

@@ -53,14 +53,14 @@ class BoardStore:
     """
 
     def __init__(self, roots: Sequence[Path] = (), hub_id: str = "") -> None:
-        self._roots = tuple(roots)
+        self.roots = tuple(roots)
         self._hub = ResultsCopy(hub_id) if hub_id else None
         self._read: dict[Path, tuple[tuple[int, ...], BoardRun | None]] = {}
         self._judged: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
         self._lock = threading.Lock()
         self.ready = threading.Event()  # the sources were looked at once
         self._plain: tuple[BoardEntry, ...] = ()  # as they were before models were compared
-        self.snapshot = Snapshot(*self._scan(self._roots))
+        self.snapshot = Snapshot(*self._scan(self.roots))
 
     def refresh(self) -> None:
         """Look at the sources again. Only what changed is read again, and models are compared only where something did."""
@@ -69,7 +69,7 @@ class BoardStore:
             if self._hub is not None:
                 self._hub.renew()
             # Folders here come first: of a run that was published, too, this is the copy that stays.
-            roots = [*self._roots, *([self._hub.folder] if self._hub and self._hub.folder else [])]
+            roots = [*self.roots, *([self._hub.folder] if self._hub and self._hub.folder else [])]
             plain, kinds = self._scan(roots)
             entries = old.entries
             if (plain, kinds) != (self._plain, old.kinds):

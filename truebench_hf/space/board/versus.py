@@ -22,7 +22,7 @@ from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
 ONLY_FIRST, ONLY_SECOND, DIFFER = "only-first", "only-second", "differ"
-_BOTH = {"failed": "both-failed", "unscored": "both-unscored", "passed": "both-passed", "not answered": "both-unscored"}
+_BOTH = {"failed": "both-failed", "unscored": "both-unscored", "passed": "both-passed", "not judged": "both-unscored"}
 _ALONE, _KEPT = "alone", 8
 # In the order of lists, the first of the two being looked at: what only the other passes comes first.
 ORDER = (ONLY_SECOND, ONLY_FIRST, DIFFER, *dict.fromkeys(_BOTH.values()), _ALONE)
