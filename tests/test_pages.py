@@ -20,7 +20,7 @@ FOLDER = (ROOT / "docs" / "run_folder.md").read_text(encoding="utf-8")
 BENCHMARK = (ROOT / "docs" / "add_a_benchmark.md").read_text(encoding="utf-8")
 HELD = ROOT / "tests" / "golden" / "expected"  # folders that commands really leave, held by tests/golden
 COMMON = {"run.json", "ledger.sqlite", "report.html"}
-TABLES = {"scores.json"}  # follows from the tables of a study, with the folder `tables`
+TABLES = {"scores.json", "report.jsonl"}  # follow from what a study reports, with the folder `tables`
 OPTIONS: dict[str, Any] = {name: studies.load(name)[0] for name in studies._COMMANDS}
 STUDIES: dict[str, Any] = {name: studies.load(name)[1] for name in studies._COMMANDS}
 

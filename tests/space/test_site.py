@@ -129,6 +129,8 @@ def test_a_page_that_opens_late_has_the_new_results(url: str, runs: Path, tmp_pa
 
 def test_programs_are_told_who_leads_and_what_the_judge_says(url: str) -> None:
     client = Client(url, verbose=False)
+    listed = client.view_api(return_format="dict", print_info=False)
+    assert set(listed["named_endpoints"]) == {"/who_leads", "/judge_answer"}
     leads = client.predict("truebench", "", api_name="/who_leads")
     assert (leads["board"], leads["rows"][0]["rank"], bool(leads["lead"])) == ("TRUEBench", 1, True)
     for criteria, why in (("", "The checklist is empty"), ("x\n" * 13, "the limit is 12")):

@@ -14,6 +14,12 @@ TABS = {
     "leaderboard": "Leaderboard", "judges": "Trust in judges", "explorer": "Explorer", "playground": "Playground",
     "submit": "Submit", "about": "About",
 }  # fmt: skip
+# What stands below the title of the pages that are not about the results that the title names.
+SUBTITLES = {
+    "explorer": "Every answer with its verdicts, what went wrong first.",
+    "playground": "Have an answer written, held against a checklist or a document, and improved.",
+    "submit": "Hand in the judgments of a run.",
+}
 # For handlers that only look things up: they take milliseconds, and never wait behind those that run a model.
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
 _HERE = Path(__file__).parent

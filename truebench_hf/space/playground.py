@@ -79,7 +79,7 @@ class ChecklistMode(Mode):
                 self.buttons("Answer and judge", "guided", _NOTES["recorded"])
                 draft = gr.Button("Write a checklist", elem_id="draft-start", min_width=140)
             with gr.Column(min_width=320):
-                self.answer_box("judge", "answer", 7, recorded[1])
+                self.answer_box("answer", 7, recorded[1])
                 self.verdicts = gr.HTML(html.verdicts_html(verdicts), elem_id="verdicts")
                 with gr.Row():
                     judge_it = gr.Button("Judge this answer", elem_id="judge-start", min_width=140)
@@ -225,7 +225,7 @@ class GroundingMode(Mode):
                 self.buttons("Answer and check", "checked")
                 check_it = gr.Button("Check this answer", elem_id="grounding-start", min_width=140)
             with gr.Column(min_width=320):
-                self.answer_box("check", "document-answer", 6)
+                self.answer_box("document-answer", 6)
                 gr.HTML(_NOTES["guessed" if engine.tiny else "labelled"], elem_classes="tb-soft")
                 self.results = gr.HTML("", elem_id="grounding-outcome"), gr.HTML("", elem_id="grounding")
         self.judged = gr.State(((), ()), time_to_live=3600)

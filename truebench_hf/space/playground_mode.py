@@ -46,12 +46,18 @@ class Mode:
         self.line = gr.HTML(status(line), elem_id=f"{name}-line", min_height=30)
         self.refused = gr.HTML("", elem_id=f"{name}-refused")
 
-    def answer_box(self, what: str, name: str, lines: int, value: str = "") -> None:
-        """Lay out the field of the answer, which a visitor may fill as well; `what` is to be done with it."""
+    def answer_box(self, name: str, lines: int, value: str = "") -> None:
+        """Lay out the field of the answer, which a visitor may fill as well."""
         import gradio as gr
 
-        label = f"Answer (edit it, or paste one of your own, and {what})"
-        self.answer = gr.Textbox(value, label=label, lines=lines, max_lines=16, elem_id=name, buttons=["copy"])
+        self.answer = gr.Textbox(
+            value,
+            label="Answer (the model's, or one of yours)",
+            lines=lines,
+            max_lines=16,
+            elem_id=name,
+            buttons=["copy"],
+        )
         with gr.Accordion("As Markdown", open=False):
             self.rendered = gr.HTML(rich(value) or "", elem_id=f"{name}-rendered")
 

@@ -27,7 +27,7 @@ from truebench_hf.space.board.explorer import Explorer
 from truebench_hf.space.board.items import RecentItems, Story, story
 from truebench_hf.space.board.queries import BoardQuery, ExplorerQuery, JudgesQuery, address, short_text
 from truebench_hf.space.board.store import BoardStore, Recent, Snapshot
-from truebench_hf.space.look import TABS, filled, macro, read
+from truebench_hf.space.look import SUBTITLES, TABS, filled, macro, read
 from truebench_hf.text.terminal import how_many
 from truebench_hf.version import __version__
 
@@ -105,7 +105,7 @@ def head(snapshot: Snapshot, tab: str) -> Markup:
     title = boards.title(snapshot)
     kind = boards.boards(snapshot)[0].kind
     below = _ALL_CRITERIA if not title or kind.name == TRUEBENCH else kind.title
-    return Markup(macro("parts", "head", title or _NAME, below, TABS, tab))
+    return Markup(macro("parts", "head", title or _NAME, SUBTITLES.get(tab, below), TABS, tab))
 
 
 def results_json(snapshot: Snapshot, query: BoardQuery) -> dict[str, Any]:

@@ -360,5 +360,5 @@ class CriteriaLabels(Labelling):
         )  # fmt: skip
         return Taken(
             result.value, result.report, result.lead, result.notes,
-            [path / name for name in (labels.FILE, RATINGS, RESPONSES, *WRITTEN)],
+            [path / name for name in (labels.FILE, RATINGS, RESPONSES, *WRITTEN) if (path / name).exists()],
         )  # fmt: skip

@@ -108,14 +108,10 @@ class Explorer:
         first = next(iter(items.values())).drawn.words if items else ("", "", "")
         outcome_words = dict(zip(("yes", "no", "open"), first, strict=True))
         two = (words.model(entry.name), words.model(second.name)) if entry and second else None
-        data = {e.key: (e.kind, e.data or e.setting) for e in snapshot.entries}
-        comparable = [
-            (heading, tuple(pair for pair in options if pair[0] != run and data.get(pair[0]) == data[entry.key]))
-            for heading, options in all_runs if entry
-        ]  # fmt: skip
+        about = next((heading for heading, options in all_runs if run in dict(options)), "")
         more = "worst against the other first" if second else "failures first"
         return ExplorerPage(
-            query, run, next((heading for heading, options in all_runs if run in dict(options)), ""), _with(all_runs, run), _with(tuple(pair for pair in comparable if pair[1]), other),
+            query, run, about, _with(all_runs, run), _with(tuple(_comparable(snapshot, all_runs, run)), other),
             tuple(_filters(items, query, outcome_words, two)), f"{len(passing):,} of {len(items):,}" if items else "",
             more if any(item.ended != UNJUDGED for item in passing) else "", number, numbers,
             tuple(_line(item, beside) for item in passing[(number - 1) * LISTED : number * LISTED]), name,
@@ -168,6 +164,15 @@ def _runs(snapshot: Snapshot, others: Iterable[StudyRun]) -> Iterator[tuple[str,
         by_title.setdefault(study.title, []).append((study.key, f"{study.name} · {study.folder.name}"))
     yield from ((title, tuple(options)) for title, options in by_title.items())
     yield "Without a model", ((SAMPLE, "Built-in sample"),)
+
+
+def _comparable(snapshot: Snapshot, all_runs: _Choices, run: str) -> Iterator[tuple[str, _Options]]:
+    """Yield the other runs that were asked the same, under their headings."""
+    data = {e.key: (e.kind, e.data or e.setting) for e in snapshot.entries}
+    for heading, options in all_runs:
+        same = tuple(pair for pair in options if run in data and pair[0] != run and data.get(pair[0]) == data[run])
+        if same:
+            yield heading, same
 
 
 def _with(choices: _Choices, key: str) -> _Choices:
