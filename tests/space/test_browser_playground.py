@@ -88,6 +88,7 @@ def test_grounding_on_a_phone(well: str, open_page: Open) -> None:
     page.locator("#request textarea").fill("Tell me of the museum.")
     page.locator("#checked-start").click()
     page.locator("#checked-line .tb-fail").wait_for()
+    page.locator("#grounding .tb-piece.tb-no").nth(1).wait_for()
     assert page.locator("#grounding .tb-piece.tb-no").count() == 2
     assert page.evaluate(NAMELESS) == []
     shoot(page, "phone_playground_grounding")
