@@ -46,11 +46,15 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """Points (x, y, weight in 0..1 that shows as size, text), in order; `joined` by a line or not."""
+    """Points (x, y, weight in 0..1 that shows as size, text), in order; `joined` by a line or not.
+
+    One that is `brought_out` stands out from the others, with its name beside its points.
+    """
 
     name: str
     points: tuple[tuple[float, float, float, str], ...]
     joined: bool = False
+    brought_out: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ const board = document.querySelector(".board table"), rows = board ? all("tr[dat
 const kept = ["__theme", "__sign"].filter(name => query.has(name));
 addEventListener("click", event => {
   const link = event.target.closest("a[href^='?']:not([data-copy])");
-  if (!link || !kept.length) return;
+  if (!link) return;
   const address = new URL(link.href);
+  if (link.closest(".tools") && query.has("model")) address.searchParams.set("model", query.get("model"));
   kept.forEach(name => address.searchParams.set(name, query.get(name)));
   link.href = address;
 }, true);
@@ -24,6 +25,7 @@ function sort(order) {
   const id = order.slice(1), up = order[0] === "+", heads = [...board.tHead.rows[0].cells];
   const column = heads.findIndex(head => head.firstElementChild.dataset.sort === id);
   heads.forEach(head => head.removeAttribute("aria-sort"));
+  board.classList.toggle("sorted", column >= 0);
   if (column >= 0) heads[column].ariaSort = up ? "ascending" : "descending";
   const key = row => {
     const cell = row.cells[column];

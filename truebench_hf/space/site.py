@@ -77,7 +77,7 @@ class Pages:
         if tab == "model":
             return filled("model", page=model.page(snapshot, wanted.model, self._story(snapshot, wanted.model)))
         drawn_board = leaderboard.page(snapshot, wanted)
-        return filled("board", page=drawn_board, heading=boards.heading, few=leaderboard.FEW)
+        return filled("board", page=drawn_board, heading=boards.heading, model_name=words.model, few=leaderboard.FEW)
 
     def _story(self, snapshot: Snapshot, key: str) -> Story | None:
         """Return what the judgments of a result tell; None where there are none that can be read."""

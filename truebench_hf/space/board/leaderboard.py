@@ -23,6 +23,7 @@ from truebench_hf.types import Score
 CHARTS, DETAILS = "Charts", "Details"
 FEW = 30  # below so many instances a cell is shown pale: its interval is wider than most differences
 _MOST_NAMED = 12  # models that a chart gives a colour each
+_LANES = 3  # brackets that stand beside each other at most
 _SUBMITTED = "Submitted by visitors: the scores follow from the judgments handed in; answers and judge are their word."
 
 
@@ -42,7 +43,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class PageRow:
-    """A line: `also` tells it from others of its name, `search` is what it is found by beside its name."""
+    """A line: `also` tells it from others of its name, `search` is what it is found by beside its name.
+
+    `brackets` are the parts of brackets beside its rank, lane by lane: "start", "middle", "end", or "" for none.
+    """
 
     entry: BoardEntry
     name: str
@@ -50,6 +54,7 @@ class PageRow:
     search: str
     rank: str
     rank_why: str
+    brackets: tuple[str, ...]
     score: Cell
     cells: tuple[Cell, ...]
 
@@ -68,7 +73,7 @@ class PageTable:
 class Page:
     """What the template draws. `lead` says who leads. `sides` are our results and the published ones where there are both:
     name, id of the first group, whether it is shown. `facts` are numbers and words above the table. `others` are the
-    further groups of this side under their headings.
+    further groups of this side under their headings. `selected` is the key of the model that charts bring out.
     """
 
     boards: tuple[ShownBoard, ...]
@@ -86,6 +91,7 @@ class Page:
     others: Mapping[str, Sequence[BoardGroup]] = field(default_factory=dict)
     notes: Sequence[str] = ()
     stale: str = ""
+    selected: str = ""
 
     @property
     def approximate(self) -> bool:
@@ -108,7 +114,7 @@ def page(snapshot: Snapshot, query: BoardQuery) -> Page:
     kind, entries = board.kind, group.entries
     scored = {name for entry in entries for name, score in entry.scores.items() if score.value is not None}
     views = [name for name, columns in kind.groups.items() if any(column.name in scored for column in columns)]
-    plots = list(_plots(kind, group, board))
+    plots = list(_plots(kind, group, board, query.model))
     views += [DETAILS, CHARTS] if plots else [DETAILS]
     view = query.view if query.view in views else views[0]
     published, others = group.what == "paper", dict[str, list[BoardGroup]]()
@@ -123,6 +129,7 @@ def page(snapshot: Snapshot, query: BoardQuery) -> Page:
         all_boards, board, group, views, view, boards.heading(group), boards.lead(group), sides,
         list(_facts(snapshot, board, group)), boards.judge_trust(snapshot, group),
         None if view == CHARTS else table(kind, group, view), plots if view == CHARTS else (), others, notes, snapshot.stale,
+        query.model if any(entry.key == query.model for entry in entries) else "",
     )  # fmt: skip
 
 
@@ -156,10 +163,10 @@ def table(kind: Kind, group: BoardGroup, view: str) -> PageTable:
     rows = tuple(
         PageRow(
             entry, words.model(entry.name), also.get(entry.key, ""), " ".join((entry.name, *entry.facts.values())),
-            *_rank(group, entry), _score(kind, entry.overall, main),
+            *_rank(group, entry), parts, _score(kind, entry.overall, main),
             tuple(_cell(entry, column, spreads.get(column.name)) for column in columns),
         )
-        for entry in group.entries
+        for entry, parts in zip(group.entries, brackets(group.entries), strict=True)
     )  # fmt: skip
     return PageTable(columns, rows, main, f"{low:g} to {high:g}")
 
@@ -257,6 +264,23 @@ def _rank(group: BoardGroup, entry: BoardEntry) -> tuple[str, str]:
     return "–", "not ranked: there is no interval"
 
 
+def brackets(entries: Sequence[BoardEntry]) -> list[tuple[str, ...]]:
+    """Return the parts of brackets beside each entry: a bracket holds neighbours that cannot be told apart.
+
+    None stands within another; more than three beside each other are not drawn.
+    """
+    lanes, reached = [[""] * len(entries) for _ in range(_LANES)], 0
+    for place, entry in enumerate(entries):
+        end = min(entry.last or 0, len(entries)) - 1 if entry.rank is not None else 0
+        if end <= max(place, reached):
+            continue
+        reached = end
+        if lane := next((lane for lane in lanes if not any(lane[place:])), None):
+            lane[place : end + 1] = ["start", *["middle"] * (end - place - 1), "end"]
+    used = [lane for lane in lanes if any(lane)]
+    return list(zip(*used, strict=True)) if used else [()] * len(entries)
+
+
 def places(entry: BoardEntry) -> str:
     """Return the span of places of a ranked entry as it reads: `3`, or `3–5`."""
     return f"{entry.rank}" if entry.last in (None, entry.rank) else f"{entry.rank}–{entry.last}"
@@ -274,27 +298,32 @@ def score_axis(kind: Kind, entries: Sequence[BoardEntry]) -> tuple[float, float]
     return round(low, 6), round(high if high > low else low + step, 6)
 
 
-def _plots(kind: Kind, group: BoardGroup, board: ShownBoard) -> Iterator[Plot]:
-    """Yield what can be drawn of a group: score against size and costs, and against the scores that another judge gave."""
+def _plots(kind: Kind, group: BoardGroup, board: ShownBoard, selected: str) -> Iterator[Plot]:
+    """Yield what can be drawn of a group: score against size and costs, and against the scores that another judge gave.
+
+    The model with the key `selected` is brought out in all of them.
+    """
     entries = [entry for entry in group.entries if entry.overall.value is not None]
     y = Axis(kind.unit, *score_axis(kind, entries))
     sizes = {entry.key: known for entry in entries if (known := size(entry)) is not None}
     if len(sizes) > 1:
-        yield _against(kind, entries, sizes, SIZE, y)
+        yield _against(kind, entries, sizes, SIZE, y, selected)
     for column in kind.groups.get(COST, ()):
         scores = {entry.key: entry.scores.get(column.name) for entry in entries}
         costs = {key: score.value for key, score in scores.items() if score and score.value is not None}
         if len(costs) > 1:
-            yield _against(kind, entries, costs, column.title, y)
+            yield _against(kind, entries, costs, column.title, y, selected)
     data = {entry.data for entry in entries}
     for other in board.ours if len(data) == 1 and data != {""} else ():
         by_name = {entry.name: entry.overall.value for entry in other.entries if entry.data in data}
         both = [(entry, value) for entry in entries if (value := by_name.get(entry.name)) is not None]
         if other is not group and len(both) > 1:
-            yield _judges_against_each_other(kind, group, other, both)
+            yield _judges_against_each_other(kind, group, other, both, selected)
 
 
-def _against(kind: Kind, entries: Sequence[BoardEntry], costs: Mapping[str, float], title: str, y: Axis) -> Plot:
+def _against(
+    kind: Kind, entries: Sequence[BoardEntry], costs: Mapping[str, float], title: str, y: Axis, selected: str
+) -> Plot:
     """Return scores against what they cost, with the line of those that no cheaper one beats."""
     drawn = sorted((entry for entry in entries if entry.key in costs), key=lambda entry: costs[entry.key])
     placed = [(costs[entry.key], kind.factor * (entry.overall.value or 0.0), entry) for entry in drawn]
@@ -303,25 +332,29 @@ def _against(kind: Kind, entries: Sequence[BoardEntry], costs: Mapping[str, floa
         if all(score > other for _, other, _ in placed[:place])
     ]  # fmt: skip
     series = [
-        Series(words.model(entry.name), ((x, score, 0.4, f"{score:.1f} at {x:g}"),)) for x, score, entry in placed
+        Series(words.model(entry.name), ((x, score, 0.4, f"{score:.1f} at {x:g}"),), brought_out=entry.key == selected)
+        for x, score, entry in placed
     ]
     if len(series) > _MOST_NAMED:
-        named = [(*point[:3], f"{line.name}: {point[3]}") for line in series for point in line.points]
-        series = [Series("Models", tuple(named))]
+        others, chosen_model = ([line for line in series if line.brought_out == out] for out in (False, True))
+        named = [(*point[:3], f"{line.name}: {point[3]}") for line in others for point in line.points]
+        series = [Series("Models", tuple(named)), *chosen_model]
     line = [Series("Best at its cost", tuple(best), joined=True)] if len(best) > 1 else []
     x = Axis(title, 0.0, max(costs.values()) or 1.0)
     return Plot(f"{kind.main} and {title[:1].lower()}{title[1:]}", (*series, *line), x, y)
 
 
 def _judges_against_each_other(
-    kind: Kind, group: BoardGroup, other: BoardGroup, both: Sequence[tuple[BoardEntry, float]]
+    kind: Kind, group: BoardGroup, other: BoardGroup, both: Sequence[tuple[BoardEntry, float]], selected: str
 ) -> Plot:
     """Return the scores of the same models on the same data by two judges: on the diagonal they agree."""
     values = [kind.factor * value for entry, score in both for value in (entry.overall.value or 0.0, score)]
     low, high = 10.0 * floor(min(values) / 10), 10.0 * ceil(max(values) / 10) or 1.0
-    marks = tuple(
-        (kind.factor * (entry.overall.value or 0.0), kind.factor * value, 0.4, words.model(entry.name))
+    marks = [
+        (entry, (kind.factor * (entry.overall.value or 0.0), kind.factor * value, 0.4, words.model(entry.name)))
         for entry, value in both
-    )
+    ]
+    series = [Series("Models", tuple(mark for entry, mark in marks if entry.key != selected))]
+    series += [Series(mark[3], (mark,), brought_out=True) for entry, mark in marks if entry.key == selected]
     x, y = (Axis(words.fact("Judge", part.entries[0].facts.get("Judge", "")), low, high) for part in (group, other))
-    return Plot("Two judges on the same models", (Series("Models", marks),), x, y, diagonal=True)
+    return Plot("Two judges on the same models", tuple(series), x, y, diagonal=True)
