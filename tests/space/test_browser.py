@@ -131,6 +131,44 @@ def test_a_row_opens_its_model_and_two_are_compared(space: Served, open_page: Op
     page.locator("main .model-page h2").wait_for()
 
 
+def test_the_table_keeps_its_models_in_sight_and_explains_itself(space: Served, open_page: Open) -> None:
+    page = open_page(space.url + "?board=truebench")
+    page.set_viewport_size({"width": 700, "height": 700})
+    row = page.locator("tr[data-key]").first
+    before = [row.locator(part).bounding_box()["x"] for part in (".rank", ".name", ".score")]
+    assert page.evaluate("document.querySelector('.frame').scrollLeft = 300") == 300
+    assert [row.locator(part).bounding_box()["x"] for part in (".rank", ".name", ".score")] == before
+    assert page.locator(".rank i:visible").count() > 1, "brackets"
+    explained = page.locator("[popover]:visible")
+    page.get_by_role("button", name="What Rank means").click()
+    assert "The places that the data allow" in explained.inner_text()
+    page.keyboard.press("Escape")
+    explained.wait_for(state="hidden")
+    page.locator("[data-sort=name]").click()
+    assert page.locator(".rank i:visible").count() == 0, "brackets are of the ranks' order"
+
+
+def test_rows_are_cards_on_a_phone_and_a_chosen_model_stands_out_in_charts(space: Served, open_page: Open) -> None:
+    page = open_page(space.url + "?board=truebench", "phone")
+    card = page.locator("tr[data-key]").first
+    box = card.bounding_box()
+    for part in (".rank", ".model", ".score b", ".score .tb-dot", "td[data-label]"):
+        inner = card.locator(part).first.bounding_box()
+        assert box["x"] <= inner["x"] <= inner["x"] + inner["width"] <= box["x"] + box["width"] <= 390, part
+        assert inner["y"] < 844, "on the first screen"
+    name = names(page)[2]
+    page.locator(NAMES).nth(2).click()
+    page.locator(".told .model-page").wait_for()
+    page.get_by_role("link", name="Charts").click()
+    page.locator("text.tb-out").first.wait_for()
+    assert set(page.locator("text.tb-out").all_inner_texts()) == {name}
+    assert page.locator("text.tb-out").count() == page.locator(".plots svg").count(), "in all charts"
+    other = page.get_by_label("Highlight").locator("option").nth(1).inner_text()
+    page.get_by_label("Highlight").select_option(index=1)
+    page.get_by_role("button", name="Show").click()
+    page.locator("text.tb-out", has_text=other).first.wait_for()
+
+
 def test_conversations_are_filtered_compared_and_passed_on(space: Served, open_page: Open) -> None:
     page = open_page(space.url + "?tab=explorer&__sign=secret&id=nowhere")
     page.get_by_text("This run has no conversation “nowhere”.").wait_for()

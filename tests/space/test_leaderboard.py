@@ -97,6 +97,31 @@ def test_one_sentence_says_who_leads(spans: Sequence[tuple[int, int] | None], se
     assert boards.lead(boards.BoardGroup("id", "measured", tuple(entries))) == sentence
 
 
+BRACKETS = [
+    # the spans of places of some models, the parts of each bracket from top to bottom, why
+    ([(1, 1), (2, 3), (2, 3), (4, 4)], [" se "], "one pair"),
+    ([(1, 2), (1, 3), (2, 3), (4, 4)], ["se  ", " se "], "the second is like both of its neighbours, which differ"),
+    ([(1, 3), (1, 3), (1, 3), (4, 4)], ["sme "], "none stands within another"),
+    ([(1, 2), (1, 2), (3, 4), (3, 4)], ["sese"], "one below the other in one lane"),
+    ([(1, 1), (2, 2), (3, 3), (4, 4)], [], "all are told apart"),
+    ([(1, 2), (1, 2), None, None], ["se  "], "without a rank nothing is said"),
+    ([(1, 4), (1, 5), (1, 6), (1, 7), (2, 7), (3, 7), (4, 7)], ["smme   ", " smme  ", "  smme "], "three at most"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spans", "lanes"), [row[:2] for row in BRACKETS], ids=[row[2] for row in BRACKETS])
+def test_brackets_join_models_that_cannot_be_told_apart(
+    spans: Sequence[tuple[int, int] | None], lanes: list[str]
+) -> None:
+    entries = [
+        replace(entry(name, 0.5), rank=span and span[0], last=span and span[1])
+        for name, span in zip("ABCDEFG", spans, strict=False)
+    ]
+    drawn = leaderboard.brackets(entries)
+    assert len(drawn) == len(spans)
+    assert ["".join((part or " ")[0] for part in lane) for lane in zip(*drawn, strict=True)] == lanes
+
+
 def test_trust_in_the_judge_is_of_the_way_it_was_asked() -> None:
     judges = [
         replace(entry("gpt-4.1", score, setting=how, facts={"Paradigm": how, "Data": "labels"}), kind="metaeval", key=how)
@@ -209,9 +234,14 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
     markup = page(now, view=leaderboard.CHARTS)
     assert "Overall and size (B)" in markup
     assert "<script" not in markup
+    brought_out = leaderboard.page(now, BoardQuery(view=leaderboard.CHARTS, model=sized[1].key)).plots
+    assert [[line.name for line in plot.series if line.brought_out] for plot in brought_out] == [["b"]] * 3
     many = snapshot(*(entry(f"m{n}", 0.5, facts={"Size (B)": str(n + 1)}) for n in range(13)))
     (crowd,) = leaderboard.page(many, BoardQuery(view=leaderboard.CHARTS)).plots
     assert [(line.name, len(line.points)) for line in crowd.series] == [("Models", 13)]
+    chosen = many.entries[3]
+    (crowd,) = leaderboard.page(many, BoardQuery(view=leaderboard.CHARTS, model=chosen.key)).plots
+    assert [(line.name, len(line.points)) for line in crowd.series] == [("Models", 12), (chosen.name, 1)]
     assert leaderboard.CHARTS not in leaderboard.page(snapshot(sized[0]), BoardQuery()).views, "one size is no chart"
 
 

@@ -161,9 +161,12 @@ class _Rows:
     def written(self) -> list[list[int]]:
         """The new tokens of each row."""
         rows: list[list[int]] = [[] for _ in self.prompts]
-        waiting = list(range(len(rows)))
+        model, waiting = self.prefix.model, list(range(len(rows)))
         while waiting:
-            size = _fitting(self.prefix.model, max(len(self.prompts[i]) + len(rows[i]) for i in waiting))
+            # The shortest first, as many as there is room for: beside the longest there is room for few.
+            by_length = sorted((len(self.prompts[i]) + len(rows[i]), i) for i in waiting)
+            size = max(n for n, (length, _) in enumerate(by_length, 1) if n == 1 or n <= _fitting(model, length))
+            waiting = [i for _, i in by_length]
             waiting = waiting[size:] + self._write_together(rows, waiting[:size])
         return [row[:limit] for row, limit in zip(rows, self.limits, strict=True)]
 
