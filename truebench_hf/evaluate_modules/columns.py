@@ -16,14 +16,6 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import parallel, yes_no
 
 _TEXTS = yaml.safe_load(Path(__file__).with_name("modules.yaml").read_text(encoding="utf-8"))
-_CITATIONS = (Path(__file__).parents[1] / "citations.txt").read_text(encoding="utf-8").strip().split("\n\n")
-_URLS = {
-    "truebench": ["https://github.com/SamsungLabs/TRUEBench"],
-    "rubriceval": ["https://arxiv.org/abs/2603.25133"],
-    "tick": ["https://arxiv.org/abs/2410.03608"],
-    "facts_grounding": ["https://arxiv.org/abs/2501.03200"],
-    "flexbench": [],
-}
 
 
 class Module:
@@ -44,18 +36,18 @@ class Module:
         import datasets
         import evaluate
 
+        from truebench_hf.loaders.card import citations
+
         texts = _TEXTS[type(self).__name__]
-        entries = {entry.partition("{")[2].partition(",")[0]: entry for entry in _CITATIONS}
-        urls = [url for paper in texts["papers"] for url in _URLS[paper]]
         return evaluate.MetricInfo(
             description=texts["description"],
-            citation="\n\n".join(entries[paper] for paper in texts["papers"]),
+            citation=citations(texts["paper"]),
             inputs_description=f"\n{texts['inputs']}",
             # A row is JSON text: evaluate's own types refuse None in the first row, and take texts for what they look like.
             features=datasets.Features({column: datasets.Value("string") for column in self.example}),
-            homepage=next(iter(urls), ""),
+            homepage=texts.get("url", ""),
             license="Apache-2.0",
-            reference_urls=urls,
+            reference_urls=[url for url in (texts.get("url"),) if url],
         )
 
     def add_batch(self, **columns: Any) -> None:
