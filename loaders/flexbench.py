@@ -107,7 +107,7 @@ def totals(data: Data) -> dict[str, int]:
 
 
 class FlexBench(SourceBuilder):
-    """`source`: a folder with the three files (default: those built in)."""
+    """`source`: a folder with the three files, a built set or one on the Hub (default: what is built in)."""
 
     BUILDER_CONFIGS = configs(*FEATURES)
     DEFAULT_CONFIG_NAME = "instructions"
@@ -131,8 +131,9 @@ class FlexBench(SourceBuilder):
     def found(self) -> Splits:
         """The rows by configuration. Raises UserError where a file is missing."""
         folder = self._source()
-        if procedure.holds_set(Path(folder)):
-            return {name: row_files.the_one(row_files.splits(f"{folder}/data/{name}"), folder) for name in FEATURES}
+        if procedure.holds_set(Path(folder)) or not Path(folder).exists():  # a built set, or one on the Hub
+            by_config = {name: row_files.splits(folder, flag="--source", config=name) for name in FEATURES}
+            return {name: row_files.the_one(splits, folder) for name, splits in by_config.items()}
         splits = super().found()
         for name in FEATURES:
             if name not in splits:

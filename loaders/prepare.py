@@ -87,12 +87,13 @@ def build(name: str, folder: Path, source: Mapping[str, Any]) -> tuple[Data, lis
                 data[config][split] = Stored(path.rename(place))
     first = data[kind.PREPARED[0]]
     for column in kind.PARTS:
-        values: dict[str, set[str]] = {}
-        for table in first.values():
+        values: dict[str, dict[str, set[str]]] = {}  # part -> split -> its values there: no split is empty
+        for split, table in first.items():
             for value in table.column(column):
-                values.setdefault(slug(value), set()).add(value)
+                values.setdefault(slug(value), {}).setdefault(split, set()).add(value)
         for part in sorted(values.keys() - {""}):
-            data[part] = {s: t.part(column, values[part], folder / data_file(part, s)) for s, t in first.items()}
+            held = values[part].items()
+            data[part] = {s: first[s].part(column, names, folder / data_file(part, s)) for s, names in held}
     return data, builders
 
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import BaseModel
 
+from truebench_hf.data.class_names import named, of_parquet
 from truebench_hf.text.terminal import HALF
 
 TEXT = datasets.Value("string")
@@ -62,11 +63,10 @@ class Stored:
 
     def _rows(self, columns: list[str] | None) -> Iterator[dict[str, Any]]:
         with pq.ParquetFile(self.path) as file:
-            features = datasets.Features.from_arrow_schema(file.schema_arrow)
-            labels = {name: kind.names for name, kind in features.items() if isinstance(kind, datasets.ClassLabel)}
+            features = of_parquet(file.schema_arrow.metadata)
             for batch in file.iter_batches(BATCH, columns=columns):
                 for row in batch.to_pylist():
-                    yield row | {c: n[row[c]] for c, n in labels.items() if row.get(c) is not None}
+                    yield row | {name: named(row[name], kind) for name, kind in features.items() if name in row}
 
 
 def texts(*names: str, **others: Any) -> datasets.Features:

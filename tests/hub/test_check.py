@@ -79,6 +79,11 @@ def other_columns(repo: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"model": ["ann"], "value": ["1"]}), ann(repo) / TABLE)
 
 
+def board_edit(edit: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
+    """An edit of the board in ann's run.json."""
+    return file_edit("run.json", lambda info: edit(info["board"]))
+
+
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
@@ -93,6 +98,12 @@ def other_columns(repo: Path) -> None:
         (lambda repo: shutil.copytree(ann(repo), repo / "runs" / "again"), "ann.json, overall, "),
         (lambda repo: shutil.copytree(ann(repo), repo / "runs" / "again"), "runs/again: is the run scripted-ann-json--"),
         (file_edit("run.json", lambda info: info.update(settings=[])), "cannot be laid out again"),
+        (board_edit(lambda board: board["rows"][0]["scores"]["overall"].update(value=0.9)), "run.json: ann.json, overall: is not what the run gives"),
+        (board_edit(lambda board: board["rows"][0]["scores"]["overall"].update(n=9)), "run.json: ann.json, overall: is not what the run gives"),
+        (board_edit(lambda board: board["rows"][0]["scores"].pop("language:DE")), "run.json: ann.json, language:DE: is not"),
+        (board_edit(lambda board: board["rows"][0].update(setting="x")), "run.json: ann.json, overall: is not what"),
+        (board_edit(lambda board: board["rows"].append({**board["rows"][0], "name": "eve"})), "run.json: eve, overall: is not what the run"),
+        (board_edit(dict.clear), "run.json: ann.json, overall: is not what the run gives"),
         (file_edit("scores.json", lambda s: s["scores"][0]["score"].update(value=1)), "overall is given as"),
         (lambda repo: (ann(repo) / "judgments.jsonl").unlink(), "judgments.jsonl: cannot be read"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import with_config
 
@@ -91,6 +91,30 @@ class Judged:
         """Why the instance is unscored: the first reason among its undecided verdicts."""
         reasons = (verdict.reason for turn in self.verdicts for verdict in turn if verdict.label not in ("yes", "no"))
         return next(reasons, self.response.error or "no criteria")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row per criterion with its verdict and the texts of its turn; turns and criteria count from 1.
+
+        `met` says whether the criterion is as it should be (of a fault: whether it is absent); None where undecided.
+        """
+        instance, answers, rows = self.instance, self.response.answers, []
+        for place, verdicts in enumerate(self.verdicts):
+            turn = {
+                "model": self.response.model, "id": instance.id, "sample": self.response.sample, "turn": place + 1,
+                "language": instance.language, "category": instance.category, "task": instance.task,
+                "prompt": instance.turns[place].prompt if place < len(instance.turns) else None,
+                "response": answers[place] if place < len(answers) else None, "error": self.response.error,
+            }  # fmt: skip
+            for number, (verdict, counted) in enumerate(zip(verdicts, self.outcomes[place], strict=True), 1):
+                criterion = verdict.criterion
+                rows.append(turn | {
+                    "criterion_number": number, "criterion": criterion.text, "kind": criterion.kind,
+                    "condition": criterion.condition, "weight": criterion.weight, "label": verdict.label,
+                    "met": {"yes": True, "no": False}.get(counted or ""), "reason": verdict.reason,
+                    "judge": verdict.judge, "probability": verdict.probability, "votes": list(verdict.votes),
+                    "conflicting": verdict.conflicting,
+                })  # fmt: skip
+        return rows
 
 
 def sample_name(instance_id: str, sample: int, *, beside: bool = False) -> str:

@@ -11,7 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from truebench_hf.data.row_formats import FORMS, Entry, RowFile, check_path, form, sound, what_is
+from truebench_hf.data.class_names import with_classes
+from truebench_hf.data.row_formats import FORMS, Entry, RowFile, check_path, form, labelled, sound, what_is
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import MALFORMED, UserError, refused
 from truebench_hf.options import InMemory
@@ -53,25 +54,25 @@ def is_source(data: object) -> bool:
     return bool(colon) and kind.isidentifier() and not path.startswith("//") and not what_is(Path(str(data)))
 
 
-def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data") -> Splits:
+def splits(data: str, built_in: Sequence[str] = (), flag: str = "--data", config: str | None = None) -> Splits:
     """The rows by split, each read when it is asked for, of a file (whose split is ""), a folder or a Hub id.
 
     A folder is a checkout of a data set (its README says which files are of which split; so is what `truebench data
     build` wrote), what `save_to_disk` wrote, or holds files named by split. A Hub id is `org/name` or
-    `org/name@revision`. Raises UserError naming what is wrong and, where nothing is found, what can be given.
+    `org/name@revision`. `config` is the configuration to read where the set has several. Raises UserError naming what is wrong and, where nothing is found, what can be given.
     """
     path = Path(data).expanduser() if data.startswith("~/") else Path(data)
     kind = what_is(path)
     if kind in ("file", "stream"):
         return {"": of_files({path: str(path)})}
     if data and kind == "folder":
-        return _folder(path, flag)
+        return _folder(path, flag, config)
     if len(data) <= _SHOWN and (named := _HUB.fullmatch(data)) and path.suffix not in (*FORMS, ".gz"):
         from datasets import load_dataset
 
         name, revision = named[1], named[2] or ""
         with refused(f"{flag} {name}{revision}: no such path, and cannot be loaded from the Hub"):
-            tables = load_dataset(name, revision=revision[1:] or None)
+            tables = load_dataset(name, config, revision=revision[1:] or None)
         return of_tables(dict(tables), f"{name}{revision}")
     # Of a source `data build` makes a set that stays; anything else on the web would be fetched each time.
     if flag != "--source" and not _HUB_FILE.fullmatch(data):
@@ -164,14 +165,14 @@ def downloaded(urls: Sequence[str], flag: str = "--data") -> dict[Path, str]:
         return dict(zip(map(Path, DownloadManager().download(files)), files, strict=True))
 
 
-def _folder(folder: Path, flag: str) -> Splits:
+def _folder(folder: Path, flag: str, config: str | None) -> Splits:
     if any((folder / name).is_file() for name in _SAVED):
         from datasets import Dataset, load_from_disk
 
         with refused(f"{flag} {folder}: cannot be read as what save_to_disk writes", "", *MALFORMED):
             saved = load_from_disk(str(folder))
         return of_tables({"": saved} if isinstance(saved, Dataset) else dict(saved), str(folder))
-    if named := _of_card(folder, flag):
+    if named := _of_card(folder, flag, config):
         return {split: of_files({Path(file): file for file in files}, empty=True) for split, files in named.items()}
     inside = folder / "data"
     files = sorted(path for path in (inside if inside.is_dir() else folder).iterdir() if path.is_file())
@@ -189,27 +190,27 @@ def _by_name(names: dict[Path, str]) -> Splits:
     return {split: of_files(files, empty=True) for split, files in by_split.items()}
 
 
-def _of_card(folder: Path, flag: str) -> dict[str, list[str]]:
-    """The files by split that the card of a data set names, of its default configuration; {} where it names none."""
+def _of_card(folder: Path, flag: str, config: str | None) -> dict[str, list[str]]:
+    """The files by split that the card of a data set names, without `config` of its default one; {} where it names none."""
     readme = folder / "README.md"
     if not readme.is_file() or not re.search(r"^configs:", readme.read_text("utf-8", "replace"), re.MULTILINE):
         return {}
     from datasets import load_dataset_builder
 
     with refused(f"{flag} {folder}: its README.md does not say where the rows are", "", *MALFORMED):
-        files = load_dataset_builder(str(folder)).config.data_files
+        files = load_dataset_builder(str(folder), config).config.data_files
     return {split: list(named) for split, named in dict(files or {}).items()}
 
 
 def of_tables(tables: dict[str, Any], name: str) -> Splits:
     """The rows of `datasets.Dataset`s by split, class labels by their names."""
-    from datasets import ClassLabel
 
     def rows(table: Any) -> Iterator[Entry]:
-        classes = {column: kind.names for column, kind in table.features.items() if isinstance(kind, ClassLabel)}
+        features = with_classes(table.features.to_dict())
         for number, row in enumerate(table):
-            named = {column: names[row[column]] for column, names in classes.items() if row[column] is not None}
-            yield Record(f"{name}, row {number}", row | named, number)
+            where = f"{name}, row {number}"
+            cells = labelled(row, features, where)
+            yield cells if isinstance(cells, UserError) else Record(where, cells, number)
 
     return {split: Rows(lambda table=table: rows(table), name) for split, table in tables.items()}  # type: ignore[misc]
 

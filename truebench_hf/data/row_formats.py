@@ -11,7 +11,7 @@ import lzma
 import re
 import stat
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 from zipfile import BadZipFile
 
-from truebench_hf.data import jsonl
+from truebench_hf.data import class_names, jsonl
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, need
 from truebench_hf.text.terminal import warn
@@ -213,6 +213,14 @@ def check_columns(names: Sequence[str], where: str) -> None:
             raise UserError(f"{where}: columns {places} are both called {name!r}; rename one, or leave it out")
 
 
+def labelled(row: dict[str, Any], features: Mapping[str, Any], where: str) -> dict[str, Any] | UserError:
+    """The row with labels by their names, by the `features` of the columns that hold any; its error if one has none."""
+    try:
+        return row | {name: class_names.named(row[name], feature) for name, feature in features.items() if name in row}
+    except UserError as error:
+        return UserError(f"{where}: {error}")
+
+
 def _parquet(rows: RowFile) -> Iterator[tuple[str, Any]]:
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
     from pyarrow import ArrowException
@@ -221,9 +229,11 @@ def _parquet(rows: RowFile) -> Iterator[tuple[str, Any]]:
         # A buffer, since a row group without one is held whole.
         with rows.open() as file, pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20) as table:
             check_columns(table.schema_arrow.names, rows.name)
+            features = class_names.of_parquet(table.schema_arrow.metadata)
             batches = (batch.to_pylist() for batch in table.iter_batches(_BATCH))
             for number, row in enumerate((row for batch in batches for row in batch), 1):
-                yield f"{rows.name}, record {number}", row
+                where = f"{rows.name}, record {number}"
+                yield where, labelled(row, features, where)
     except ArrowException as error:
         raise UserError(f"{rows.name}: not a Parquet file: {error}") from error
 

@@ -11,18 +11,11 @@ from typing import Any
 
 import yaml
 
+from truebench_hf.data.class_names import element, is_class, named
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import parallel, yes_no
 
 _TEXTS = yaml.safe_load(Path(__file__).with_name("modules.yaml").read_text(encoding="utf-8"))
-_CITATIONS = (Path(__file__).parents[1] / "citations.txt").read_text(encoding="utf-8").strip().split("\n\n")
-_URLS = {
-    "truebench": ["https://github.com/SamsungLabs/TRUEBench"],
-    "rubriceval": ["https://arxiv.org/abs/2603.25133"],
-    "tick": ["https://arxiv.org/abs/2410.03608"],
-    "facts_grounding": ["https://arxiv.org/abs/2501.03200"],
-    "flexbench": [],
-}
 
 
 class Module:
@@ -43,18 +36,18 @@ class Module:
         import datasets
         import evaluate
 
+        from truebench_hf.loaders.card import citations
+
         texts = _TEXTS[type(self).__name__]
-        entries = {entry.partition("{")[2].partition(",")[0]: entry for entry in _CITATIONS}
-        urls = [url for paper in texts["papers"] for url in _URLS[paper]]
         return evaluate.MetricInfo(
             description=texts["description"],
-            citation="\n\n".join(entries[paper] for paper in texts["papers"]),
+            citation=citations(texts["paper"]),
             inputs_description=f"\n{texts['inputs']}",
             # A row is JSON text: evaluate's own types refuse None in the first row, and take texts for what they look like.
             features=datasets.Features({column: datasets.Value("string") for column in self.example}),
-            homepage=next(iter(urls), ""),
+            homepage=texts.get("url", ""),
             license="Apache-2.0",
-            reference_urls=urls,
+            reference_urls=[url for url in (texts.get("url"),) if url],
         )
 
     def add_batch(self, **columns: Any) -> None:
@@ -108,16 +101,16 @@ def _columns(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Columns of plain values. Where only one is of a `ClassLabel`, its numbers mean the same in the other one."""
     parallel(**{name: () if column is not None else None for name, column in columns.items()})
     read: dict[str, list[Any]] = {}
-    features = {name: getattr(column, "features", None) for name, column in columns.items()}
+    features = {name: _feature(column) for name, column in columns.items()}
     for name, column in columns.items():
         if name == "references" and isinstance(column, str | bool | int | float | Mapping):  # one for all, no column
             read[name] = [plain(column)] * len(read["predictions"])
         else:
             read[name] = _rows(name, column)
-    classes = list(filter(None, map(_class_label, features.values())))
+    classes = [feature for feature in map(element, features.values()) if is_class(feature)]
     for name, feature in features.items():
-        known = classes[0] if len(classes) == 1 and not _class_label(feature) else feature
-        read[name] = [_named(row, known) for row in read[name]]
+        known = classes[0] if len(classes) == 1 and not is_class(element(feature)) else feature
+        read[name] = named(read[name], known)
     parallel(**read)
     return read
 
@@ -163,35 +156,10 @@ def _rows(name: str, column: Any) -> list[Any]:
     return listed
 
 
-def _named(value: Any, feature: Any) -> Any:
-    """A plain value with the names of the classes in place of their numbers, wherever `feature` holds a `ClassLabel`.
-
-    -1 is None: so `datasets` spells a label that is missing.
-    """
-    if isinstance(value, list):
-        inner = feature if hasattr(feature, "names") else _inner(feature)
-        return value if inner is None else [_named(item, inner) for item in value]
-    if isinstance(feature, Mapping) and isinstance(value, Mapping):
-        return {key: _named(of, feature.get(key)) for key, of in value.items()}
-    names = getattr(feature, "names", None)
-    if not names or isinstance(value, bool) or not isinstance(value, int | float):
-        return value
-    if value == -1:
+def _feature(column: Any) -> Any:
+    """What `datasets` says of a column of its own, in the form of `class_names`; None of any other column."""
+    if not type(column).__module__.startswith("datasets."):
         return None
-    if value not in range(len(names)):
-        raise UserError(
-            f"label {value!r} is not one of the classes: {', '.join(f'{n} {c}' for n, c in enumerate(names))}"
-        )
-    return names[int(value)]
+    import datasets
 
-
-def _class_label(feature: Any) -> Any:
-    """The `ClassLabel` that a feature is, or that its lists hold; else None."""
-    while feature is not None and not hasattr(feature, "names"):
-        feature = None if isinstance(feature, Mapping) else _inner(feature)
-    return feature
-
-
-def _inner(feature: Any) -> Any:
-    """What a feature of lists holds; None where it is none."""
-    return feature[0] if isinstance(feature, list) and feature else getattr(feature, "feature", None)
+    return datasets.Features({"column": column.features}).to_dict()["column"]

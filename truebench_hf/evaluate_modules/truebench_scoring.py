@@ -76,11 +76,7 @@ def described(report: Report) -> Iterator[dict[str, Any]]:
         yield {
             "id": item.instance.id, "passed": item.passed,
             "reason": item.undecided if item.passed is None else "",
-            "verdicts": [
-                {"turn": number, "criterion": verdict.criterion.text, "label": verdict.label, "reason": verdict.reason}
-                for number, turn in enumerate(item.verdicts, 1)
-                for verdict in turn
-            ],
+            "verdicts": [{name: row[name] for name in ("turn", "criterion", "label", "reason")} for row in item.rows()],
         }  # fmt: skip
 
 

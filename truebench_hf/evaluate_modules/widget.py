@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.errors import UserError, need
+from truebench_hf.errors import MALFORMED, UserError, need
 
 _LONGEST = 200_000  # characters of one column: enough for a few thousand labels
 
@@ -30,12 +30,12 @@ def metric_widget(metric: Any) -> Any:
     def compute(*texts: str) -> Any:
         try:
             return metric.compute(**{c: _column(c, text) for c, text in zip(metric.example, texts, strict=True)})
-        except (UserError, ValueError) as error:
-            raise gr.Error(str(error), print_exception=False) from error
-        except (TypeError, AttributeError, LookupError) as error:  # a number where a list or an object should stand
-            example = json.dumps(metric.example, ensure_ascii=False)
-            message = f"an entry is not built like those of the example, {example}: {error}"
-            raise gr.Error(message, print_exception=False) from error
+        except (UserError, ValueError, *MALFORMED) as error:
+            example = json.dumps(metric.example, ensure_ascii=False)  # a number stands where a list or an object should
+            odd = (
+                f"an entry is not built like those of the example, {example}: " if isinstance(error, MALFORMED) else ""
+            )
+            raise gr.Error(f"{odd}{error}", print_exception=False) from error
 
     return gr.Interface(
         fn=compute,

@@ -104,7 +104,7 @@ class Checked:
 def check_results(place: str | Path = ".", before: str | Path | None = None) -> Checked:
     """Check a results data set, a folder or `ORG/NAME[@REVISION]`: `truebench publish results --check` as a call.
 
-    Every table has the columns of `layout` and is the one that its run gives, no score stands twice, and none of
+    Every table has the columns of `layout`, it and the board in run.json are what the run gives, no score stands twice, and none of
     `before` is gone, as its main branch is for a pull request. Raises UserError where one of them is no results data
     set; `before` may be a new one, with its card alone.
     """
@@ -241,21 +241,26 @@ def _read_tables(folder: Path) -> tuple[dict[str, Rows], list[str]]:
 
 
 def _faults(run: Path, rows: Rows) -> list[str]:
-    """What is wrong with the table of a run: values over nothing, and all that does not follow from the run itself."""
+    """What is wrong with a run: values over nothing, and figures of its table and its board that its judgments do not give."""
     where = f"{RUNS}/{run.name}"
     empty = [row for row in rows if row["value"] is not None and not row["n"]]
     faults = [f"{where}: {row['score']}: a value over nothing; what is not known is null" for row in empty]
     try:
         with tempfile.TemporaryDirectory() as scratch:
             (again,) = stage(run, Path(scratch))
+        stated = {TABLE: rows}
+        if again.submission:  # the board of another study is what its table was made of
+            results = Results.open(run)
+            stated["run.json"] = layout.table_of(run.name, results.info, results.board) if results.board else []
     except (UserError, LookupError, TypeError, ValueError, AttributeError) as error:
         reason = " ".join(str(error).replace(f"{run}: ", "").split())
         return [*faults, f"{where}: cannot be laid out again: {reason[:200]}"]
     if again.run_id != run.name:
         faults.append(f"{where}: is the run {again.run_id}")
-    differing = _plain(rows) ^ _plain(again.rows)
-    scores = sorted({f"{row['model']}, {row['score']}" for row in map(dict, differing)})
-    return faults + [f"{where}: {score}: is not what the run gives" for score in scores]
+    for file, held in stated.items():
+        differing = sorted({f"{row['model']}, {row['score']}" for row in map(dict, _plain(held) ^ _plain(again.rows))})
+        faults += [f"{where}: {file}: {score}: is not what the run gives" for score in differing]
+    return faults
 
 
 def _plain(rows: Rows) -> set[tuple[tuple[str, Any], ...]]:

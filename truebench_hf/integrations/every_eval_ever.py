@@ -26,7 +26,6 @@ from truebench_hf.integrations.finished_run import (
     put,
     put_lines,
     references_of,
-    verdict_rows,
 )
 from truebench_hf.models.providers import unpinned
 from truebench_hf.models.spec import without_kind
@@ -199,7 +198,7 @@ def records(
         shared: dict[str, Any] = _without_unknown(_shared(log, answered))
         about = {"record": "response", "score": "as is: is_correct where it is 1"}
         scored = [("responses_without_record", main, answered.score, about)]
-        for row in verdict_rows(answered.judged):
+        for row in answered.judged.rows():
             about = {"record": "criterion"} | {name: str(row[name]) for name in _ABOUT if row[name] not in (None, "")}
             scored.append(("criteria_without_record", part, row["met"], about))
         for unknown, result, score, about in scored:

@@ -22,7 +22,7 @@ from truebench_hf.comparing.runs import KINDS, TICK
 from truebench_hf.data.judged import cases
 from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.integrations import every_eval_ever, finished_run, inspect_log
-from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, put, put_lines, verdict_rows
+from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, put, put_lines
 from truebench_hf.integrations.rewards import reward_of
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.judging.signed_asking import verdict_answer
@@ -202,24 +202,17 @@ def _write_tables(run: Exported, out: Path, to: str) -> dict[Path, str]:
 
 
 def _rows(answered: AnsweredInstance) -> Iterator[dict[str, Any]]:
-    instance, response = answered.judged.instance, answered.judged.response
-    # The first prompt as the model was sent it, with its context.
-    prompts = [answered.messages[answered.opening - 1].content, *(turn.prompt for turn in instance.turns[1:])]
-    shared = {
-        "model": response.model, "id": instance.id, "sample": response.sample, "language": instance.language,
-        "category": instance.category, "task": instance.task, "response_score": answered.score, "error": response.error,
-    }  # fmt: skip
-    for row in verdict_rows(answered.judged):
-        turn = row["turn"]
-        answer = response.answers[turn - 1] if turn <= len(response.answers) else None
-        yield shared | row | {"prompt": prompts[turn - 1], "response": answer}
+    """The rows of a judged response, with its score, and the first prompt as the model was sent it, with its context."""
+    for row in answered.judged.rows():
+        sent = {"prompt": answered.messages[answered.opening - 1].content} if row["turn"] == 1 else {}
+        yield row | sent | {"response_score": answered.score}
 
 
 def _tasks(answered: AnsweredInstance, files: dict[str, str]) -> Iterator[dict[str, Any]]:
     """A line for each answer that something is asked of."""
     instance, response, messages = answered.judged.instance, answered.judged.response, answered.messages
     ends = [number for number, message in enumerate(messages) if message.role == "assistant"][-len(response.answers) :]
-    rows = list(verdict_rows(answered.judged))
+    rows = answered.judged.rows()
     for place in range(len(response.answers)):
         if not instance.turns[place].criteria:
             continue

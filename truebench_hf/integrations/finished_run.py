@@ -17,7 +17,6 @@ from truebench_hf.benchmarks.truebench.results import scores_in
 from truebench_hf.comparing import runs
 from truebench_hf.data.judged import Judged, public, sent
 from truebench_hf.errors import UserError
-from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.prompts import Prompts
 from truebench_hf.results.folder import Results
 from truebench_hf.study.notes import identities
@@ -147,22 +146,6 @@ def groups_of(instance: Instance) -> dict[str, str]:
 def references_of(instance: Instance) -> list[str]:
     """The references of its turns, of those that have one."""
     return [turn.reference for turn in instance.turns if turn.reference is not None]
-
-
-def verdict_rows(judged: Judged) -> Iterator[dict[str, Any]]:
-    """Yield a row per criterion of a judged response, turns and criteria numbered from 1.
-
-    `met` says whether the criterion is as it should be (of a fault: whether it is absent); None where undecided.
-    """
-    for turn, verdicts in enumerate(judged.verdicts, 1):
-        for number, verdict in enumerate(verdicts, 1):
-            criterion, label = verdict.criterion, outcome(verdict.label, verdict.criterion.weight)
-            yield {
-                "turn": turn, "criterion_number": number, "criterion": criterion.text, "kind": criterion.kind,
-                "condition": criterion.condition, "weight": criterion.weight, "label": verdict.label,
-                "met": label == "yes" if label in ("yes", "no") else None, "reason": verdict.reason,
-                "judge": verdict.judge, "probability": verdict.probability, "conflicting": verdict.conflicting,
-            }  # fmt: skip
 
 
 def put(path: Path, text: str) -> None:

@@ -18,7 +18,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import need
 from truebench_hf.integrations.every_eval_ever import plain
-from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, groups_of, references_of, verdict_rows
+from truebench_hf.integrations.finished_run import AnsweredInstance, Exported, groups_of, references_of
 from truebench_hf.metrics.pass_rate import checklist_share
 from truebench_hf.text.redaction import known
 from truebench_hf.text.terminal import how_many
@@ -58,7 +58,7 @@ def chat(messages: Sequence[Message]) -> list[Any]:
 
 def explained(judged: Judged) -> dict[str, Any]:
     """What a score of inspect holds beside its value: the last answer, a line per criterion, and the verdicts."""
-    rows, lines = list(verdict_rows(judged)), []
+    rows, lines = judged.rows(), []
     for row in rows:
         where = f"Turn {row['turn']}: " if len(judged.verdicts) > 1 else ""
         fault = " (a fault)" if row["weight"] < 0 else ""
@@ -73,26 +73,17 @@ def explained(judged: Judged) -> dict[str, Any]:
 
 
 def _log(run: Exported, model: str, responses: Sequence[AnsweredInstance]) -> Any:
-    from inspect_ai.log import (
-        EvalConfig,
-        EvalDataset,
-        EvalLog,
-        EvalMetric,
-        EvalResults,
-        EvalScore,
-        EvalSpec,
-        EvalStats,
-    )  # fmt: skip
+    from inspect_ai import log
     from inspect_ai.model import GenerateConfig
 
     sampling = {name: value for name, value in run.sampling(model).items() if name != "repetition_penalty"}
     ids = list(dict.fromkeys(answered.judged.instance.id for answered in responses))
     numbers = {id_: number for number, id_ in enumerate(ids, 1)}
     epochs = max((answered.judged.response.sample for answered in responses), default=1)
-    spec = EvalSpec(
+    spec = log.EvalSpec(
         created=_time(run.time("finished")), task=f"truebench_hf/{run.kind}", model=model,
-        dataset=EvalDataset(name=run.data, samples=len(numbers), sample_ids=list(numbers.values())),
-        config=EvalConfig(epochs=epochs), model_generate_config=GenerateConfig(**sampling),
+        dataset=log.EvalDataset(name=run.data, samples=len(numbers), sample_ids=list(numbers.values())),
+        config=log.EvalConfig(epochs=epochs), model_generate_config=GenerateConfig(**sampling),
         packages={"truebench_hf": run.version},
         metadata={"settings": run.settings, "judges": list(run.judges), "score": run.about},
     )  # fmt: skip
@@ -100,15 +91,15 @@ def _log(run: Exported, model: str, responses: Sequence[AnsweredInstance]) -> An
     for measured in run.decided(model):
         score, (low, high) = measured.score, measured.score.ci95 or (None, None)
         about = {"n": score.n, "unscored": score.unscored, "low": low, "high": high, "title": measured.title}
-        metrics[measured.name] = EvalMetric(name=measured.name, value=score.value, metadata=about)
+        metrics[measured.name] = log.EvalMetric(name=measured.name, value=score.value, metadata=about)
     count, unscored = len(responses), sum(answered.score is None for answered in responses)
-    scores = EvalScore(
+    scores = log.EvalScore(
         name=run.kind, scorer=run.kind, metrics=metrics, scored_samples=count - unscored, unscored_samples=unscored
     )
-    results = EvalResults(total_samples=count, completed_samples=count, scores=[scores])
-    stats = EvalStats(started_at=_time(run.time("started")), completed_at=_time(run.time("finished")))
+    results = log.EvalResults(total_samples=count, completed_samples=count, scores=[scores])
+    stats = log.EvalStats(started_at=_time(run.time("started")), completed_at=_time(run.time("finished")))
     samples = [_sample(run, answered, numbers[answered.judged.instance.id]) for answered in responses]
-    return EvalLog(status="success", eval=spec, results=results, stats=stats, samples=samples)
+    return log.EvalLog(status="success", eval=spec, results=results, stats=stats, samples=samples)
 
 
 def _sample(run: Exported, answered: AnsweredInstance, number: int) -> Any:

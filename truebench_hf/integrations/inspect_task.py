@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import chain
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from pydantic import TypeAdapter
 from truebench_hf.api.judge import Judge, judge_options
 from truebench_hf.benchmarks.truebench.data import OF_DATA, GenerateOptions
 from truebench_hf.benchmarks.truebench.run import benchmark, selection
+from truebench_hf.benchmarks.truebench.scores import score as score_judged
 from truebench_hf.data.judged import Case, Judged, as_answered, cases, judgment, sent
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.retry import RequestFailed
@@ -35,16 +36,13 @@ from truebench_hf.errors import UserError, unknown
 from truebench_hf.integrations.finished_run import groups_of, references_of
 from truebench_hf.integrations.inspect_log import chat, explained
 from truebench_hf.judging.judge import CriteriaJudge, Panel
-from truebench_hf.metrics import pass_rate as rates
-from truebench_hf.metrics.pass_rate import drfr
-from truebench_hf.metrics.votes import mean
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Identity, Sampling
 from truebench_hf.models.spec import kinds
 from truebench_hf.options import NOBODY, pairs
 from truebench_hf.prompts import Prompts
 from truebench_hf.text import redaction
-from truebench_hf.types import Instance, Message, Response, Score, Usage, Verdict
+from truebench_hf.types import Criterion, Instance, Message, Response, Usage, Verdict
 from truebench_hf.version import __version__
 
 __all__ = ["criteria", "truebench", "turns"]
@@ -151,56 +149,48 @@ def response_of(instance: Instance, messages: Sequence[ChatMessage], model: str,
     return Response(instance.id, model, as_answered(instance, answers), sample=epoch)
 
 
-def values(judged: Judged) -> dict[str, float]:
-    """What one conversation is worth under each score: 0 to 1, NaN where it is unscored.
-
-    `overall` passes or fails, `strict` counts unscored as failed, `official` goes by the official rule; `soft_criterion`
-    and `soft_turn` are shares, `drfr` the share of the decided criteria, `weighted` that of the points, where criteria
-    have some.
-    """
-    decided = [label for turn in judged.outcomes for label in turn if label in ("yes", "no")]
-    scores: dict[str, float | None] = {
-        "overall": judged.passed,
-        "strict": judged.passed is True,
-        "official": judged.passed_officially,
-        "soft_criterion": rates.checklist_share(chain.from_iterable(judged.outcomes)),
-        "soft_turn": rates.turn_share(judged.outcomes),
-        "drfr": decided.count("yes") / len(decided) if decided else None,
-        "weighted": rates.weighted_share(chain.from_iterable(judged.labels), chain.from_iterable(judged.weights)),
-    }
-    return {name: _number(score) for name, score in scores.items()}
+def judged_of(sample: SampleScore, number: int) -> Judged:
+    """What was judged in a sample of a log, as the `number`th response to its instance, with what scores rest on."""
+    instance = instance_of(sample.sample_metadata or {})
+    turns: list[list[Verdict]] = [[] for _ in instance.turns]
+    for row in (sample.score.metadata or {})["verdicts"]:
+        criterion = Criterion(row["criterion"], weight=row["weight"])
+        turns[row["turn"] - 1].append(Verdict(criterion, row["label"], row["reason"], row["judge"]))
+    return Judged(instance, Response(instance.id, "", (), sample=number), tuple(map(tuple, turns)))
 
 
-def _score(kind: str, scores: Samples) -> Score:
-    """A score over instances, from the samples (epochs) of each, as `benchmarks.truebench.scores` makes it."""
-    instances: dict[Any, Samples] = {}
-    for sample in scores:
-        instances.setdefault(sample.sample_id, []).append(sample)
-    if kind == "criteria":
-        verdicts = [
-            [v for s in samples for v in (s.score.metadata or {})["verdicts"]] for samples in instances.values()
-        ]
-        return drfr([[rates.outcome(v["label"], v["weight"]) for v in of_instance] for of_instance in verdicts])
-    means = [mean([sample.score.as_float() for sample in samples]) for samples in instances.values()]
-    return rates.pass_rate(means) if kind == "rate" else rates.mean_share(means)
+def scores_of(judged: Sequence[Judged]) -> dict[str, Any]:
+    """The scores of `truebench run`; `weighted` is there, too, where all criteria are worth the same."""
+    scores = score_judged(judged).scores
+    return {"weighted": scores["soft_criterion"], **scores}
+
+
+def _of_samples(samples: Samples) -> dict[str, Any]:
+    """The scores over the samples (epochs) of all instances."""
+    numbers = Counter[Any]()
+    judged = []
+    for sample in samples:
+        numbers[sample.sample_id] += 1
+        judged.append(judged_of(sample, numbers[sample.sample_id]))
+    return scores_of(judged)
 
 
 @metric(scores="unreduced")
-def value(kind: str) -> Metric:
-    """A score of ours over instances: of a kind rate, share or criteria. NaN where it has none."""
+def value(name: str) -> Metric:
+    """A score by its name in `truebench run`. NaN where it has none."""
 
     def of(scores: Samples) -> float:  # inspect hands over what the annotation says
-        return _number(_score(kind, scores).value)
+        return _number(_of_samples(scores)[name].value)
 
     return of
 
 
 @metric(scores="unreduced")
-def ci95(kind: str) -> Metric:
+def ci95(name: str) -> Metric:
     """The ends of its 95 % interval; NaN where it has none."""
 
     def ends(scores: Samples) -> dict[str, float]:
-        low, high = _score(kind, scores).ci95 or (None, None)
+        low, high = _of_samples(scores)[name].ci95 or (None, None)
         return {"low": _number(low), "high": _number(high)}
 
     return ends
@@ -220,10 +210,8 @@ def language() -> Metric:
 
 def _by(field: str) -> Metric:
     def of(scores: Samples) -> dict[str, float]:
-        groups: dict[str, Samples] = {}
-        for sample in scores:
-            groups.setdefault((sample.sample_metadata or {}).get(field) or "", []).append(sample)
-        return {name: _number(_score("rate", samples).value) for name, samples in groups.items() if name}
+        groups = _of_samples(scores).get(f"by_{field}", {})
+        return {name: _number(score.value) for name, score in groups.items()}
 
     return of
 
@@ -232,13 +220,10 @@ def _number(score: float | None) -> float:
     return nan if score is None else float(score)
 
 
-_KINDS = {
-    "overall": "rate", "strict": "rate", "official": "rate", "soft_criterion": "share", "soft_turn": "share",
-    "weighted": "share", "drfr": "criteria",
-}  # fmt: skip
+# Under each the value of a conversation is 0 to 1, NaN where it is unscored.
+NAMES = ("overall", "strict", "official", "soft_criterion", "soft_turn", "weighted", "drfr")
 METRICS: dict[str, list[Metric]] = {
-    name: [value(kind), ci95(kind)] + ([category(), language()] if name == "overall" else [])
-    for name, kind in _KINDS.items()
+    name: [value(name), ci95(name)] + ([category(), language()] if name == "overall" else []) for name in NAMES
 }
 
 
@@ -270,7 +255,9 @@ def criteria(
             raise PrerequisiteError(str(error)) from error
         judged = judgment(instance, response, verdicts)
         reason = judged.undecided if judged.passed is None else None
-        return InspectScore(value=values(judged), reason=reason, **explained(judged))
+        scores = scores_of([judged])
+        values = {name: _number(scores[name].value) for name in NAMES}
+        return InspectScore(value=values, reason=reason, **explained(judged))
 
     return score
 

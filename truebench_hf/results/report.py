@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.data.judged import Judged
-from truebench_hf.metrics.pass_rate import outcome
 from truebench_hf.report.table import Column, Table
 from truebench_hf.text.terminal import whole
 from truebench_hf.types import Score
@@ -20,7 +19,6 @@ VERDICTS = (
     "id", "sample", "language", "category", "task", "model", "judge", "turn", "criterion", "weight", "label", "met",
     "reason", "probability", "votes", "decided_by", "prompt", "response",
 )  # fmt: skip
-_MET = {"yes": True, "no": False}
 _MODEL = Column("model", "Model")
 _COLUMNS = (
     Column("group", "Group"),
@@ -72,24 +70,9 @@ class Report:
         """
         import pandas
 
-        rows: list[dict[str, Any]] = []
         judge = self.provenance.get("judge")
-        for item in self.judged:
-            instance, response, answers = item.instance, item.response, item.response.answers
-            shared = {"id": whole(instance.id), "sample": response.sample, "model": response.model, "judge": judge}
-            shared |= {name: whole(getattr(instance, name)) for name in ("language", "category", "task")}
-            for place, verdicts in enumerate(item.verdicts):
-                shared["prompt"] = whole(instance.turns[place].prompt) if place < len(instance.turns) else None
-                shared["response"] = whole(answers[place]) if place < len(answers) else None
-                rows += [
-                    shared | {
-                        "turn": place + 1, "criterion": whole(verdict.criterion.text), "weight": verdict.criterion.weight,
-                        "label": verdict.label, "met": _MET.get(outcome(verdict.label, verdict.criterion.weight) or ""),
-                        "reason": whole(verdict.reason), "probability": verdict.probability, "votes": list(verdict.votes),
-                        "decided_by": verdict.judge,
-                    }
-                    for verdict in verdicts
-                ]  # fmt: skip
+        rows = [row | {"judge": judge, "decided_by": row["judge"]} for item in self.judged for row in item.rows()]
+        rows = [{name: whole(cell) if isinstance(cell, str) else cell for name, cell in row.items()} for row in rows]
         columns = {name: pandas.Series([row[name] for row in rows], dtype=object) for name in VERDICTS}
         return pandas.DataFrame(columns).astype({"sample": int, "turn": int, "weight": float, "probability": float})
 
