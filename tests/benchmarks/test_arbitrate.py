@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.arbitration import JUDGES, META, TABLE, panel_specs, read_rows, table_options, table_rows, write_rows
+from tests.support.corpus import each_row
 from tests.support.runs import script
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
@@ -187,21 +188,9 @@ def _verdicts(said: str, judge: str = "j") -> tuple[Verdict, ...]:
     return tuple(Verdict(Criterion("r"), labels[word], "because", f"{judge}{i}") for i, word in enumerate(said))
 
 
-@pytest.mark.parametrize(
-    ("said", "label", "apart", "reason"),
-    [
-        ("yyyy", "yes", False, "all alike: settled"),
-        ("nnnn", "no", False, "all alike"),
-        ("yyyn", None, True, "one differs"),
-        ("yynn", None, True, "two sides"),
-        ("yyy?", None, True, "an undecided judge makes nothing unanimous, and three rationales are there"),
-        ("y???", None, False, "one rationale alone"),
-        ("????", None, False, "silence is not agreement, nor has it a rationale"),
-        ("", None, False, "nobody was asked"),
-    ],
-)
-def test_unanimous(said: str, label: str | None, apart: bool, reason: str) -> None:
-    assert (unanimous(_verdicts(said)), disputed(_verdicts(said))) == (label, apart), reason
+@each_row(__file__, "arbitrate", "unanimous")
+def test_unanimous(said: str, label: str | None, apart: bool) -> None:
+    assert (unanimous(_verdicts(said)), disputed(_verdicts(said))) == (label, apart)
     trace = Trace(_item(0), 0, _verdicts("yyyy"), _verdicts(said))
     assert (trace.exit, trace.label) == ("coarse_unanimous", "yes"), "the first agreement decides"
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.corpus import each_row
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions, contrast
 from truebench_hf.cli.app import app
@@ -158,20 +159,9 @@ def test_the_prompt_goes_by_the_rubric_type_and_direction() -> None:
     assert "meets it in full" in shown("style_tone", False)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "reason"),
-    [
-        ("<rewritten_t>\nHi\n</rewritten_t>", "Hi", "line breaks that set it off are not part of it"),
-        ("<rewritten_t>\n\nHi\n\n</rewritten_t>", "\nHi\n", "further ones are"),
-        ("<rewritten_t>a</rewritten_t> or <rewritten_t>b</rewritten_t>", "b", "the last one counts"),
-        ("Say <rewritten_x>a</rewritten_x>", None, "other tags are text"),
-        ("<rewritten_t>a", None, "never closed"),
-        ("<rewritten_t> \n </rewritten_t>", None, "nothing in it"),
-        ("", None, "nothing at all"),
-    ],
-)
-def test_read_rewrite(text: str, expected: str | None, reason: str) -> None:
-    assert read_between(text, "rewritten_t") == expected, reason
+@each_row(__file__, "contrast", "rewrites")
+def test_read_rewrite(text: str, expected: str | None) -> None:
+    assert read_between(text, "rewritten_t") == expected
 
 
 def test_a_limit_keeps_every_type_of_rubric_mini(tmp_path: Path) -> None:

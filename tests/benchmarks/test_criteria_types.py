@@ -385,16 +385,3 @@ def test_models_make_their_own_responses_and_may_be_added(tmp_path: Path) -> Non
     assert len(judge.prompts) == 4 * 12 - 4, "what was rated before is not asked again"
     with pytest.raises(UserError, match="would be dropped"):
         compare(tmp_path, data=data, model=(two,), limit=6)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"type": ("likert",)}, "likert"),
-        ({"responses": ()}, "--responses"),
-        ({"responses": ("nowhere.jsonl",)}, "nowhere.jsonl"),
-    ],
-)
-def test_options_that_cannot_be(tmp_path: Path, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        compare(tmp_path, **(write(tmp_path) | options))

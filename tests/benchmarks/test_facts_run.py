@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.facts import FINE, MAJOR, baselines, log, mini, oracle, verdict
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts.run import FactsOptions, FactsRun
@@ -254,53 +255,20 @@ def test_documents_are_the_units_of_several_answers(tmp_path: Path) -> None:
     assert scores_by_document(read_frame(tmp_path / "run")) == {"a": 0.75, "b": 1.0}, "what models are compared by"
 
 
-MODEL = {"data": "facts_mini", "model": "smollm2"}
-REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"data": "facts_mini"}, "name either a --model that answers, or a file of --answers"),
-    (MODEL | {"answers": "f"}, "name either"),
-    ({"model": "smollm2"}, "--data is missing"),
-    (MODEL | {"judge": ()}, "name a --judge"),
-    (MODEL | {"fail_under": 101.0}, "must be at most 100"),
-    (MODEL | {"fail_under": 0.9}, "not a share; write 90"),
-    (MODEL | {"fail_under": 1.0}, "not a share; write 100"),
-    ({"data": "facts_mini", "answers": "a", "samples": 2, "temperature": 1.0}, "--samples goes with --model"),
-]
-
-
-@pytest.mark.parametrize(("options", "words"), REFUSED)
-def test_options_that_make_no_sense_are_refused(tmp_path: Path, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(UserError, match=words):
-        FactsOptions(**{"out": str(tmp_path), "judge": ("scripted:j",), **options})
-
-
 FILE = {"judges": {"scripted:a": {"template": "span", "eligibility": "full"}, "scripted:b": {}}}
 
 
-@pytest.mark.parametrize(
-    ("template", "eligibility", "chosen"),
-    [
-        ((), None, ("json", "json", "request", "request")),
-        (("response",), "full", ("response", "response", "full", "full")),
-        (("json-alt", "2.span"), None, ("json_alt", "span", "request", "request")),
-        (("chosen.json",), None, ("span", "json", "full", "request")),
-        (("chosen.json",), "request", ("span", "json", "request", "request")),
-        (("jsom",), None, "unknown grounding template 'jsom': did you mean json"),
-        (("3.json",), None, "there is no judge number 3; there are 2"),
-        (("gone.json",), None, "gone.json: cannot be read"),
-        (("half.json",), None, "says nothing on judge scripted:b; it is about scripted:a"),
-        ((), "some", "unknown eligibility"),
-    ],
-)
+@each_row(__file__, "facts_run", "templates")
 def test_templates_by_judge(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: tuple[str, ...], eligibility: Any, chosen: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: list[str], eligibility: Any, chosen: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("chosen.json").write_text(json.dumps(FILE))
     Path("half.json").write_text('{"judges": {"scripted:a": {}}}')
     judge = ("scripted:a", "scripted:b")
-    options = FactsOptions(out="o", answers="f", judge=judge, template=template, eligibility=eligibility)
-    if isinstance(chosen, tuple):
-        assert (*(choice.template for choice in options.chosen.values()), *options.variants.values()) == chosen
+    options = FactsOptions(out="o", answers="f", judge=judge, template=tuple(template), eligibility=eligibility)
+    if isinstance(chosen, list):
+        assert [*(choice.template for choice in options.chosen.values()), *options.variants.values()] == chosen
     else:
         with pytest.raises(UserError, match=chosen):
             assert options.chosen | options.variants

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support import tiny_classifier
+from tests.support.corpus import each_row
 from tests.support.facts import mini
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import answers as rows
@@ -129,62 +130,21 @@ def record(**row: Any) -> Record:
     return Record("row 1", {name: value for name, value in (plain | row).items() if value is not None})
 
 
-@pytest.mark.parametrize(
-    ("row", "labels"),  # of the three sentences
-    [
-        (
-            {"sentences": [{"text": "One.", "grounded": "yes"}, {"text": "Two.", "grounded": False}]},
-            ["yes", "no", None],
-        ),
-        ({"ungrounded_sentences": ["Two."]}, ["yes", "no", "yes"]),
-        ({"ungrounded_sentences": '["Two."]'}, ["yes", "no", "yes"]),  # as CSV holds it
-        ({"ungrounded_sentences": []}, ["yes"] * 3),  # all others are grounded
-        ({"ungrounded_sentences": "[]"}, ["yes"] * 3),
-        ({"ungrounded_sentences": ""}, [None] * 3),  # nobody said
-    ],
-)
+@each_row(__file__, "facts_select", "parts")
 def test_labels_of_parts_of_an_answer(row: dict[str, Any], labels: list[Any]) -> None:
     answer = rows.labelled_row(record(**row), "1")
     assert [answer.label(0, 4), answer.label(5, 9), answer.label(10, 16)] == labels
     assert answer.label(0, 9) == ("no" if "no" in labels else labels[0]), "ungrounded as soon as it touches what is"
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ({"response": None}, "missing field 'response' (or answer, model_response, output); the file has document"),
-        ({"response": 3}, "field 'response' must be a text"),
-        ({"accurate": "perhaps"}, "field 'accurate' must be yes or no"),
-        ({"document": None}, "has no"),
-        (
-            {"sentences": [{"text": "Four.", "grounded": "no"}]},
-            "field 'sentences' has 'Four.', which does not stand in",
-        ),
-        ({"ungrounded_sentences": "Two."}, "must be JSON"),
-        ({"ungrounded_sentences": {"a": 1}}, "must be a list of sentences"),
-        ({"ungrounded_sentences": [{"text": "Two."}]}, "field 'ungrounded_sentences[0]' must be a text"),
-    ],
-)
+@each_row(__file__, "facts_select", "useless")
 def test_rows_that_are_no_use_say_why(row: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match="row 1") as caught:
         rows.labelled_row(record(**row), "1")
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        (
-            {"accurate": "yes", "eligible": None},
-            "needs answers of both kinds, accurate and inaccurate; there are 48 and 0",
-        ),
-        ({"accurate": None, "eligible": None}, "no answer has a label"),
-        ({"accurate": None, "baseline": None}, "no answer has a label"),
-        ({"id": "same"}, "id same stands twice"),
-        ({"eligible": None}, "Eligibility was not judged"),
-        ({"accurate": None}, "Grounding was not judged"),
-    ],
-)
+@each_row(__file__, "facts_select", "choose_nothing")
 def test_labels_that_choose_nothing_are_refused_or_left_out(
     tmp_path: Path, changed: dict[str, Any], words: str
 ) -> None:
@@ -196,20 +156,6 @@ def test_labels_that_choose_nothing_are_refused_or_left_out(
     else:
         with pytest.raises(UserError, match=words):
             select(tmp_path, data, spec)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"template": ("json5",)}, "json5"),
-        ({"eligibility": ("none",)}, "unknown eligibility"),
-        ({"folds": 1}, "--folds 1: must be at least 2"),
-        ({"judge": ()}, "name a --judge"),
-    ],
-)
-def test_options_that_are_wrong(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(UserError, match=words):
-        SelectOptions(**{"labelled": "facts_mini", "judge": ("smollm2",), "out": "o"} | options)
 
 
 @pytest.mark.slow  # some 8 s, nearly all of it imports of torch and transformers

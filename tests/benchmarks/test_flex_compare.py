@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import scipy.stats
 
+from tests.support.corpus import each_row
 from tests.support.runs import Done, command_here, write_jsonl
 from truebench_hf.benchmarks.flexbench.agreement import agree, labels_of, read_labels, stability
 from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, Talk, read_judged
@@ -194,20 +195,7 @@ def labelled(id: str = "1", dimension: str = "ask", label: Any = "yes", **more: 
     return {"id": id, "verdicts": [{"dimension_id": dimension, "label": label}], **more}
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        (labelled("9"), "none of the judged conversations has it"),
-        (labelled(), "several have it; give model and seed"),
-        (labelled(dimension="no", model="b"), "which is no dimension"),
-        (labelled(label="maybe", model="b"), "which is none of yes, no, unknown"),
-        (labelled(label=None, model="b"), "holds no answers"),
-        (
-            {"id": "q", "label": "yes", "annotations": [{"annotator": "X", "label": "yes"}]},
-            "is about q, which is not among the judged",
-        ),
-    ],
-)
+@each_row(__file__, "flex_compare", "unfit")
 def test_labels_that_do_not_fit(tmp_path: Path, row: dict[str, Any], words: str) -> None:
     known = [judged("a", seed, 1, "yes", "yes") for seed in ("0", "1")] + [judged("b", "0", 1, "yes", "yes")]
     with pytest.raises(UserError, match=words):

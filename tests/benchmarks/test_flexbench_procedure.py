@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.corpus import each_row
 from truebench_hf.benchmarks.flexbench.procedure import (
     Dimension,
     Procedure,
@@ -29,25 +30,7 @@ HOTEL = Procedure(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("id: hotel\n", "", "missing field 'id'; the file has title"),
-        ("question: Asks it?", "query: Asks it?", r"field 'dimensions\[0\].question' is needed"),
-        ("text: Ask about a hotel", "text: Ask about a motel", "segment s1: is no excerpt"),
-        ("base: d1", "base: d9", "d2: depends on d9, which is not there"),
-        ("base: d1", "base: d2", "d2: depend on each other in a circle"),
-        ("id: d2", "id: d1", "dimension d1: stands twice"),
-        ("- s2", "- s7", "d2: cites segment s7"),
-        ("id: hotel", "id: [", "cannot be read"),
-        ("id: hotel", "id: 7", "field 'id' must be a text"),
-        ("id: hotel", "id: ' '", "field 'id' must be a text that is not blank"),
-        ("", "", "must be an object"),
-        ("", "- a", "must be an object"),
-        ("", "[" * 3000, "cannot be read"),
-        ("", "id: a\ninstruction: b", "there are none"),
-    ],
-)
+@each_row(__file__, "flexbench_procedure", "wrong")
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, old: str, new: str, words: str) -> None:
     file, text = tmp_path / "procedure.yaml", as_yaml(HOTEL)
     assert old in text

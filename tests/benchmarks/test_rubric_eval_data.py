@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.rubric_eval.data import items, labelled_items, load, read, selection
 from truebench_hf.data.rows import Record
@@ -56,23 +57,11 @@ def test_only_labelled_rubrics_stand_alone() -> None:
     assert [criterion.text for criterion in item.labelled.criteria] == ["Is true.", "Names a river."]
 
 
-@pytest.mark.parametrize(
-    ("theirs", "ours", "reason"),
-    [
-        ({"rubric_type": "Style-Tone"}, {"rubric_type": "style_tone"}, "as the paper prints types"),
-        ({"rubric_type": 9, "dimension": 3}, {"rubric_type": "style_tone"}, "numbers of class labels, as in Parquet"),
-        ({"instruction_category": "System"}, {}, "and categories"),
-        ({"checklist": '["Names a river.", "Is true."]'}, {"checklist": ["Names a river.", "Is true."]}, "as in CSV"),
-        ({"checklist": ["Names a river."], "rubric_index": 0, "rubric": None}, {}, "the place says the rubric"),
-        ({"rubric_index": "0"}, {"rubric_index": 0}, "a number, as in CSV"),
-        ({"rubric_index": ""}, {}, "an empty cell"),
-        ({"context": " ", "reference": ""}, {}, "blank is none"),
-    ],
-)
-def test_one_grammar_for_all_readers(tmp_path: Path, theirs: dict[str, Any], ours: dict[str, Any], reason: str) -> None:
+@each_row(__file__, "rubric_eval_data", "grammar")
+def test_one_grammar_for_all_readers(tmp_path: Path, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
     whole = ROW | {"instruction_id": "i", "response_id": "r", "response_model": "m", "source_benchmark": "s"}
     whole |= {"language": "EN", "checklist": [ROW["rubric"]], "rubric_type": None}
-    assert items([whole | theirs]) == items([whole | ours]), reason
+    assert items([whole | theirs]) == items([whole | ours])
     assert published(Record("here", whole | theirs)) == published(Record("here", whole | ours))
     found = read("rubric_eval:" + write_jsonl(tmp_path / "rows.jsonl", [whole | theirs]))
     assert found == items([whole | ours])
@@ -182,13 +171,7 @@ def test_the_hash_is_that_of_the_content() -> None:
 # A researcher's own labels: prompt, response, criterion, label and nothing else
 
 
-@pytest.mark.parametrize(
-    ("label", "read"),
-    [
-        (1, "yes"), (0, "no"), (True, "yes"), (False, "no"), (1.0, "yes"), (0.0, "no"), ("1", "yes"), ("0", "no"),
-        ("Yes", "yes"), (" no ", "no"), ("TRUE", "yes"), ("false", "no"), ("", None), (None, None), ("  ", None),
-    ],
-)  # fmt: skip
+@each_row(__file__, "rubric_eval_data", "labels")
 def test_labels_as_people_write_them(label: Any, read: str | None) -> None:
     (item,) = labelled_items([SOME | {"label": label}])
     assert item.rubrics[0].label == read
@@ -204,15 +187,7 @@ def test_rows_of_a_response_are_one_item_wherever_they_stand() -> None:
     assert (plum.category, plum.language, plum.case.category) == ("", "", None)
 
 
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [
-        ({"category": "Multi-turn", "language": "de", "cluster": "c1"}, ("multi_turn", "de", "c1", "multi_turn")),
-        ({"category": "Overall", "language": " ", "cluster": 7}, ("Overall", "", "7", None)),
-        ({"category": None, "language": None, "cluster": 7.0}, ("", "", "7", None)),
-        ({"id": "row", "instruction_id": "hidden", "gold": "no", "judge": "x"}, ("", "", None, None)),
-    ],
-)
+@each_row(__file__, "rubric_eval_data", "columns")
 def test_columns_that_may_be_there(more: dict[str, Any], expected: tuple[Any, ...]) -> None:
     (item,) = labelled_items([SOME | more])
     (plain,) = labelled_items([SOME])

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.openai_server import OpenAIServer
 from tests.support.rubric_rows import few
 from tests.support.runs import command, script, write_jsonl
@@ -317,22 +318,8 @@ def test_a_calibrated_judge_decides_by_its_calibration(bench: Bench) -> None:
 
 # What a folder holds does not vanish
 
-WEIGHTED = {"panel": "weighted:2,1"}
 
-
-@pytest.mark.parametrize(
-    ("names", "more", "first", "gone"),
-    [
-        ("one", {"paradigms": "checklist,rubric"}, {}, "with --judge ("),  # one judge fewer
-        ("one two", {"paradigms": "checklist"}, {}, "with --paradigms ("),  # one paradigm fewer
-        ("one three", {"paradigms": "checklist,rubric"}, {}, "with --judge ("),  # another in its place
-        ("one two", {"panel": None}, WEIGHTED, "panel (weighted 2,1)"),  # its rows would be gone
-        ("one two", {"panel": "weighted:1,2"}, WEIGHTED, "panel (weighted 2,1)"),  # other weights
-        ("one two", {"panel": "majority"}, WEIGHTED, "panel (weighted 2,1)"),  # another rule
-        ("one two three", {"panel": "weighted:2,1,1"}, WEIGHTED, "panel (weighted 2,1)"),  # another member
-        ("two one", WEIGHTED, WEIGHTED, "panel (weighted 2,1)"),  # the weights would go to others
-    ],
-)
+@each_row(__file__, "rubric_eval_metaeval", "vanish")
 def test_what_a_folder_holds_does_not_vanish(
     bench: Bench, names: str, more: dict[str, Any], first: dict[str, Any], gone: str
 ) -> None:

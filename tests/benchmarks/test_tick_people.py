@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
+from tests.support.corpus import each_row
 from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.tick.annotation import PROTOCOLS, annotator_tables
 from truebench_hf.cli.app import app
@@ -277,16 +278,7 @@ def test_what_is_asked_follows_from_the_rows(tmp_path: Path, lists: dict[str, An
     assert (tmp_path / "mine-sheets" / "A.html").exists(), "beside the file"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("in other.jsonl sheets/A.csv --out new.jsonl", "asks about no row of the data as it is now"),
-        ("in rows.jsonl sheets/A.csv", "give filled-in sheets and --out"),
-        ("in rows.jsonl sheets/A.csv --out other.jsonl", "is there already"),
-        ("out rows.jsonl --ask dirct --out x", "did you mean direct"),
-        ("out rows.jsonl --ask check_then_score --author nobody --out x", "a response and a checklist by nobody"),
-    ],
-)
+@each_row(__file__, "tick_people", "unfit")
 def test_sheets_that_do_not_fit_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, message: str
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.runs import command, script, write_jsonl
 from truebench_hf.benchmarks.tick.best_of import BestOf, BestOfOptions
 from truebench_hf.benchmarks.tick.checklists import (
@@ -77,17 +78,7 @@ def test_instructions_with_what_is_known_of_their_checklists(tmp_path: Path) -> 
     assert all(len(item.known.criteria) >= 2 for item in mini)
 
 
-@pytest.mark.parametrize(
-    ("rows", "lists", "message"),
-    [
-        ([HELLO], [HELLO | {"prompt": "Say hello!"}], "id a has another prompt"),
-        ([HELLO], [HELLO | {"system": "Be rude."}], "id a has another"),
-        ([HELLO], [HELLO | {"id": "z"}], "for no instruction of the data"),
-        ([HELLO], [HELLO | {"criteria": [7]}], r"criteria\[0\]"),
-        ([TURNS], [HELLO], "several turns"),
-        (None, None, "either --data or --instruction"),
-    ],
-)
+@each_row(__file__, "tick_sources", "apart")
 def test_instructions_and_checklists_that_do_not_go_together(
     tmp_path: Path, rows: Any, lists: Any, message: str
 ) -> None:

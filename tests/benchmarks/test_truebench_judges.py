@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import truebench_hf
+from tests.support.corpus import each_row, options_of
 from tests.support.runs import row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions
 from truebench_hf.data.records import Reader
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import LEVELS
 from truebench_hf.results.report import Report
 from truebench_hf.study.roles import Roles
 from truebench_hf.types import Score
@@ -96,29 +96,7 @@ def test_another_panel_is_another_run(tmp_path: Path) -> None:
         run(tmp_path, judges, panel="unanimous")
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"panel": None}, "several judges go with panel="),
-        ({"judge": "openai:alone"}, "at least two judges"),
-        ({"panel": "weighted:1,2"}, "each of its 3 judges"),
-        ({"judge_level": "cascade"}, "belong to one judge"),
-        ({"judge_arg": ["4.record=x"]}, "there is no number 4; there are 3"),
-        ({"threshold": 0.0}, "threshold=0.0: lies between"),
-        ({"judge_temperature": float("inf")}, "judge_temperature=.inf.: must be a finite number"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_before_the_folder_is_opened(
-    tmp_path: Path, more: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(UserError, match=said):
-        run(tmp_path, three(tmp_path), **more)
-    assert not (tmp_path / "out").exists()
-
-
 # One judge at its levels: what a level has no use for simply has no effect.
-
-CHECKLIST, RUBRIC, DECISION, CASCADE = ({"judge_level": level} for level in LEVELS)
 
 
 def options(**more: Any) -> JudgeGivenOptions:
@@ -126,26 +104,11 @@ def options(**more: Any) -> JudgeGivenOptions:
     return JudgeGivenOptions(**given | {"judge": (given["judge"],)})
 
 
-@pytest.mark.parametrize(
-    ("more", "level"),
-    [
-        (CHECKLIST | {"threshold": 0.9}, "checklist"),
-        (RUBRIC | {"reasoning": False, "structured": "off", "judge_temperature": 0.5, "votes": 3}, "rubric"),
-        (DECISION | {"threshold": 0.9, "structured": "on", "reasoning": False, "votes": 3}, "decision"),
-        (CASCADE | {"threshold": 0.9, "structured": "on"}, "cascade"),
-        (CASCADE | {"cascade_judge": "openai:c", "cascade_judge_arg": ("timeout=3",)}, "cascade"),
-        ({}, "checklist"),
-        ({"judge": "smollm2"}, "decision"),  # writes no usable text
-        (
-            {"judge": "smollm2", "protocol": "official", "threshold": 0.9},
-            "checklist",
-        ),  # the official one knows no other
-    ],
-)
+@each_row(__file__, "truebench_judges", "levels")
 def test_options_of_every_level_go_together(more: dict[str, Any], level: str) -> None:
-    assert options(**more).settings.level == level
+    assert options(**options_of(more)).settings.level == level
 
 
 def test_arguments_of_a_cascade_judge_that_is_not_named_are_refused() -> None:
     with pytest.raises(UserError, match="are about --cascade-judge"):  # which is the judge itself here
-        Roles(options(**CASCADE, judge="smollm2", cascade_judge_arg=("timeout=3",)))
+        Roles(options(judge_level="cascade", judge="smollm2", cascade_judge_arg=("timeout=3",)))

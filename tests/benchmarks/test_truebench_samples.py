@@ -14,7 +14,7 @@ import truebench_hf
 from tests.support.people import read, sample
 from tests.support.runs import command_here, row, run_scores, script, write_jsonl
 from tests.support.stages import generate, judge
-from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.results import read_responses, read_run
 from truebench_hf.data.records import read_outcomes
 from truebench_hf.errors import UserError
@@ -129,19 +129,6 @@ def test_in_two_stages(tmp_path: Path) -> None:
         (staged / "responses.jsonl").write_text("\n".join(kept) + "\n")
         with pytest.raises(UserError, match="does not hold the answers of"):
             read_responses(staged)
-
-
-@pytest.mark.parametrize(
-    ("more", "why"),
-    [
-        ({"temperature": 0.0}, r"--samples 4: at temperature 0 they would all be the same; give a --temperature"),
-        ({"samples": 0}, "--samples 0: must be at least 1"),
-        ({"protocol": "official"}, "--protocol official: its tables have one answer an instance"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(tmp_path: Path, more: dict[str, Any], why: str) -> None:
-    with pytest.raises(UserError, match=why):
-        RunOptions(**options(tmp_path, **more) | {"judge": ("smollm2",)})
 
 
 # Whoever reads them.

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.runs import command_here
 from truebench_hf.benchmarks.truebench import scores as official
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
@@ -59,48 +60,23 @@ def row_of(value: Score | dict[str, Any]) -> tuple[float | None, int, int]:
     return None if value.value is None else round(value.value, 3), value.n, value.unscored
 
 
-@pytest.mark.parametrize(
-    ("name", "expected", "reason"),
-    [
-        ("overall", (0.4, 5, 2), "2 of 5 scored"),
-        ("strict", (0.286, 7, 0), "2 of 7"),
-        ("official", (0.429, 7, 0), "3 of 7 by the official rule"),
-        ("single_turn", (0.333, 3, 2), "1 of 3 scored"),
-        ("multi_turn", (0.5, 2, 0), "1 of 2"),
-        ("soft_criterion", (0.625, 4, 3), "(1 + .5 + 1 + 0) / 4 of those fully decided"),
-        ("soft_turn", (0.5, 4, 3), "(1 + 0 + 1 + 0) / 4 of those whose turns are settled"),
-        ("drfr", (0.7, 10, 3), "7 of 10 decided criteria"),
-    ],
-)
-def test_headline_scores(name: str, expected: tuple[float | None, int, int], reason: str) -> None:
+@each_row(__file__, "truebench_scores", "headlines")
+def test_headline_scores(name: str, expected: list[Any]) -> None:
     found = score(ITEMS).scores[name]
     assert isinstance(found, Score)
-    assert row_of(found) == expected, reason
+    assert list(row_of(found)) == expected
     if name.startswith("soft") or name == "drfr":
         assert found.ci95 is None, "fewer than ten instances tell nothing of others"
         return
-    assert found.ci95 is not None, reason
-    assert 0 <= found.ci95[0] <= (found.value or 0) <= found.ci95[1] <= 1, reason
+    assert found.ci95 is not None
+    assert 0 <= found.ci95[0] <= (found.value or 0) <= found.ci95[1] <= 1
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("by_category", {"Editing": (0.5, 2, 1), "Translation": (0.0, 1, 1), "Multi-Turn": (0.5, 2, 0)}),
-        ("by_language", {"KO": (0.5, 2, 0), "EN": (1.0, 1, 2), "DE": (0.0, 2, 0)}),
-        (
-            "by_task",
-            {
-                "Editing/Rewrite": (0.5, 2, 0), "Editing/Tone": (None, 0, 1),
-                "Multi-Turn/Rewrite": (0.5, 2, 0), "Translation/Rewrite": (0.0, 1, 1),
-            },
-        ),
-    ],
-)  # fmt: skip
+@each_row(__file__, "truebench_scores", "groups")
 def test_groups(name: str, expected: dict[str, Any]) -> None:
     group = score(ITEMS).scores[name]
     assert isinstance(group, dict)
-    assert {key: row_of(value) for key, value in group.items()} == expected
+    assert {key: list(row_of(value)) for key, value in group.items()} == expected
     assert list(group) == list(expected), "official order first, then by alphabet"
 
 
@@ -185,26 +161,7 @@ OFFICIAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-FITS, THREE = [{"labels": [True, False]}], "holds 3 labels for 2 criteria"
-NONE = "holds no label for this criterion"
-
-
-@pytest.mark.parametrize(
-    ("parsed", "labels", "official_rule", "reason"),
-    [
-        (FITS, [Y, N], False, ""),
-        ([{"labels": [True]}], [X, X], True, "holds 1 labels for 2 criteria"),
-        ([{"labels": [True, True, True]}], [X, X], True, THREE),
-        ([{"labels": [True, False, True]}], [X, X], False, THREE),
-        ([{"labels": []}], [X, X], False, NONE),
-        ([{"labels": [True, True]}, {"labels": [True]}], [X, X], True, "holds labels of 2 turns for 1"),
-        ([{"labels": [True, "PASS"]}], [Y, X], True, NONE),
-        ([{"labels": None}], [X, X], False, NONE),
-        ([{"result": False}], [X, X], False, NONE),  # a parse error of the judge was never a verdict
-        ([None], [X, X], False, NONE),
-        ([], [X, X], False, NONE),
-    ],
-)
+@each_row(__file__, "truebench_scores", "official")
 def test_official_labels(parsed: list[Any], labels: list[Label | None], official_rule: bool, reason: str) -> None:
     """By position, and no label where their number fits no criteria; the official rule counts what stands there."""
     row = OFFICIAL | {"judge_parsed": parsed}
@@ -217,30 +174,13 @@ def test_official_labels(parsed: list[Any], labels: list[Label | None], official
         assert from_official_row(row | {"pass": recorded}, "here", "m").passed_officially is recorded
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"response": "said"},
-        {"judge_parsed": {}},
-        {"inference_input_tokens": 3},
-        {"judge_response_tokens": [float("inf")]},
-        {"think": 3},
-    ],
-)
+@each_row(__file__, "truebench_scores", "malformed")
 def test_a_malformed_official_row_is_named(change: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="here: "):
         from_official_row(OFFICIAL | change, "here", "m")
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("", "no judged instances"),
-        ("{\n", "line 1: not JSON"),
-        ("[]\n", "line 1: not an object"),
-        ("{}\n", "line 1: not a"),
-    ],
-)
+@each_row(__file__, "truebench_scores", "files")
 def test_a_file_that_cannot_be_scored_is_named(tmp_path: Path, content: str, words: str) -> None:
     path = tmp_path / "judgments.jsonl"
     path.write_text(content, encoding="latin-1")
