@@ -48,19 +48,9 @@ def exits(folder: Path) -> dict[str, tuple[str, str | None]]:
 def test_every_exit_equals_the_table(tmp_path: Path) -> None:
     result = arbitrate(table_options(tmp_path))
     assert exits(tmp_path) == {rubric: columns[3:] for rubric, columns in TABLE.items()}
-    assert {row["exit"]: row["rubrics"] for row in result["exits"].rows} == {
-        "unanswered": 0, "coarse_unanimous": 2, "easy": 3, "hard": 3, "meta_disagree": 1, "undecided": 2,
-    }  # fmt: skip
     reasons = " ".join(row["reason"] for row in result["reasons"].rows if row["exit"] == "undecided")
     assert "fewer than two base judges decided" in reasons
     assert "a meta-judge did not decide" in reasons
-    rows = result["stages"].rows
-    assert [(row["rubrics_in"], row["rubrics_on"]) for row in rows] == [(11, 11), (11, 9), (9, 5), (5, 0), (11, None)]
-    assert [row["exits"] for row in rows[2:]] == [
-        "easy 3, undecided 1",
-        "hard 3, meta_disagree 1, undecided 1",
-        "labelled 6",
-    ]
     spent = by_stage(tmp_path)
     # Coarse: a call a judge, and two more for the one rubric that none of the judges' answers settles.
     # Fine: nine rubrics for four judges; an unreadable answer (4 of them) is asked again twice. Meta: five for two, too.

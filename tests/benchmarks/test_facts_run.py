@@ -153,8 +153,6 @@ def test_a_model_answers_and_another_gives_the_baseline(tmp_path: Path) -> None:
     assert len(prompts) == 4
     assert all(prompt.index("<document_") < prompt.index("response_") for prompt in prompts), "the document first"
     assert sum("Baseline of another." in prompt for prompt in prompts) == 2
-    ran(tmp_path / "run", **options)
-    assert len(recorded(tmp_path / "judge.record")) == 4, "what is done is not asked again"
     with pytest.raises(UserError, match="is the model under test, and no answer is its own measure"):
         ran(tmp_path / "own", data=DOCUMENTS, model=model, baseline=model, judge="smollm2")
     assert not (tmp_path / "own").exists()
@@ -274,38 +272,24 @@ def test_templates_by_judge(
             assert options.chosen | options.variants
 
 
-def test_the_command(tmp_path: Path, judges: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = [
-        "facts",
-        "run",
-        "--data",
-        "facts_mini",
-        "--answers",
-        log(tmp_path / "log.jsonl"),
-        "--template",
-        "response",
-    ]
-    arguments += ["--baseline", baselines(tmp_path / "b.json"), "--out", str(tmp_path / "run")]
-    arguments += [part for judge in judges for part in ("--judge", judge)]
-    done = command_here(capsys, *arguments, "--fail-under", "33")
+def test_the_command_ends_by_its_score_and_by_what_is_undecided(
+    tmp_path: Path, judges: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log(Path("log.jsonl"))
+    baselines(Path("b.json"))
+    named = " ".join(f"--judge {judge}" for judge in judges)
+    command = f"facts run --data facts_mini --answers log.jsonl --template response --baseline scripted:b.json {named} --out run"
+    done = command_here(capsys, *command.split(), "--fail-under", "33")
     assert (done.returncode, done.stderr) == (0, "")
-    effect = "12 of 36 answers. Disqualification changes the mean by -33.33 points."
-    assert f"Ineligible, since every judge finds major issues: {effect}" in done.stdout
-    done = command_here(capsys, *arguments, "--fail-under", "33.4")
+    done = command_here(capsys, *command.split(), "--fail-under", "33.4")
     assert (done.returncode, done.stderr) == (1, "truebench: the final score is 33.33, under --fail-under 33.4\n")
-    mumbles = [{"contains": "<response_", "reply": "Hm."}, {"contains": "cannot be used", "reply": "Hm."}]
-    arguments = ["facts", "run", "--answers", write_jsonl(tmp_path / "rag.jsonl", [LOGGED]), "--eligibility", "none"]
-    arguments += [
-        "--judge",
-        script(tmp_path / "j.json", mumbles),
-        "--template",
-        "response",
-        "--out",
-        str(tmp_path / "two"),
-    ]
-    assert command_here(capsys, *arguments).returncode == 3, "something is undecided"
-    assert command_here(capsys, *arguments, "--allow-unscored").returncode == 0
-    done = command_here(capsys, *arguments, "--allow-unscored", "--fail-under", "0")
+    write_jsonl(Path("rag.jsonl"), [LOGGED])
+    script(Path("j.json"), [{"contains": text, "reply": "Hm."} for text in ("<response_", "cannot be used")])
+    command = "facts run --answers rag.jsonl --eligibility none --judge scripted:j.json --template response --out two"
+    assert command_here(capsys, *command.split()).returncode == 3, "something is undecided"
+    assert command_here(capsys, *command.split(), "--allow-unscored").returncode == 0
+    done = command_here(capsys, *command.split(), "--allow-unscored", "--fail-under", "0")
     error = "truebench: there is no final score to hold against --fail-under 0: too little is decided\n"
     assert (done.returncode, done.stderr) == (1, error)
 

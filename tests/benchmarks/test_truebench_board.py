@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.corpus import each_row, options_of
+from tests.support.corpus import each_row, options_of, table
 from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.results import content, model_facts, ranking
 from truebench_hf.benchmarks.truebench.run import JudgeAnswers
@@ -48,25 +48,9 @@ def _row(settings: dict[str, Any]) -> BoardRow:
 
 
 PLAIN = Prompts({"checklist": "plain"}).hash("checklist")
-OTHERWISE: list[tuple[dict[str, Any], str]] = [
-    ({"protocol": "official"}, "checklist, official rule"),
-    ({"rules": "decide"}, "checklist, rules decide"),
-    ({"judge_level": "rubric"}, "rubric"),
-    ({"reasoning": False}, "checklist, no reasoning"),
-    ({"structured": "off"}, "checklist, structured off"),
-    ({"prompt": ("checklist=plain",)}, f"checklist, checklist prompt {PLAIN[:4]}"),
-    ({"judge_arg": ("max_tokens=512",)}, "checklist, max_tokens=512"),
-    ({"votes": 5, "judge_temperature": 0.7}, "checklist, 5 votes, temperature 0.7"),
-    ({"votes": 3, "judge_temperature": 0.7}, "checklist, 3 votes, temperature 0.7"),
-    ({"judge_arg": ("reasoning_effort=low",)}, "checklist, reasoning_effort=low"),
-    ({"judge_level": "decision"}, "decision"),
-    ({"judge_level": "decision", "threshold": 0.7}, "decision, threshold 0.7"),
-    ({"judge_level": "cascade"}, "cascade"),
-    ({"judge_level": "cascade", "cascade_judge": "openai:k"}, "cascade, then openai:k"),
-    (
-        {"judge_level": "cascade", "cascade_judge": "openai:k", "cascade_judge_arg": ("reasoning_effort=high",)},
-        "cascade, then openai:k, then reasoning_effort=high",
-    ),
+OTHERWISE = [
+    (options_of(row["options"]), row["says"].replace("PLAIN", PLAIN[:4]))
+    for row in table(__file__, "truebench_board")["otherwise"]
 ]
 
 

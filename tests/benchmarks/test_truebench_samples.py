@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 import truebench_hf
-from tests.support.people import read, sample
+from tests.support.people import read, rows_of, sample, write_sheet
 from tests.support.runs import command_here, row, run_scores, script, write_jsonl
 from tests.support.stages import generate, judge
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
@@ -183,17 +182,13 @@ def test_people_label_samples_and_instances_are_the_clusters(tmp_path: Path) -> 
     truebench_hf.run(**options(tmp_path, samples=2, data=data, model=model))
     run = tmp_path / "out"
     sheet, _ = sample(str(run), 40, ["eva"])
-    with sheet.open(encoding="utf-8-sig", newline="") as file:
-        cells = list(csv.DictReader(file))
+    cells = rows_of(sheet)
     assert len({cell["id"] for cell in cells}) == 40, "equal answers of two samples are two units"
     assert {cell["Sample"] for cell in cells} == {"", "Another response to the same: number 2."}
     for cell in cells:  # people agree with the judge, but for a sample that they fail
         good = "good" in cell["Response"] and not cell["id"].startswith("i4-s2-")
         cell["answer"] = "yes" if good else "no"
-    with sheet.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(cells[0]))
-        writer.writeheader()
-        writer.writerows(cells)
+    write_sheet(sheet, cells)
     by_labels = read(str(run), [str(sheet)])[0].bias_corrected
     assert (by_labels["observed"], by_labels["n"], by_labels["instances"]) == (0.5, 40, 20)
     assert by_labels["estimate"] == pytest.approx(19 / 40)
