@@ -228,8 +228,8 @@ PROOFS: list[tuple[str, int, Callable[[str], bool]]] = [
 def answers_that_a_program_can_prove(row: dict[str, Any]) -> None:
     wrong = [
         f"{response['id']}, question {index + 1}"
-        for name, index, proof in PROOFS
         for response, answers in zip(row["responses"], settled(row), strict=True)
+        for name, index, proof in PROOFS
         if name == row["id"] and proof(response["text"]) != (answers[index] == "yes")
     ]
     assert not wrong

@@ -79,9 +79,7 @@ def table(ranking: Any, name: str) -> Table:
     return next(table for table in ranks.tables(ranking) if table.name == name)
 
 
-def test_the_papers_tables_come_out_as_printed(
-    folder: Folder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_papers_tables_come_out_as_printed(folder: Folder) -> None:
     """The nine models of the paper as nine runs on 1,000 documents a split, in the order of the alphabet."""
     before, after = ranks.paper_scores(ranks.BEFORE), ranks.paper_scores(ranks.AFTER)
     folders = [
@@ -108,14 +106,6 @@ def test_the_papers_tables_come_out_as_printed(
     assert [row[-3:] for row in shown.texts[-3:]] == [("+3.03", "", "+2.26"), ("+3.03", "", "+2.26"), ("+3.23", "", "")]
     assert shown.marks[-3:] == [False, True, True]
     assert next(note for note in ranks.notes(ranking) if "equally many" in note).count(" above ") == 2
-    done = command_here(capsys, "facts", "rank", *folders[:3], "--out", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    assert "Self-preference of judges" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    written = json.loads((tmp_path / "out" / "rank.json").read_text(encoding="utf-8"))
-    assert [row["rank"] for row in written["models"]] == [1, 2, 3]
-    (tmp_path / "taken").write_text("a file")
-    done = command_here(capsys, "facts", "rank", *folders[:3], "--out", str(tmp_path / "taken" / "x"))
-    assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
 
 
 def test_runs_on_one_split_by_one_judge(folder: Folder) -> None:
@@ -211,6 +201,14 @@ def test_runs_that_do_not_go_together_are_refused_in_one_line(
         rank(folders)
     assert "second" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_place_that_cannot_be_written_is_refused(
+    folder: Folder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("a file")
+    done = command_here(capsys, "facts", "rank", folder("m", one(0.9, 0.8)), "--out", str(tmp_path / "taken" / "x"))
+    assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
 
 
 def test_folders_without_a_finished_run_are_refused(folder: Folder, tmp_path: Path) -> None:
