@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -157,15 +158,13 @@ def test_clean_profiles_of_all_nine_instructions_pass_and_planted_dimensions_are
         about = Analysis(context="a talk", topics=("trips",), concerns=("costs",))
         return Prompts().render("flex_user", profile=profile, analysis=about, first=True, language="")
 
+    profiles = read_profiles()
     for procedure in built_in().values():
-        for profile in read_profiles():
-            assert leaks(told_to(profile), procedure.dimensions) == []
-            for dimension in procedure.dimensions:
-                planted = profile.model_copy(
-                    update={"problem_solving": f"Stops there. {dimension.question.upper()} And so on."}
-                )
-                leaked = leaks(told_to(planted), procedure.dimensions)
-                assert dimension.id in [name for name, _ in leaked], dimension.question
+        assert [leaks(told_to(profile), procedure.dimensions) for profile in profiles] == [[]] * len(profiles)
+        for dimension, profile in zip(procedure.dimensions, itertools.cycle(profiles)):
+            planted = f"Stops there. {dimension.question.upper()} And so on."
+            told = told_to(profile.model_copy(update={"problem_solving": planted}))
+            assert dimension.id in [name for name, _ in leaks(told, procedure.dimensions)], dimension.question
 
 
 @each_row(__file__, "flex_simulate", "leaks")

@@ -86,7 +86,7 @@ def results(out: Path) -> dict[str, bytes]:
     return {str(file.relative_to(out)): file.read_bytes() for file in files}
 
 
-@pytest.mark.parametrize("name", RUBRICS)
+@pytest.mark.parametrize("name", slow_but("arbitrate", "taxonomy", names=RUBRICS))
 def test_a_study_goes_on_at_another_address(
     tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer], name: str
 ) -> None:
@@ -132,7 +132,7 @@ def test_a_judge_joins_with_an_option_of_its_own(tmp_path: Path, servers: tuple[
         study("metaeval", tmp_path / "out", f"base_url={second.url}", "2.reasoning_effort=high", **both)
 
 
-@pytest.mark.parametrize("name", slow_but("stages", "metaeval"))
+@pytest.mark.parametrize("name", slow_but("stages"))
 def test_a_study_is_extended_and_pays_only_for_the_new(
     tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer], name: str
 ) -> None:

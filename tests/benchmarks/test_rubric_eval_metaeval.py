@@ -316,9 +316,15 @@ def test_what_a_folder_holds_does_not_vanish(
         bench.run(*(specs[name] for name in names.split()), **given | more)
     assert gone in str(refusal.value)
     assert ((bench.out / "scores.json").read_bytes(), bench.calls()) == (before, asked)
-    joined = list(specs.values())[: 2 if first else 3]  # more may be named, and weights spelled otherwise
-    spelled = {"panel": "weighted:2.0, 1"} if first else {}
-    assert len(judges(bench.run(*joined, paradigms="checklist,rubric,decision", **spelled))) == 9
+
+
+@pytest.mark.parametrize(("count", "panel", "again"), [(3, None, None), (2, "weighted:2,1", "weighted:2.0, 1")])
+def test_more_may_be_named_and_weights_spelled_otherwise(
+    bench: Bench, count: int, panel: str | None, again: str | None
+) -> None:
+    specs = [bench.judge(name, gold) for name in ("one", "two", "three")][:count]
+    bench.run(*specs[:2], paradigms="checklist,rubric", panel=panel)
+    assert len(judges(bench.run(*specs, paradigms="checklist,rubric,decision", panel=again))) == 9
 
 
 def test_a_panel_may_join_and_three_judges_are_worth_something_together(bench: Bench) -> None:

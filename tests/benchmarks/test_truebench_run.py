@@ -13,7 +13,7 @@ import pytest
 import truebench_hf
 from tests.support.corpus import each_row
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import Done, command, command_here, row, script, write_jsonl
+from tests.support.runs import Done, command_here, row, script, write_jsonl
 from tests.support.stages import generate, judge
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.run import JudgeAnswers
@@ -288,7 +288,7 @@ def test_a_refused_key_stops_the_run_in_one_line(bench: Bench, capsys: pytest.Ca
         more = {"judge": "openai:judge", "judge_base_url": server.url, "model": "openai:model"}
         # A few at a time: some verdicts have failed while their conversations still wait for a second answer.
         more |= {"model_base_url": server.url, "out": bench.out, "model_concurrency": 3}
-        done = command(*bench.arguments(**more))
+        done = command_here(capsys, *bench.arguments(**more))
         assert done.returncode == 2, done.stderr
         assert done.stderr.count("\n") == 1, done.stderr
         for part in ("openai:judge", server.url, "401", "OPENAI_API_KEY"):
