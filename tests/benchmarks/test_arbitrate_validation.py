@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.arbitration import TABLE, panel_specs, table_options, table_rows, write_rows
+from tests.support.people import fill
 from tests.support.tables import row_of
 from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
@@ -110,15 +110,8 @@ def test_trusted_labels_that_cannot_be_used(tmp_path: Path, row: dict[str, Any],
 
 
 def _filled(sheet: Path, answers: dict[str, str]) -> None:
-    """Write answers (by rubric, others `yes`) into a CSV sheet as a spreadsheet program would."""
-    with sheet.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    with sheet.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        for row in rows:
-            rubric = next(text for text in TABLE if row["question"].endswith(text))
-            writer.writerow(row | {"answer": answers.get(rubric, "yes")})
+    """Write answers (by rubric, others `yes`) into a sheet."""
+    fill(sheet, lambda row: answers.get(next(text for text in TABLE if row["question"].endswith(text)), "yes"))
 
 
 def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -70,18 +68,13 @@ def test_figures_by_hand(tmp_path: Path, kind: str) -> None:
         assert study.after.brier < 0.2
 
 
-def test_every_call_is_in_the_ledger_and_asked_once(tmp_path: Path) -> None:
+def test_another_kind_of_calibration_asks_nothing(tmp_path: Path) -> None:
     record = tmp_path / "prompts.jsonl"
-    chosen = options(tmp_path, judge_arg=(f"record={record}",))
-    first = calibrate(chosen)
+    calibrate(options(tmp_path, judge_arg=(f"record={record}",)))
     asked = record.read_text()
     assert len(asked.splitlines()) == 10, "one request per response, with both its questions"
-    with closing(sqlite3.connect(tmp_path / "out" / "ledger.sqlite")) as ledger:
-        counts = dict(ledger.execute("SELECT role, COUNT(*) FROM calls GROUP BY role"))
-    assert counts == {"judge": 10}
-    assert calibrate(chosen).agreement == first.agreement
     calibrate(options(tmp_path, judge_arg=(f"record={record}",), kind="isotonic"))
-    assert record.read_text() == asked, "nor does another kind ask anything"
+    assert record.read_text() == asked
 
 
 def test_what_has_no_probability_is_counted_and_left_out(tmp_path: Path) -> None:
@@ -91,20 +84,6 @@ def test_what_has_no_probability_is_counted_and_left_out(tmp_path: Path) -> None
     assert (study.before.n, study.before.left_out) == (18, 2)
     assert study.agreement["as given, threshold 0.5"].unscored == 2
     assert "2 of 20 rubrics have no probability" in study.notes[0]
-
-
-def test_the_report_is_self_contained_and_shows_both_curves(tmp_path: Path) -> None:
-    calibrate(options(tmp_path))
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "http" not in page.replace("http-equiv", "")
-    for text in ("Reliability", "as given", "calibrated", "Bins of the reliability plot", "0.2900"):
-        assert text in page
-    assert page.count("<svg") == 1 + 3, "a plot, and a dot for each decision rule"
-    assert page.count("<polyline") == 2, "before and after"
-    assert "NaN" not in page
-    facts = json.loads((tmp_path / "out" / "scores.json").read_text())
-    assert facts["probabilities"][0]["ece"] == pytest.approx(0.3)
-    assert len((tmp_path / "out" / "rows.jsonl").read_text().splitlines()) == 20
 
 
 # --- what a run makes of it -----------------------------------------------------------------------------------------

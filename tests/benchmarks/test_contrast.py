@@ -7,34 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.support.corpus import each_row, table
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions, contrast
-from truebench_hf.cli.app import app
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
 from truebench_hf.prompts import Prompts, read_between, sections
 
 FINE = "You check one requirement"
-
-# Name: (given label of "mentions alfa", response, what the writer makes of it, status). The judge sees a word in a
-# response by the blank behind it, cannot be read on alfa where `garble` stands, nor on bravo where `blur` stands.
-TABLE: dict[str, tuple[str, str, str | None, str]] = {
-    "broken": ("yes", "one alfa bravo .", "one bravo .", "kept"),
-    "met": ("no", "two bravo .", "two alfa bravo .", "kept"),
-    "unclear at first": ("yes", "three garble alfa bravo .", None, "original_undecided"),
-    "wrongly labelled": ("no", "four alfa bravo .", None, "original_not_confirmed"),
-    "writer fails": ("yes", "five alfa bravo .", "ERROR", "writer_failed"),
-    "no tags": ("yes", "five and a half alfa bravo .", "NO TAGS", "writer_failed"),
-    "same text": ("yes", "six alfa bravo .", "six alfa bravo . ", "unchanged"),
-    "all new": ("yes", "seven alfa bravo .", "something,else,entirely", "too_large"),
-    "unclear afterwards": ("yes", "eight alfa bravo .", "eight garble bravo .", "rewritten_undecided"),
-    "still there": ("yes", "nine alfa bravo .", "nine real alfa bravo .", "not_flipped"),
-    "other unclear": ("yes", "ten alfa bravo .", "ten blur bravo .", "others_undecided"),
-    "other gone": ("yes", "eleven alfa bravo .", "eleven .", "others_changed"),
-}
+TABLE: dict[str, tuple[str, str, str | None, str]] = table(__file__, "contrast")["attempts"]
 
 
 def _rows(**more: Any) -> list[dict[str, Any]]:
@@ -158,20 +141,9 @@ def test_the_prompt_goes_by_the_rubric_type_and_direction() -> None:
     assert "meets it in full" in shown("style_tone", False)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "reason"),
-    [
-        ("<rewritten_t>\nHi\n</rewritten_t>", "Hi", "line breaks that set it off are not part of it"),
-        ("<rewritten_t>\n\nHi\n\n</rewritten_t>", "\nHi\n", "further ones are"),
-        ("<rewritten_t>a</rewritten_t> or <rewritten_t>b</rewritten_t>", "b", "the last one counts"),
-        ("Say <rewritten_x>a</rewritten_x>", None, "other tags are text"),
-        ("<rewritten_t>a", None, "never closed"),
-        ("<rewritten_t> \n </rewritten_t>", None, "nothing in it"),
-        ("", None, "nothing at all"),
-    ],
-)
-def test_read_rewrite(text: str, expected: str | None, reason: str) -> None:
-    assert read_between(text, "rewritten_t") == expected, reason
+@each_row(__file__, "contrast", "rewrites")
+def test_read_rewrite(text: str, expected: str | None) -> None:
+    assert read_between(text, "rewritten_t") == expected
 
 
 def test_a_limit_keeps_every_type_of_rubric_mini(tmp_path: Path) -> None:
@@ -180,14 +152,3 @@ def test_a_limit_keeps_every_type_of_rubric_mini(tmp_path: Path) -> None:
     assert len(kinds) == 60
     assert len(set(kinds)) == 26, "13 types, both labels"
     assert study.unlabelled == 0
-
-
-def test_the_command(tmp_path: Path) -> None:
-    options = _options(tmp_path)
-    arguments = ["--data", options.data, "--writer", options.writer, "--judge", options.judge, "--out", options.out]
-    done = CliRunner().invoke(app, ["study", "contrast", *arguments])
-    assert done.exit_code == 0, done.output
-    for text in ("paper: Table 6", "253", "not_flipped", "median edit"):
-        assert text in done.output, text
-    page = (Path(options.out) / "report.html").read_text(encoding="utf-8")
-    assert "<td>not_flipped</td>" in page, "and all of it makes a page"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.benchmarks.test_criteria_types import compare, rated, write
+from tests.support.people import rows_of
 from tests.support.runs import row, write_jsonl
 from truebench_hf.api.labels import ask_people
 from truebench_hf.benchmarks.truebench.criteria_types import read_answered
@@ -50,8 +50,7 @@ def test_responses_to_one_prompt_stand_together_in_an_order_that_tells_no_model(
     given = write(tmp_path, {"first": [1] * 20, "second": [2] * 20, "third": [3] * 20})
     compare(tmp_path, **given)
     sheet = ask_people(LabelOutOptions(folder=str(tmp_path / "out"), annotators="ann")).files[0]
-    with sheet.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = rows_of(sheet)
     assert len(rows) == 60
     groups = [rows[i : i + 3] for i in range(0, 60, 3)]
     assert all(len({one["Instruction"] for one in group}) == 1 for group in groups)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.people import fill
 from tests.support.runs import row, write_jsonl
 from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.criteria_types import CompareCriteria, CompareCriteriaOptions, read_answered
@@ -122,18 +122,6 @@ def lines(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def fill(sheet: Path, answer: Callable[[str, dict[str, str]], str]) -> None:
-    """Fill in a sheet: `answer(rater, row)` is pass, fail or blank."""
-    with sheet.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    for one in rows:
-        one["answer"] = answer(sheet.stem, one)
-    with sheet.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
-
-
 def truth(rater: str, one: Mapping[str, str]) -> str:
     return "pass" if int(one["Response"].split()[0][1:]) >= 7 else "fail"
 
@@ -145,7 +133,7 @@ def rated(
     files = ask_people(LabelOutOptions(folder=str(folder / "out"), annotators=",".join(names))).files
     for file in files:
         if file.suffix == ".csv":
-            fill(file, answer)
+            fill(file, lambda row, rater=file.stem: answer(rater, row))  # type: ignore[misc]
     return tuple(str(file) for file in files if file.suffix == ".csv")
 
 
@@ -385,16 +373,3 @@ def test_models_make_their_own_responses_and_may_be_added(tmp_path: Path) -> Non
     assert len(judge.prompts) == 4 * 12 - 4, "what was rated before is not asked again"
     with pytest.raises(UserError, match="would be dropped"):
         compare(tmp_path, data=data, model=(two,), limit=6)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"type": ("likert",)}, "likert"),
-        ({"responses": ()}, "--responses"),
-        ({"responses": ("nowhere.jsonl",)}, "nowhere.jsonl"),
-    ],
-)
-def test_options_that_cannot_be(tmp_path: Path, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        compare(tmp_path, **(write(tmp_path) | options))

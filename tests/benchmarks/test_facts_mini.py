@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
 from difflib import SequenceMatcher
 from importlib.resources import files
 from typing import Any
 
-from tests.support.faults import broken, faults, listed
+from tests.support.faults import faults, listed
 
 TEXT = (files("truebench_hf.benchmarks.facts") / "mini.jsonl").read_text(encoding="utf-8")
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in TEXT.splitlines()]
@@ -101,24 +100,12 @@ def the_evasive_answer_is_short_and_new_figures_are_absent(row: dict[str, Any]) 
     assert set(re.findall(r"\d+", row["evasive_response"])) <= set(re.findall(r"\d+", row["full_prompt"]))
 
 
-# Each check, and a change of the first row that it must find.
-CHECKS: list[tuple[Callable[[dict[str, Any]], None], Callable[[dict[str, Any]], object]]] = [
-    (columns_are_exact_and_filled, lambda row: row.update(domain="")),
-    (document_length_and_token_rule, lambda row: row.update(context_tokens=row["context_tokens"] + 1)),
-    (full_prompt_holds_its_three_parts_in_order, lambda row: row.update(full_prompt=row["user_request"])),
-    (every_text_is_in_the_language_of_the_row, lambda row: row.update(evasive_response="모릅니다.")),
-    (ungrounded_sentences_stand_in_the_ungrounded_answer_only, lambda row: row["ungrounded_sentences"].clear()),
-    (the_edit_is_minimal, lambda row: row.update(ungrounded_response=row["ungrounded_response"] + " And more.")),
-    (figures_of_the_grounded_answer_come_from_the_prompt, lambda row: row.update(grounded_response="It costs 98765.")),
-    (the_evasive_answer_is_short_and_new_figures_are_absent, lambda row: row.update(evasive_response=row["grounded_response"])),
-]  # fmt: skip
-
-
 def test_every_row_is_sound() -> None:
-    found = faults({row["id"]: row for row in ROWS}, *(check for check, _ in CHECKS))
+    found = faults(
+        {row["id"]: row for row in ROWS},
+        columns_are_exact_and_filled, document_length_and_token_rule, full_prompt_holds_its_three_parts_in_order,
+        every_text_is_in_the_language_of_the_row, ungrounded_sentences_stand_in_the_ungrounded_answer_only,
+        the_edit_is_minimal, figures_of_the_grounded_answer_come_from_the_prompt,
+        the_evasive_answer_is_short_and_new_figures_are_absent,
+    )  # fmt: skip
     assert not found, listed(found)
-
-
-def test_every_check_finds_a_broken_row() -> None:
-    for check, change in CHECKS:
-        assert faults({"broken": broken(ROWS[0], change)}, check), check.__name__

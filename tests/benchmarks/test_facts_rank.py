@@ -1,4 +1,4 @@
-"""Joining finished runs and ranking their models: what is refused, and the figures where they are known."""
+"""Joining finished runs and ranking their models, and the figures that the FACTS Grounding paper prints."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.runs import command_here, write_jsonl
+from truebench_hf.benchmarks.facts import rank as paper
 from truebench_hf.benchmarks.facts import rank as ranks
 from truebench_hf.benchmarks.facts.rank import rank
 from truebench_hf.errors import UserError
+from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.intervals import wilson
+from truebench_hf.metrics.ranks import fused_rank
 from truebench_hf.report.table import Table, paper_rows
 
 JUDGE = {"template": "json", "eligibility": "request", "identity": {"provider": "scripted"}, "prompts": {"p": "1"}}
@@ -75,9 +79,7 @@ def table(ranking: Any, name: str) -> Table:
     return next(table for table in ranks.tables(ranking) if table.name == name)
 
 
-def test_the_papers_tables_come_out_as_printed(
-    folder: Folder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_papers_tables_come_out_as_printed(folder: Folder) -> None:
     """The nine models of the paper as nine runs on 1,000 documents a split, in the order of the alphabet."""
     before, after = ranks.paper_scores(ranks.BEFORE), ranks.paper_scores(ranks.AFTER)
     folders = [
@@ -104,14 +106,6 @@ def test_the_papers_tables_come_out_as_printed(
     assert [row[-3:] for row in shown.texts[-3:]] == [("+3.03", "", "+2.26"), ("+3.03", "", "+2.26"), ("+3.23", "", "")]
     assert shown.marks[-3:] == [False, True, True]
     assert next(note for note in ranks.notes(ranking) if "equally many" in note).count(" above ") == 2
-    done = command_here(capsys, "facts", "rank", *folders[:3], "--out", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    assert "Self-preference of judges" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    written = json.loads((tmp_path / "out" / "rank.json").read_text(encoding="utf-8"))
-    assert [row["rank"] for row in written["models"]] == [1, 2, 3]
-    (tmp_path / "taken").write_text("a file")
-    done = command_here(capsys, "facts", "rank", *folders[:3], "--out", str(tmp_path / "taken" / "x"))
-    assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
 
 
 def test_runs_on_one_split_by_one_judge(folder: Folder) -> None:
@@ -197,19 +191,7 @@ def test_a_judge_prefers_its_own_model_or_else_its_family(folder: Folder) -> Non
     assert table(ranking, "self_preference").texts[0][6].startswith("+1")
 
 
-UNALIKE: list[tuple[dict[str, Any], str]] = [
-    ({"judges": {"j": JUDGE, "k": JUDGE}}, r"the \w+ of judge k: .*, in .* none; join runs that were judged alike"),
-    ({"judges": {"j": JUDGE | {"template": "span"}}}, 'the template of judge j: "span", in .* "json"'),
-    ({"judges": {"j": JUDGE | {"eligibility": "full"}}}, 'the eligibility of judge j: "full"'),
-    ({"judges": {"j": JUDGE | {"prompts": {"p": "2"}}}}, "the prompts of judge j: "),
-    ({"judges": {"j": JUDGE | {"threshold": 0.3}}}, "the threshold of judge j: 0.3, in .* none"),
-    ({"baseline": {"name": "given", "sha256": "c" * 64}}, r"the baseline: cccccccc"),
-    ({"model": "m"}, "m has a run on open already"),
-    ({"documents": {"": "x", "open": "other"}}, "its open holds other documents"),
-]
-
-
-@pytest.mark.parametrize(("change", "words"), UNALIKE)
+@each_row(__file__, "facts_rank", "unalike")
 def test_runs_that_do_not_go_together_are_refused_in_one_line(
     folder: Folder, change: dict[str, Any], words: str
 ) -> None:
@@ -219,6 +201,14 @@ def test_runs_that_do_not_go_together_are_refused_in_one_line(
         rank(folders)
     assert "second" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_place_that_cannot_be_written_is_refused(
+    folder: Folder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("a file")
+    done = command_here(capsys, "facts", "rank", folder("m", one(0.9, 0.8)), "--out", str(tmp_path / "taken" / "x"))
+    assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
 
 
 def test_folders_without_a_finished_run_are_refused(folder: Folder, tmp_path: Path) -> None:
@@ -237,3 +227,79 @@ def test_folders_without_a_finished_run_are_refused(folder: Folder, tmp_path: Pa
     ):  # fmt: skip
         with pytest.raises(UserError, match=words):
             rank(paths)
+
+
+# The paper's figures, computed from as few of them as determine the rest
+
+
+TABLES = (paper.BEFORE, paper.AFTER)
+COLUMNS = ("Macro-F1", "Acc.", "FPR", "FNR", "F1(+)", "F1(-)")
+
+
+def columns(of: int, negative: int, missed: int, false_alarms: int) -> tuple[list[str], list[str]]:
+    """Gold and predicted labels of so many positive and negative rows, of which so many were judged wrongly."""
+    gold = ["yes"] * of + ["no"] * negative
+    judged = ["no"] * missed + ["yes"] * (of - missed) + ["yes"] * false_alarms + ["no"] * (negative - false_alarms)
+    return gold, judged
+
+
+def shown(gold: list[str], judged: list[str]) -> list[float]:
+    measures = ("macro_f1", "accuracy", "fpr", "fnr", "f1_yes", "f1_no")
+    found = label_agreement(gold, judged, measures=measures)
+    return [100 * (found[name].value or 0) for name in measures]
+
+
+@pytest.mark.parametrize(("table", "positive", "negative"), [(2, 344, 62), (4, 150, 300)])
+def test_fpr_and_fnr_give_every_other_column(table: int, positive: int, negative: int) -> None:
+    # Table 2 says N=402 in its caption; only 344 accurate and 62 inaccurate responses (406) give its figures.
+    rows = paper_rows("facts", f"facts_table{table}")
+    assert len(rows) == {2: 21, 4: 6}[table]
+    for row in rows:
+        wrong = round(row["FNR"] * positive / 100), round(row["FPR"] * negative / 100)
+        found = shown(*columns(positive, negative, *wrong))
+        assert found == pytest.approx([row[name] for name in COLUMNS], abs=0.01), row
+
+
+def test_always_accurate() -> None:
+    assert [round(share, 2) for share in shown(*columns(344, 62, 0, 62))[:2]] == [45.87, 84.73]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_means_and_half_widths_as_printed(table: int) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
+    for row in paper_rows("facts", table):
+        scores = paper.paper_scores(table)[row["Response Model"]]
+        # Six figures rounded to a tenth, and their mean is: a tenth is the most that rounding explains.
+        assert mean(scores.values()) == pytest.approx(row["Average"], abs=0.1 + 1e-9)
+        sizes = {f"{split}/{judge}": paper.SPLITS[split] for split, judge in scores}
+        for name, n in {**sizes, "Average": sum(paper.SPLITS.values())}.items():
+            low, high = proportion_confint(row[name] / 100 * n, n, method="normal")  # Wald's, as the paper has it
+            assert 50 * (high - low) == pytest.approx(row[f"{name}/ci95"], abs=0.05), (row["Response Model"], name)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_fused_ranks_as_printed(table: int) -> None:
+    scores: dict[str, list[float | None]] = {model: [*row.values()] for model, row in paper.paper_scores(table).items()}
+    found = fused_rank(scores)
+    assert found.ranks == {row["Response Model"]: row["Fused Rank"] for row in paper_rows("facts", table)}
+    assert found.cycles == ()
+    assert len(found.tied) == 2  # pairs that win three rankings each: without a rule for ties there is no order
+    without_means = {model: [*row, 50 - (sum(row) / 6)] for model, row in scores.items()}  # type: ignore[arg-type]
+    assert fused_rank(without_means).ranks != found.ranks
+
+
+@pytest.mark.parametrize("name", [2, 4, 5, 6])
+def test_reference_rows_say_that_they_are_the_papers(name: int) -> None:
+    folder = Path(paper.__file__).parent / "reference"
+    whole: dict[str, Any] = json.loads(next(folder.glob(f"facts_table{name}_*.json")).read_text(encoding="utf-8"))
+    assert (whole["paper"], whole["table"], whole["rows"]) == (
+        "FACTS Grounding",
+        name,
+        paper_rows("facts", f"facts_table{name}"),
+    )
+
+
+def test_no_such_table() -> None:
+    with pytest.raises(KeyError, match="facts_table1"):
+        paper_rows("facts", "facts_table1")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.facts import FINE, MAJOR, baselines, log, mini, oracle, verdict
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts.run import FactsOptions, FactsRun
@@ -152,8 +153,6 @@ def test_a_model_answers_and_another_gives_the_baseline(tmp_path: Path) -> None:
     assert len(prompts) == 4
     assert all(prompt.index("<document_") < prompt.index("response_") for prompt in prompts), "the document first"
     assert sum("Baseline of another." in prompt for prompt in prompts) == 2
-    ran(tmp_path / "run", **options)
-    assert len(recorded(tmp_path / "judge.record")) == 4, "what is done is not asked again"
     with pytest.raises(UserError, match="is the model under test, and no answer is its own measure"):
         ran(tmp_path / "own", data=DOCUMENTS, model=model, baseline=model, judge="smollm2")
     assert not (tmp_path / "own").exists()
@@ -254,90 +253,43 @@ def test_documents_are_the_units_of_several_answers(tmp_path: Path) -> None:
     assert scores_by_document(read_frame(tmp_path / "run")) == {"a": 0.75, "b": 1.0}, "what models are compared by"
 
 
-MODEL = {"data": "facts_mini", "model": "smollm2"}
-REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"data": "facts_mini"}, "name either a --model that answers, or a file of --answers"),
-    (MODEL | {"answers": "f"}, "name either"),
-    ({"model": "smollm2"}, "--data is missing"),
-    (MODEL | {"judge": ()}, "name a --judge"),
-    (MODEL | {"fail_under": 101.0}, "must be at most 100"),
-    (MODEL | {"fail_under": 0.9}, "not a share; write 90"),
-    (MODEL | {"fail_under": 1.0}, "not a share; write 100"),
-    ({"data": "facts_mini", "answers": "a", "samples": 2, "temperature": 1.0}, "--samples goes with --model"),
-]
-
-
-@pytest.mark.parametrize(("options", "words"), REFUSED)
-def test_options_that_make_no_sense_are_refused(tmp_path: Path, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(UserError, match=words):
-        FactsOptions(**{"out": str(tmp_path), "judge": ("scripted:j",), **options})
-
-
 FILE = {"judges": {"scripted:a": {"template": "span", "eligibility": "full"}, "scripted:b": {}}}
 
 
-@pytest.mark.parametrize(
-    ("template", "eligibility", "chosen"),
-    [
-        ((), None, ("json", "json", "request", "request")),
-        (("response",), "full", ("response", "response", "full", "full")),
-        (("json-alt", "2.span"), None, ("json_alt", "span", "request", "request")),
-        (("chosen.json",), None, ("span", "json", "full", "request")),
-        (("chosen.json",), "request", ("span", "json", "request", "request")),
-        (("jsom",), None, "unknown grounding template 'jsom': did you mean json"),
-        (("3.json",), None, "there is no judge number 3; there are 2"),
-        (("gone.json",), None, "gone.json: cannot be read"),
-        (("half.json",), None, "says nothing on judge scripted:b; it is about scripted:a"),
-        ((), "some", "unknown eligibility"),
-    ],
-)
+@each_row(__file__, "facts_run", "templates")
 def test_templates_by_judge(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: tuple[str, ...], eligibility: Any, chosen: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: list[str], eligibility: Any, chosen: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("chosen.json").write_text(json.dumps(FILE))
     Path("half.json").write_text('{"judges": {"scripted:a": {}}}')
     judge = ("scripted:a", "scripted:b")
-    options = FactsOptions(out="o", answers="f", judge=judge, template=template, eligibility=eligibility)
-    if isinstance(chosen, tuple):
-        assert (*(choice.template for choice in options.chosen.values()), *options.variants.values()) == chosen
+    options = FactsOptions(out="o", answers="f", judge=judge, template=tuple(template), eligibility=eligibility)
+    if isinstance(chosen, list):
+        assert [*(choice.template for choice in options.chosen.values()), *options.variants.values()] == chosen
     else:
         with pytest.raises(UserError, match=chosen):
             assert options.chosen | options.variants
 
 
-def test_the_command(tmp_path: Path, judges: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = [
-        "facts",
-        "run",
-        "--data",
-        "facts_mini",
-        "--answers",
-        log(tmp_path / "log.jsonl"),
-        "--template",
-        "response",
-    ]
-    arguments += ["--baseline", baselines(tmp_path / "b.json"), "--out", str(tmp_path / "run")]
-    arguments += [part for judge in judges for part in ("--judge", judge)]
-    done = command_here(capsys, *arguments, "--fail-under", "33")
+def test_the_command_ends_by_its_score_and_by_what_is_undecided(
+    tmp_path: Path, judges: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log(Path("log.jsonl"))
+    baselines(Path("b.json"))
+    named = " ".join(f"--judge {judge}" for judge in judges)
+    command = f"facts run --data facts_mini --answers log.jsonl --template response --baseline scripted:b.json {named} --out run"
+    done = command_here(capsys, *command.split(), "--fail-under", "33")
     assert (done.returncode, done.stderr) == (0, "")
-    effect = "12 of 36 answers. Disqualification changes the mean by -33.33 points."
-    assert f"Ineligible, since every judge finds major issues: {effect}" in done.stdout
-    done = command_here(capsys, *arguments, "--fail-under", "33.4")
+    done = command_here(capsys, *command.split(), "--fail-under", "33.4")
     assert (done.returncode, done.stderr) == (1, "truebench: the final score is 33.33, under --fail-under 33.4\n")
-    mumbles = [{"contains": "<response_", "reply": "Hm."}, {"contains": "cannot be used", "reply": "Hm."}]
-    arguments = ["facts", "run", "--answers", write_jsonl(tmp_path / "rag.jsonl", [LOGGED]), "--eligibility", "none"]
-    arguments += [
-        "--judge",
-        script(tmp_path / "j.json", mumbles),
-        "--template",
-        "response",
-        "--out",
-        str(tmp_path / "two"),
-    ]
-    assert command_here(capsys, *arguments).returncode == 3, "something is undecided"
-    assert command_here(capsys, *arguments, "--allow-unscored").returncode == 0
-    done = command_here(capsys, *arguments, "--allow-unscored", "--fail-under", "0")
+    write_jsonl(Path("rag.jsonl"), [LOGGED])
+    script(Path("j.json"), [{"contains": text, "reply": "Hm."} for text in ("<response_", "cannot be used")])
+    command = "facts run --answers rag.jsonl --eligibility none --judge scripted:j.json --template response --out two"
+    assert command_here(capsys, *command.split()).returncode == 3, "something is undecided"
+    assert command_here(capsys, *command.split(), "--allow-unscored").returncode == 0
+    done = command_here(capsys, *command.split(), "--allow-unscored", "--fail-under", "0")
     error = "truebench: there is no final score to hold against --fail-under 0: too little is decided\n"
     assert (done.returncode, done.stderr) == (1, error)
 

@@ -1,4 +1,4 @@
-"""Choosing judge templates on labelled answers: rows, figures, the file that a run reads, and classifiers."""
+"""Choosing judge templates on labelled answers, and sorting prompts by domain and task."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import Any
 import pytest
 
 from tests.support import tiny_classifier
+from tests.support.corpus import each_row
 from tests.support.facts import mini
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import answers as rows
+from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.selection import Selection, SelectOptions, SelectTemplate
 from truebench_hf.benchmarks.facts.templates import TemplateChoice, fitted, read_choices
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.classifier import Cut
+from truebench_hf.results.folder import Results
+from truebench_hf.types import Score
 
 ACCURATE, INACCURATE = 'Looked at. {"verdict": "accurate"}', 'Looked at. {"verdict": "inaccurate"}'
 
@@ -129,62 +133,21 @@ def record(**row: Any) -> Record:
     return Record("row 1", {name: value for name, value in (plain | row).items() if value is not None})
 
 
-@pytest.mark.parametrize(
-    ("row", "labels"),  # of the three sentences
-    [
-        (
-            {"sentences": [{"text": "One.", "grounded": "yes"}, {"text": "Two.", "grounded": False}]},
-            ["yes", "no", None],
-        ),
-        ({"ungrounded_sentences": ["Two."]}, ["yes", "no", "yes"]),
-        ({"ungrounded_sentences": '["Two."]'}, ["yes", "no", "yes"]),  # as CSV holds it
-        ({"ungrounded_sentences": []}, ["yes"] * 3),  # all others are grounded
-        ({"ungrounded_sentences": "[]"}, ["yes"] * 3),
-        ({"ungrounded_sentences": ""}, [None] * 3),  # nobody said
-    ],
-)
+@each_row(__file__, "facts_select", "parts")
 def test_labels_of_parts_of_an_answer(row: dict[str, Any], labels: list[Any]) -> None:
     answer = rows.labelled_row(record(**row), "1")
     assert [answer.label(0, 4), answer.label(5, 9), answer.label(10, 16)] == labels
     assert answer.label(0, 9) == ("no" if "no" in labels else labels[0]), "ungrounded as soon as it touches what is"
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ({"response": None}, "missing field 'response' (or answer, model_response, output); the file has document"),
-        ({"response": 3}, "field 'response' must be a text"),
-        ({"accurate": "perhaps"}, "field 'accurate' must be yes or no"),
-        ({"document": None}, "has no"),
-        (
-            {"sentences": [{"text": "Four.", "grounded": "no"}]},
-            "field 'sentences' has 'Four.', which does not stand in",
-        ),
-        ({"ungrounded_sentences": "Two."}, "must be JSON"),
-        ({"ungrounded_sentences": {"a": 1}}, "must be a list of sentences"),
-        ({"ungrounded_sentences": [{"text": "Two."}]}, "field 'ungrounded_sentences[0]' must be a text"),
-    ],
-)
+@each_row(__file__, "facts_select", "useless")
 def test_rows_that_are_no_use_say_why(row: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match="row 1") as caught:
         rows.labelled_row(record(**row), "1")
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        (
-            {"accurate": "yes", "eligible": None},
-            "needs answers of both kinds, accurate and inaccurate; there are 48 and 0",
-        ),
-        ({"accurate": None, "eligible": None}, "no answer has a label"),
-        ({"accurate": None, "baseline": None}, "no answer has a label"),
-        ({"id": "same"}, "id same stands twice"),
-        ({"eligible": None}, "Eligibility was not judged"),
-        ({"accurate": None}, "Grounding was not judged"),
-    ],
-)
+@each_row(__file__, "facts_select", "choose_nothing")
 def test_labels_that_choose_nothing_are_refused_or_left_out(
     tmp_path: Path, changed: dict[str, Any], words: str
 ) -> None:
@@ -196,20 +159,6 @@ def test_labels_that_choose_nothing_are_refused_or_left_out(
     else:
         with pytest.raises(UserError, match=words):
             select(tmp_path, data, spec)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"template": ("json5",)}, "json5"),
-        ({"eligibility": ("none",)}, "unknown eligibility"),
-        ({"folds": 1}, "--folds 1: must be at least 2"),
-        ({"judge": ()}, "name a --judge"),
-    ],
-)
-def test_options_that_are_wrong(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(UserError, match=words):
-        SelectOptions(**{"labelled": "facts_mini", "judge": ("smollm2",), "out": "o"} | options)
 
 
 @pytest.mark.slow  # some 8 s, nearly all of it imports of torch and transformers
@@ -270,3 +219,79 @@ def test_an_estimate_counts_every_way(tmp_path: Path, capsys: pytest.CaptureFixt
     calls = int(next(line for line in done.stdout.splitlines() if " all " in line).split("│")[3].replace(",", ""))
     # 8 answers: two variants of eligibility, six templates of one call (a sentence each), and one with a double check.
     assert 8 * (2 + 6) < calls <= 8 * (2 + 6 + 4)
+
+
+# Prompts sorted by domain and task
+
+
+def answer(domain: str, task: str, demand: str = "nothing") -> str:
+    return f'A bank.\n```json\n{{"domain": "{domain}", "task": "{task}", "demand": "{demand}"}}\n```'
+
+
+def prompts(tmp_path: Path) -> Path:
+    return write_jsonl(tmp_path / "prompts.jsonl", [
+        {"id": "a", "document": "A bank lends.", "request": "What does it do?", "baseline": "It lends."},
+        {"id": "b", "passages": [{"id": "p", "text": "A court decides."}], "request": "In short?", "domain": "legal",
+         "baseline": "It decides."},
+        {"id": "c", "document": "Unreadable.", "request": "Well?", "system": "Be brief.", "baseline": "No."},
+    ])  # fmt: skip
+
+
+def model(path: Path) -> str:
+    return script(path, [
+        {"contains": "A bank lends", "reply": answer("finance", "question answering")},
+        {"contains": "A court decides", "reply": answer("finance", "summary", "expertise")},
+        {"contains": "Unreadable", "reply": "I cannot say."},
+    ])  # fmt: skip
+
+
+def test_what_the_data_knows_is_kept_and_what_is_the_models_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data_file, out = str(prompts(tmp_path)), tmp_path / "out"
+    done = command_here(
+        capsys, "facts", "classify", "--data", data_file, "--model", model(tmp_path / "m.json"), "--out", str(out)
+    )
+    assert (done.returncode, "1 of 3 prompts are unsorted" in done.stdout) == (3, True)
+    assert "demand more than their material, to be looked at: 1 (the first: b)" in " ".join(done.stdout.split())
+    kept, before = data.load(str(out / "classified.jsonl")), data.load(data_file)
+    assert [(item.domain, item.task, item.classified) for item in kept] == [
+        ("finance", "question answering", ("domain", "task")), ("legal", "summary", ("task",)), ("", "", ()),
+    ]  # fmt: skip
+    rows = [json.loads(line) for line in (out / "classified.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [row["demand"] for row in rows] == ["nothing", "expertise", None]
+    assert "no JSON object" in rows[2]["classified_why"]
+    assert [(item.id, item.baseline, item.source) for item in kept] == [
+        (item.id, item.baseline, item.source) for item in before
+    ]
+    tables = Results.open(out).tables
+    assert [(row["by"], row["kind"], row["prompts"]) for row in tables["counts"].rows][:2] == [
+        ("domain", "finance", 2), ("domain", "unsorted", 1),
+    ]  # fmt: skip
+    agreement = tables["agreement"].rows[0]["agreement"]
+    assert agreement == Score(0.0, 1, 0, agreement.ci95), "legal, not finance"
+    judge = script(tmp_path / "j.json", [
+        {"contains": "rating", "reply": '{"rating": "no issues"}'}, {"contains": "verdict", "reply": '{"verdict": "accurate"}'},
+    ])  # fmt: skip
+    done = command_here(
+        capsys, "facts", "run", "--data", str(out / "classified.jsonl"), "--judge", judge, "--template", "response",
+        "--model", script(tmp_path / "a.json", [], {"reply": "It lends."}), "--out", str(tmp_path / "run"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    groups = json.loads((tmp_path / "run/scores.json").read_text(encoding="utf-8"))["groups"]
+    assert [(row["by"], row["group"]) for row in groups] == [
+        ("domain (classified)", "finance"), ("task (classified)", "question answering"), ("task (classified)", "summary"),
+        ("domain", "legal"),
+    ]  # fmt: skip
+    assert "classified" in (tmp_path / "run/report.html").read_text(encoding="utf-8")
+
+
+def test_an_estimate_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, record = model(tmp_path / "m.json"), tmp_path / "asked"
+    done = command_here(
+        capsys, "facts", "classify", "--data", "facts_mini", "--model", spec, "--model-arg", f"record={record}",
+        "--out", str(tmp_path / "out"), "--estimate",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (record.exists(), (tmp_path / "out").exists()) == (False, False)
+    assert " 12 " in done.stdout  # one call a prompt: the example of the usual answer can be read

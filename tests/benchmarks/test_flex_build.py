@@ -1,4 +1,4 @@
-"""`flex build`: what a hostile builder says is caught by program, within bounds, with stage and reason."""
+"""Procedures as YAML, and `flex build`: what a hostile builder says is caught by program, with stage and reason."""
 
 from __future__ import annotations
 
@@ -6,18 +6,29 @@ import json
 import re
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.support.corpus import each_row
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.build import Build, FlexBuild, FlexBuildOptions
-from truebench_hf.benchmarks.flexbench.procedure import load
+from truebench_hf.benchmarks.flexbench.procedure import (
+    Dimension,
+    Procedure,
+    Segment,
+    as_yaml,
+    built_in,
+    load,
+    read_procedure,
+)
 from truebench_hf.errors import UserError
 from truebench_hf.study.outcome import Outcome
 
@@ -74,8 +85,6 @@ def test_a_good_builder_gives_a_procedure_that_people_edit(tmp_path: Path) -> No
     assert build.uncovered == pytest.approx(len('Opening:"Hello,traveldesk."--') / len("".join(TEXT.split())))
     kept = json.loads((tmp_path / "out" / "stages.jsonl").read_text())["stages"]
     assert [stage["stage"] for stage in kept] == stages
-    built(tmp_path, spec)
-    assert asked == stages, "the ledger has it all"
     edited = file.read_text().replace("remind of the form?", "remind of the expense form?")
     for content in (edited.encode(), edited.encode("utf-16")):
         file.write_bytes(content)
@@ -222,7 +231,7 @@ _JSON = st.recursive(
 _ANSWER = st.dictionaries(st.sampled_from(["segments", "dimensions", "groups", *GOOD["verify"], "opening"]), _JSON)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.sampled_from(list(GOOD)), _ANSWER | st.text(max_size=60).map("{{{}".format))
 def test_no_answer_breaks_a_build(stage: str, answer: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -230,3 +239,52 @@ def test_no_answer_breaks_a_build(stage: str, answer: Any) -> None:
         assert all(segment.text in TEXT for segment in build.procedure.segments)
         if build.procedure.dimensions and build.complete:
             assert load(str(Path(folder) / "out")) == build.procedure
+
+
+# Procedures: read, checked, written back
+
+
+HOTEL = Procedure(
+    "hotel", "Ask about a hotel: 'Needed?'\nIf needed, name the limit.\n",
+    (Dimension("d1", "Asks it?", ("s1",)), Dimension("d2", "Names it? 호텔", ("s2",), "needed", "d1", "need", "140 euros"),
+     Dimension("d3", "Alone?", base="")),
+    (Segment("s1", "Ask about a hotel"), Segment("s2", "If needed, name the limit.")), "Hotels", "EN", "Hello: #1",
+)  # fmt: skip
+
+
+@each_row(__file__, "flexbench_procedure", "wrong")
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, old: str, new: str, words: str) -> None:
+    file, text = tmp_path / "procedure.yaml", as_yaml(HOTEL)
+    assert old in text
+    file.write_text(text.replace(old, new, 1) if old else new, encoding="utf-8")
+    with pytest.raises(UserError, match=words):
+        read_procedure(file)
+
+
+def test_a_procedure_is_found_in_its_folder_by_its_file_and_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "procedure.yaml").write_text(as_yaml(HOTEL), encoding="utf-8")
+    assert load(str(tmp_path)) == load(str(tmp_path / "procedure.yaml")) == HOTEL
+    assert load("travel-desk").structure["td-02"] == "td-01"
+    assert (len(built_in()), sum(len(procedure.dimensions) for procedure in built_in().values())) == (9, 72)
+    with pytest.raises(UserError, match=r"flex build .*travel-desk"):
+        load(str(tmp_path / "no"))
+
+
+@example("호텔")
+@example("0\x85")
+@example("x\r\ny")
+@example("x  lead\n trail  \n")
+@example("x\x85\u2028\t\n")
+@example("# no comment\n")
+@given(st.text(min_size=1).filter(str.strip))
+def test_any_text_is_read_back(text: str) -> None:
+    procedure = replace(HOTEL, instruction=text, segments=(), dimensions=(Dimension("d1", f"Is {text}?"),))
+    with TemporaryDirectory() as place:
+        file = Path(place) / "procedure.yaml"
+        file.write_bytes(as_yaml(procedure).encode("utf-8"))
+        assert read_procedure(file) == procedure
+
+
+def test_texts_of_several_lines_stand_as_they_are() -> None:
+    text = as_yaml(replace(HOTEL, instruction="one 호텔\ntwo: three\n\n- four"))
+    assert "instruction: |-\n  one 호텔\n  two: three\n\n  - four\n" in text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Sequence
 from importlib.resources import files
@@ -12,6 +11,8 @@ from typing import Any
 import pytest
 import scipy.stats
 
+from tests.support.corpus import each_row
+from tests.support.people import fill
 from tests.support.runs import Done, command_here, write_jsonl
 from truebench_hf.benchmarks.flexbench.agreement import agree, labels_of, read_labels, stability
 from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, Talk, read_judged
@@ -163,23 +164,13 @@ def test_the_averages_of_table_3_are_the_papers() -> None:
         assert sum(row[column] for row in rows) / 4 == pytest.approx(macro, abs=0.0011)
 
 
-def filled(sheet: Path, answer: Callable[[dict[str, str]], str]) -> str:
-    with sheet.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    with sheet.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(row | {"answer": answer(row)} for row in rows)
-    return str(sheet)
-
-
 def test_sheets_go_out_blind_and_come_back(tmp_path: Path, run: Run) -> None:
     place = folder(tmp_path / "a", [*corpus("a", "0", 2, 4), *corpus("b", "0", 4, 4)])
     assert run("label", "out", place, "--annotators", "X,Y,Z", "--n", "6").returncode == 0
     first, second, third = sorted((place / "sheets").glob("*.csv"))
     assert "Facts" not in first.read_text(encoding="utf-8-sig")
-    experts = [filled(sheet, lambda row: "yes") for sheet in (first, second)]
-    crowd = filled(third, lambda row: "no" if "Limit" in row["question"] else "")
+    experts = [fill(sheet, lambda row: "yes") for sheet in (first, second)]
+    crowd = fill(third, lambda row: "no" if "Limit" in row["question"] else "")
     agreed = run("flex", "study", "agree", place, "--experts", experts[0], "--experts", experts[1], "--crowd", crowd)
     assert agreed.returncode == 0
     assert all(text in agreed.stdout for text in ("micro average (verdicts)", "paper: claude"))
@@ -194,20 +185,7 @@ def labelled(id: str = "1", dimension: str = "ask", label: Any = "yes", **more: 
     return {"id": id, "verdicts": [{"dimension_id": dimension, "label": label}], **more}
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        (labelled("9"), "none of the judged conversations has it"),
-        (labelled(), "several have it; give model and seed"),
-        (labelled(dimension="no", model="b"), "which is no dimension"),
-        (labelled(label="maybe", model="b"), "which is none of yes, no, unknown"),
-        (labelled(label=None, model="b"), "holds no answers"),
-        (
-            {"id": "q", "label": "yes", "annotations": [{"annotator": "X", "label": "yes"}]},
-            "is about q, which is not among the judged",
-        ),
-    ],
-)
+@each_row(__file__, "flex_compare", "unfit")
 def test_labels_that_do_not_fit(tmp_path: Path, row: dict[str, Any], words: str) -> None:
     known = [judged("a", seed, 1, "yes", "yes") for seed in ("0", "1")] + [judged("b", "0", 1, "yes", "yes")]
     with pytest.raises(UserError, match=words):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench import decomposition
@@ -219,39 +220,14 @@ def test_what_can_be_told_before_anything_is_paid_for(
 
 HARD = {"id": "7", "instruction": "Rank them.", "input": "a, b", "category": "x", "decomposed_questions": ["Ranked?"],
         "subset": "Hard_set", "question_label": [["Content"]]}  # fmt: skip
-SYSTEM = [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
 
 
-@pytest.mark.parametrize(
-    ("row", "procedure"),
-    [
-        (HARD, ("7", "Rank them.\n\na, b", ("Ranked?",))),  # InFoBench's own columns
-        (HARD | {"input": ""}, ("7", "Rank them.", ("Ranked?",))),
-        ({"instruction": "Hi.", "criteria": "- Is it?\n- Was it?"}, ("1", "Hi.", ("Is it?", "Was it?"))),
-        ({"id": 4, "prompt": "Hi.", "checklist": [{"question": "Is it?"}]}, ("4", "Hi.", ("Is it?",))),
-        ({"id": 4, "prompt": "Hi.", "questions": '["짧은가?"]'}, ("4", "Hi.", ("짧은가?",))),
-        (
-            {"index": 5, "input": ["Hi."], "criteria": [["Is it?"]]},
-            ("5", "Hi.", ("Is it?",)),
-        ),  # one turn of TRUEBench's
-        ({"messages": SYSTEM, "questions": ["Q?"]}, ("1", "[system]\nS\n\n[user]\nU", ("Q?",))),
-    ],
-)
+@each_row(__file__, "flex_decompose", "forms")
 def test_rows_of_every_form(tmp_path: Path, row: dict[str, Any], procedure: tuple[Any, ...]) -> None:
     assert read_decompositions(write_jsonl(tmp_path / "h.jsonl", [row])) == ([from_questions(*procedure)], [])
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ({"instruction": "Hi."}, "line 1: has no questions"),
-        ({"instruction": "Hi.", "questions": ["", "x"]}, r"questions\[0\]|criteria\[0\]"),
-        ({"instruction": " ", "questions": ["x"]}, "line 1: has no prompt"),
-        ({"instruction": "Hi.", "criteria": ["x"], "questions": ["x"]}, "which means the same"),
-        ({"input": ["Hi.", "Ho."], "criteria": [["x"], ["y"]]}, "has 2 turns; give a row for each"),
-        (ROW, "instruction one stands twice"),
-    ],
-)
+@each_row(__file__, "flex_decompose", "unusable")
 def test_rows_that_cannot_be_used_are_named(tmp_path: Path, row: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match=words):
         read_decompositions(write_jsonl(tmp_path / "h.jsonl", [row, row]))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.conversations import Talk, as_row, corpus_folder, read_talks
@@ -246,41 +247,17 @@ def test_boards_stand_by_coverage_and_instructions_share_no_column_of_a_dimensio
     assert [scores.model for scores in models] == ["model a", "b"]
 
 
-HI, HO = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}
-CALL = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "find", "arguments": "{}"}}]}
-BOTH = [("user", "Hi"), ("assistant", "Ho")]
-FORMS: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
-    ("ShareGPT", {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Ho"}]}, BOTH),
-    ("other roles", {"messages": [{"role": "system", "content": "x"}, {"role": "Agent", "content": "Ho"}]}, BOTH[1:]),
-    ("dialogue", {"dialogue": [{"role": "customer", "content": "Hi"}]}, BOTH[:1]),
-    ("tools", {"messages": [CALL, {"role": "tool", "content": "order 5"}]},
-     [("assistant", "[call] find({})"), ("assistant", "[result] order 5")]),
-    ("parts", {"messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}, {"type": "image_url"}]}, HO]}, BOTH),
-    ("LangSmith", {"inputs": {"messages": [HI]}, "outputs": {"messages": [HO]}}, BOTH),
-    ("a cell of a table", {"messages": json.dumps([HI, HO])}, BOTH),
-    ("an empty answer of ours", {"messages": [HI, {"role": "assistant", "content": ""}], "seed": 0}, [BOTH[0], ("assistant", "")]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("row", "messages"), [case[1:] for case in FORMS], ids=[case[0] for case in FORMS])
+@each_row(__file__, "flex_score", "forms")
 def test_logs_of_other_forms(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], row: dict[str, Any], messages: list[tuple[str, str]]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], row: dict[str, Any], messages: list[list[str]]
 ) -> None:
     (talk,) = read_talks(Path(write_jsonl(tmp_path / "logs.jsonl", [row])), "mine")
     assert (talk.model, talk.id, talk.seed) == ("mine", "1", "0" if "seed" in row else "")
-    assert [(message.role, message.content) for message in talk.messages] == messages
+    assert [[message.role, message.content] for message in talk.messages] == messages
     assert ("left out, as no text: 1 images" in capsys.readouterr().err) == ("image_url" in str(row))
 
 
-REFUSED: list[tuple[list[dict[str, Any]], str]] = [
-    ([{"messages": [{"role": "narrator", "content": "Hi"}]}], r"'messages\[0\].role' is 'narrator', which is none of"),
-    ([{"messages": []}], "must be a list that is not empty"),
-    ([{"input": 3}], "missing field 'messages'; the file has input"),
-    ([{"id": "a", "messages": [HI]}] * 2, "conversation a of mine stands twice"),
-]
-
-
-@pytest.mark.parametrize(("rows", "words"), REFUSED)
+@each_row(__file__, "flex_score", "unusable")
 def test_logs_that_cannot_be_used(tmp_path: Path, rows: list[Any], words: str) -> None:
     with pytest.raises(UserError, match=words):
         read_talks(Path(write_jsonl(tmp_path / "logs.jsonl", rows)), "mine")
@@ -292,13 +269,6 @@ def test_what_is_not_there_is_named_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "procedure.yaml").write_text(as_yaml(TWO))
     with pytest.raises(UserError, match="flex simulate"):
         scored(tmp_path, judge=judge())
-    for options, words in (
-        ({"folder": "travel-desk"}, r"travel-desk: no such folder.* name --out"),
-        ({"folder": str(tmp_path), "logs": "a", "conversations": "b"}, "--logs stand beside simulated"),
-        ({"folder": str(tmp_path), "rules": "decide"}, "--rules decide: is not for this command; off or evidence"),
-    ):
-        with pytest.raises(UserError, match=words):
-            FlexScoreOptions(judge="smollm2", **options)  # type: ignore[arg-type]
     assert corpus_folder(tmp_path, 0, "a/b") != corpus_folder(tmp_path, 0, "a-b")
 
 

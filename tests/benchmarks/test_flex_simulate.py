@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.corpus import each_row
 from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.conversations import Talk
@@ -74,21 +76,10 @@ def outcome_of(folder: Path, model: Any, **more: Any) -> Outcome[list[Talk]]:
     return FlexSimulate(SimulateOptions(folder=str(folder), model=spec, **options)).run()
 
 
-@pytest.mark.parametrize(
-    ("say", "over", "end", "count", "why"),
-    [
-        ("All right.", "no", "limit", 7, "opening and three rounds"),
-        ("All right.", "assistant", "assistant", 3, "closing words"),
-        ("No, thanks.", "user", "user", 3, "a refusal, found by the detector"),
-        ("Goodbye!", "no", "user", 3, "a goodbye, which the assistant still answers"),
-        ("Auf Wiederhören.", "no", "user", 3, "another language"),
-        ("That's enough, I'm hanging up.", "no", "user", 3, "the telephone"),
-        ("My telephone hangs up all the time.", "no", "limit", 7, "a complaint is no leave-taking"),
-    ],
-)
-def test_ends(folder: Path, say: str, over: str, end: str, count: int, why: str) -> None:
+@each_row(__file__, "flex_simulate", "ends")
+def test_ends(folder: Path, say: str, over: str, end: str, count: int) -> None:
     talk = simulate(folder, simulator=simulator(say, over), conversations=1)[0]
-    assert (talk.end, len(talk.messages)) == (end, count), why
+    assert (talk.end, len(talk.messages)) == (end, count)
     assert talk.messages[0] == Message("assistant", "Hello, travel desk.")
     assert (talk.messages[-1].role, bool(talk.ended)) == ("assistant", True), "how it was found is kept"
 
@@ -105,10 +96,6 @@ def test_without_an_opening_the_user_begins(tmp_path: Path) -> None:
 def test_one_turn_needs_no_simulator(folder: Path) -> None:
     talks = simulate(folder, lambda messages: messages[-1]["content"].upper(), simulator=None, turns=1, conversations=2)
     assert talks[0].messages == (Message("user", "Ask for a hotel."), Message("assistant", "ASK FOR A HOTEL."))
-    with pytest.raises(UserError, match="name a --simulator"):
-        SimulateOptions(folder=str(folder), model="smollm2")
-    with pytest.raises(UserError, match=r"travel-desk: no such folder.* name --out"):
-        SimulateOptions(folder="travel-desk", model="smollm2", simulator="smollm2")
     out, answer = folder / "built-in", {"turn": 2, "applies": "yes", "attempted": "yes", "correct": "yes"}
     simulate(Path("travel-desk"), conversations=1, turns=1, out=str(out))
     options = FlexScoreOptions(
@@ -160,18 +147,7 @@ def test_the_simulator_never_sees_a_dimension(folder: Path) -> None:
     assert not any("Does the assistant ask" in prompt for prompt in prompts)
 
 
-LEAKING = ADJUSTED | {"problem_solving": "Waits: does the assistant ask whether a hotel is needed for the trip"}
-
-
-@pytest.mark.parametrize(
-    ("adjusted", "words"),
-    [
-        (LEAKING, "would be told of dimension ask"),
-        (ADJUSTED | {"catchphrases": []}, "'catchphrases' Value should have at least 1 item"),
-        (ADJUSTED | {"catchphrases": ["a", "b", "c"]}, "'catchphrases' Value should have at most 2 items"),
-        ({"catchphrases": ["a"]}, "missing field 'communication_style'"),
-    ],
-)
+@each_row(__file__, "flex_simulate", "unfit")
 def test_users_that_cannot_be_fitted(folder: Path, adjusted: Any, words: str) -> None:
     with pytest.raises(UserError, match=words):
         simulate(folder, simulator=simulator(adjusted=adjusted))
@@ -182,29 +158,18 @@ def test_clean_profiles_of_all_nine_instructions_pass_and_planted_dimensions_are
         about = Analysis(context="a talk", topics=("trips",), concerns=("costs",))
         return Prompts().render("flex_user", profile=profile, analysis=about, first=True, language="")
 
+    profiles = read_profiles()
     for procedure in built_in().values():
-        for profile in read_profiles():
-            assert leaks(told_to(profile), procedure.dimensions) == []
-            for dimension in procedure.dimensions:
-                planted = profile.model_copy(
-                    update={"problem_solving": f"Stops there. {dimension.question.upper()} And so on."}
-                )
-                leaked = leaks(told_to(planted), procedure.dimensions)
-                assert dimension.id in [name for name, _ in leaked], dimension.question
+        assert [leaks(told_to(profile), procedure.dimensions) for profile in profiles] == [[]] * len(profiles)
+        for dimension, profile in zip(procedure.dimensions, itertools.cycle(profiles)):
+            planted = f"Stops there. {dimension.question.upper()} And so on."
+            told = told_to(profile.model_copy(update={"problem_solving": planted}))
+            assert dimension.id in [name for name, _ in leaks(told, procedure.dimensions)], dimension.question
 
 
-@pytest.mark.parametrize(
-    ("prompt", "question", "leaked", "why"),
-    [
-        ("A user who asks whether a hotel is needed for the next trip of theirs, and waits.", "Is it asked whether a hotel is needed for the next trip of theirs?", True, "nearly all of it"),
-        ("A user who asks whether a hotel is needed, and then waits for an answer.", "Is it asked whether a hotel is needed for the next trip of theirs?", False, "half of it"),
-        ("호텔이 필요한지 물어보는지 확인하고 한도를 말해 주는지 보는 사용자이다.", "호텔이 필요한지 물어보고 나서 세 번째로 늦게 도착할 때의 절차를 알려 주는지?", False, "Korean: its beginning"),
-        ("この利用者は待つ。助手は宿泊先が必要かどうかを最初に尋ねていますか。", "助手は宿泊先が必要かどうかを最初に尋ねていますか？", True, "Japanese: all of it"),
-        ("open [Profile Settings And Everything Else There Is Here] now, and tell me what that is", "Does it name [Profile Settings And Everything Else There Is Here]?", False, "a name in brackets"),
-    ],
-)  # fmt: skip
-def test_what_is_a_leak(prompt: str, question: str, leaked: bool, why: str) -> None:
-    assert bool(leaks(prompt, [Dimension("d", question)])) == leaked, why
+@each_row(__file__, "flex_simulate", "leaks")
+def test_what_is_a_leak(prompt: str, question: str, leaked: bool) -> None:
+    assert bool(leaks(prompt, [Dimension("d", question)])) == leaked
 
 
 def test_users_are_measured() -> None:

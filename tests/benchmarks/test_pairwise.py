@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.runs import ROOT, write_jsonl
 from truebench_hf.benchmarks.tick.pairs import Pair, load_pairs
 from truebench_hf.benchmarks.tick.pairwise import Pairwise, PairwiseOptions
@@ -34,69 +35,20 @@ def load(folder: Path, *rows: dict[str, Any], columns: dict[str, str] | None = N
     return load_pairs(write_jsonl(folder / "pairs.jsonl", rows), columns or {})[0]
 
 
-@pytest.mark.parametrize(
-    ("row", "gold", "reason"),
-    [
-        (LABELLED, "win", "our own form"),
-        (A | {"label": "b"}, "loss", "in small letters"),
-        (A | {"label": "tie"}, "tie", "a tie"),
-        (A | {"label": 1}, "win", "the number of the response"),
-        (A | {"label": 2.0}, "loss", "as a table with gaps holds it"),
-        (A | {"winner": "model_b"}, "loss", "as arenas say it"),
-        (A | {"winner": "tie (bothbad)"}, "tie", "as arenas say it, too"),
-        (A | {"preferred": "[[A]]"}, "win", "as MT-bench's judges say it"),
-        (A | {"ratings": [1, 2, 3]}, "win", "mean 2"),
-        (A | {"ratings": [2, 3, 3]}, "tie", "mean 2.67"),
-        (A | {"ratings": [2, 3]}, "tie", "2.5 belongs to the tie"),
-        (A | {"ratings": [3, 4]}, "tie", "3.5 belongs to the tie"),
-        (A | {"ratings": [3, 4, 4]}, "loss", "mean 3.67"),
-        (A | {"ratings": "[4, 5, 5]"}, "loss", "a list in a cell of a table"),
-        (A | {"rating": 1}, "win", "one annotator, on the scale and not the number of a response"),
-        (A | {"rating": 2}, "win", "the same: 2 of 5 is better A, though 2 as a label is response B"),
-        ({"input": "Q", "output_1": "one", "output_2": "two", "label": 2}, "loss", "LLMBar"),
-        (JUDGEBENCH, "loss", "JudgeBench"),
-        ({"instruction": "Q", "answer_a": "one", "answer_b": "two", "label": "A"}, "win", "other names"),
-    ],
-)
-def test_what_is_preferred(row: dict[str, Any], gold: str, reason: str, tmp_path: Path) -> None:
+@each_row(__file__, "pairwise", "preferred")
+def test_what_is_preferred(row: dict[str, Any], gold: str, tmp_path: Path) -> None:
     (pair,) = load(tmp_path, row)
-    assert (pair.gold, pair.case.instruction, pair.case.response, pair.response_b) == (gold, "Q", "one", "two"), reason
+    assert (pair.gold, pair.case.instruction, pair.case.response, pair.response_b) == (gold, "Q", "one", "two")
 
 
 TALK = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Q"}]
 CHOSEN = {side: [*TALK, {"role": "assistant", "content": side}] for side in ("chosen", "rejected")}
-OTHER = {"rejected": [{"role": "user", "content": "Q2"}, {"role": "assistant", "content": "rejected"}]}
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns", "message"),
-    [
-        ([A | {"label": 0}], {}, "'label' must name the better response"),  # 0 may be the first, or none
-        ([A | {"label": 3}], {}, "'label' must name"),
-        ([A | {"label": True}], {}, "'label' must name"),
-        ([A | {"label": ["A"]}], {}, "'label' must name"),
-        ([LABELLED | {"rating": 1}], {}, "both say what is preferred"),
-        ([LABELLED | {"winner": "A"}], {}, "mean the same"),
-        ([A | {"ratings": [0]}], {}, "must be greater than or equal to 1"),
-        ([A | {"ratings": [True]}], {}, "must be a number"),
-        ([A | {"ratings": "high"}], {}, "must be JSON"),
-        ([{"prompt": "Q", "response_a": "x", "label": "A"}], {}, "--column response_b=COLUMN"),
-        ([LABELLED | {"response_a": 5}], {}, "'response_a'"),
-        ([{"response_a": "x", "response_b": "y", "label": "A"}], {}, "has no prompt"),
-        ([LABELLED | {"question": "Q2"}], {}, "mean the same; say which"),
-        ([LABELLED | {"instruction": "Do"}], {}, "mean the same; say which"),
-        ([A], {}, "no row says which response is preferred"),
-        ([LABELLED | {"id": 1}, LABELLED | {"id": 1}], {}, "id 1 stands twice"),
-        ([CHOSEN | OTHER], {}, "another response to what 'chosen' answers"),
-        ([LABELLED], {"prompt": "z"}, "there is no column 'z'"),
-        ([LABELLED], {"answer": "label"}, "unknown column 'answer'"),
-        ("llmbar", {}, "llmbar:FOLDER"),
-        ("llmbar:nowhere", {}, "no such file"),
-    ],
-)
+@each_row(__file__, "pairwise", "unreadable")
 def test_pairs_that_cannot_be_read_are_refused(tmp_path: Path, rows: Any, columns: Any, message: str) -> None:
     with pytest.raises(UserError) as refusal:
-        load_pairs(rows, columns) if isinstance(rows, str) else load(tmp_path, *rows, columns=columns)
+        load_pairs(rows, columns or {}) if isinstance(rows, str) else load(tmp_path, *rows, columns=columns)
     assert message in str(refusal.value)
     assert columns or len(rows) != 1 or rows == [A] or "pairs.jsonl, line 1" in str(refusal.value)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.people import rows_of, write_sheet
 from tests.support.refining import (
     BAD,
     DATA,
@@ -20,9 +21,7 @@ from tests.support.refining import (
     criteria,
     decide,
     history,
-    rows,
     said,
-    write,
 )
 from tests.support.runs import command_here, script
 from truebench_hf.api.labels import ask_people
@@ -93,10 +92,6 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     assert texts["greet"] == ["It is polite."]
     assert texts["lines"] == ["It is about rain.", "It has three lines."]
     assert texts["colour"] == ["It names a colour."]
-    # The same command again changes and asks nothing.
-    kept = {file.name: file.read_bytes() for file in loop.out.iterdir() if file.suffix in (".jsonl", ".csv")}
-    assert (loop.run().returncode, loop.calls()) == (0, (26, 3))
-    assert kept == {name: (loop.out / name).read_bytes() for name in kept}
 
 
 LONG = {"criterion": 2, "why": "Three is the number.", "instead": ["It has exactly three lines."]}
@@ -251,7 +246,7 @@ def test_sheets_that_are_not_as_they_went_out(
     loop.base[-1] = str(tmp_path / "out")
     assert loop.run().returncode == 0
     sheet = tmp_path / "sheet.csv"
-    write(sheet, edit(rows(labelled / "out" / "sheets" / "A.csv")))
+    write_sheet(sheet, edit(rows_of(labelled / "out" / "sheets" / "A.csv")))
     done = command_here(capsys, "label", "in", str(tmp_path / "out"), str(sheet))
     assert done.returncode == code, done.stderr
     done = done if code else loop.run()
@@ -285,7 +280,7 @@ def test_a_revised_prompt_is_answered_anew_and_asked_about_anew(tmp_path: Path, 
     assert f"`truebench label out {loop.out} --unlabelled` asks about them" in done.stdout
     sheet, _ = ask(loop.out, lambda row: "pass", unlabelled=True)
     assert sheet == loop.out / "sheets" / "round_1" / "A.csv"
-    assert [row["Response"] for row in rows(sheet)] == ["Ho."]
+    assert [row["Response"] for row in rows_of(sheet)] == ["Ho."]
     assert loop.run().returncode == 0
     after = loop.result()["rounds"][1]
     assert (after["n"], after["unlabelled"], after["fp"]) == (3, 1, 0)

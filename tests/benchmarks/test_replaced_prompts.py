@@ -8,25 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import table
 from tests.support.runs import Done, command_here, row, script, write_jsonl
 from truebench_hf.prompts import Prompts
 
-# Command line without --out and --prompt, and a prompt that the command uses.
-COMMANDS: dict[str, tuple[list[str], str]] = {
-    "run": (["run", "--data", "{tmp}/official.jsonl", "--model", "{a}", "--judge", "{b}"], "checklist"),
-    "judge": (["judge", "--judge", "{b}"], "checklist"),
-    "metaeval": (["metaeval", "--data", "{tmp}/rows.jsonl", "--judge", "{a}", "--paradigms", "rubric"], "rubric"),
-    "calibrate": (["study", "calibrate", "--data", "{tmp}/rows.jsonl", "--judge", "{a}"], "decision"),
-    "arbitrate": (
-        [
-            "study", "arbitrate", "--data", "{tmp}/rows.jsonl", "--judge", "{a}", "--judge", "{b}", "--meta-judge", "{c}",
-            "--meta-judge", "{d}",
-        ],
-        "meta_judge",
-    ),
-    "contrast": (["study", "contrast", "--data", "{tmp}/rows.jsonl", "--writer", "{a}", "--judge", "{b}"], "contrast"),
-    "taxonomy": (["study", "taxonomy", "--data", "{tmp}/rows.jsonl", "--model", "{a}", "--no-tsne"], "taxonomy"),
-}  # fmt: skip
+COMMANDS: dict[str, dict[str, str]] = table(__file__, "replaced_prompts")["commands"]
 
 
 def _rows() -> list[dict[str, Any]]:
@@ -60,7 +46,7 @@ class Commands:
         }
 
     def __call__(self, name: str, *more: str) -> Done:
-        arguments = [text.format(tmp=self.folder, **self.specs) for text in COMMANDS[name][0]]
+        arguments = [text.format(tmp=self.folder, **self.specs) for text in COMMANDS[name]["line"].split()]
         out = () if "--out" in more else ("--out", str(self.folder / "out"))
         return command_here(self._capsys, *arguments, *out, *more)
 
@@ -86,7 +72,7 @@ def commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Commands:
 def test_the_text_and_the_path_of_a_replaced_prompt_are_kept(commands: Commands, tmp_path: Path, name: str) -> None:
     if name == "judge":
         commands.generate()
-    prompt, mine = COMMANDS[name][1], tmp_path / "mine.jinja"
+    prompt, mine = COMMANDS[name]["prompt"], tmp_path / "mine.jinja"
     mine.write_text(f"My own words.\n{Prompts().source(prompt)}")
     done = commands(name, "--prompt", f"{prompt}={mine}")
     assert done.returncode == 0, done.stderr
@@ -111,7 +97,7 @@ def test_a_bad_prompt_is_refused_before_anything_is_paid_for(
 ) -> None:
     if name == "judge":
         commands.generate()
-    prompt, mine = COMMANDS[name][1], tmp_path / "mine.jinja"
+    prompt, mine = COMMANDS[name]["prompt"], tmp_path / "mine.jinja"
     mine.write_text(template.replace("TMP", str(tmp_path)))
     done = commands(name, "--prompt", f"{prompt}={mine}")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

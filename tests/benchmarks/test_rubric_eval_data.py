@@ -1,18 +1,24 @@
-"""Rows of RubricEval: what is read, what is derived, and what is refused with the row and field named."""
+"""Rows of RubricEval and a researcher's own labels: what is read, derived and refused, and what agreement comes of them."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from tests.support.runs import write_jsonl
+import truebench_hf
+from tests.support.corpus import each_row
+from tests.support.runs import Done, command_here, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.data import items, labelled_items, load, read, selection
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.rubric_eval import row as published
+from truebench_hf.types import Score
 
 ROW: dict[str, Any] = {
     "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Name a river."}],
@@ -56,23 +62,11 @@ def test_only_labelled_rubrics_stand_alone() -> None:
     assert [criterion.text for criterion in item.labelled.criteria] == ["Is true.", "Names a river."]
 
 
-@pytest.mark.parametrize(
-    ("theirs", "ours", "reason"),
-    [
-        ({"rubric_type": "Style-Tone"}, {"rubric_type": "style_tone"}, "as the paper prints types"),
-        ({"rubric_type": 9, "dimension": 3}, {"rubric_type": "style_tone"}, "numbers of class labels, as in Parquet"),
-        ({"instruction_category": "System"}, {}, "and categories"),
-        ({"checklist": '["Names a river.", "Is true."]'}, {"checklist": ["Names a river.", "Is true."]}, "as in CSV"),
-        ({"checklist": ["Names a river."], "rubric_index": 0, "rubric": None}, {}, "the place says the rubric"),
-        ({"rubric_index": "0"}, {"rubric_index": 0}, "a number, as in CSV"),
-        ({"rubric_index": ""}, {}, "an empty cell"),
-        ({"context": " ", "reference": ""}, {}, "blank is none"),
-    ],
-)
-def test_one_grammar_for_all_readers(tmp_path: Path, theirs: dict[str, Any], ours: dict[str, Any], reason: str) -> None:
+@each_row(__file__, "rubric_eval_data", "grammar")
+def test_one_grammar_for_all_readers(tmp_path: Path, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
     whole = ROW | {"instruction_id": "i", "response_id": "r", "response_model": "m", "source_benchmark": "s"}
     whole |= {"language": "EN", "checklist": [ROW["rubric"]], "rubric_type": None}
-    assert items([whole | theirs]) == items([whole | ours]), reason
+    assert items([whole | theirs]) == items([whole | ours])
     assert published(Record("here", whole | theirs)) == published(Record("here", whole | ours))
     found = read("rubric_eval:" + write_jsonl(tmp_path / "rows.jsonl", [whole | theirs]))
     assert found == items([whole | ours])
@@ -86,55 +80,13 @@ def test_a_response_may_be_missing_only_where_nobody_judged_it(tmp_path: Path) -
     assert "line 2: field 'response' must be a text" in str(found.left_out)
 
 
-NAMED, TRUE = ROW | {"response_id": "r"}, {"rubric": "Is true."}
-BRIEF = {"rubric": "Is brief."}
 SOME = {"prompt": "Name a fruit", "response": "Plum", "criterion": "names a fruit", "label": 1}
 
 
-@pytest.mark.parametrize(
-    ("reader", "rows", "message"),
-    [
-        (items, [], "no rows"),
-        (items, [ROW | {"messages": []}], "row 1: field 'messages'"),
-        (items, [ROW | {"messages": [{"role": "assistant", "content": "Hello."}]}], "must end with the user's message"),
-        (items, [ROW | {"messages": [{"role": "tool", "content": "x"}]}], r"row 1: field 'messages\[0\].role' is 'tool'"),
-        (items, [ROW | {"response": None}], "row 1: field 'response' must be a text"),
-        (items, [ROW | {"response": None, "label": None}], "row 1: field 'response' must be a text"),
-        (items, [ROW | {"rubric": " "}], "field 'rubric' must be a text"),
-        (items, [ROW | {"label": "maybe"}], "field 'label' must be yes or no"),
-        (items, [ROW | {"label": ["yes"]}], "field 'label' must be yes or no"),
-        (items, [ROW | {"label": 2}], "field 'label' must be yes or no"),
-        (items, [ROW | {"instruction_category": "systems"}],
-         "row 1: field 'instruction_category' is 'systems', which is none of constrained, .*, system$"),
-        (items, [ROW | {"rubric_type": "tone"}], "field 'rubric_type' is 'tone', which is none of content_inclusion, "),
-        (items, [ROW | {"checklist": ["a", 1]}], "field 'checklist' must be a list of texts"),
-        (items, [ROW | {"checklist": ["Something else."]}], "field 'rubric_index' must be a place"),
-        (items, [ROW | {"checklist": ["Something else."], "rubric_index": 0}], "field 'rubric' is not entry 0"),
-        (items, [ROW | {"rubric_index": 7}], "'rubric_index' must be a place in 'checklist', 0 to 0"),
-        (items, [ROW | {"id": "x", "rubric_index": True}], r"row 1 \(x\)"),
-        (items, [ROW | {"rubric_type": "style_tone", "dimension": "form"}],
-         "field 'dimension' must be style, the dimension of style_tone"),
-        (items, [ROW | {"context": ["a"]}], "field 'context' must be a text or null"),
-        (items, [ROW | {"reference": 7}], "field 'reference' must be a text or null"),
-        (items, [NAMED, NAMED | BRIEF | {"response": "The Elbe."}], "row 2: field 'response' differs"),
-        (items, [NAMED, NAMED], "more than one row for rubric_index 0"),
-        (items, [NAMED, NAMED | BRIEF | {"reference": "An answer."}], "row 2: field 'reference' differs"),
-        (items, [NAMED, NAMED | BRIEF | {"context": "A document."}], "row 2: field 'context' differs"),
-        (items, [ROW | {"id": "x"}, ROW | TRUE | {"id": "y"}, ROW | {"id": "x", "response": "The Elbe."}],
-         r"row 3 \(x\): id 'x' is that of row 1 \(x\) too; every row needs its own"),
-        (labelled_items, [SOME | {"label": "maybe"}], "^row 1: field 'label' must be yes or no, true or false, 1 or 0"),
-        (labelled_items, [SOME | {"label": 2}], "^row 1: field 'label' must be yes or no"),
-        (labelled_items, [SOME, SOME | {"prompt": " "}], "^row 2: field 'prompt' must be a text that is not blank"),
-        (labelled_items, [SOME | {"response": None}], "^row 1: field 'response' must be a text"),
-        (labelled_items, [SOME, SOME], "^row 2: field 'criterion' has a label for this response in row 1 too; keep one"),
-        (labelled_items, [{k: SOME[k] for k in ("prompt", "response", "criterion")}],
-         "^row 1: missing field 'label'; the file has prompt, response"),
-        (labelled_items, [{k: SOME[k] for k in ("prompt", "response", "label")}], "^row 1: missing field 'criterion'"),
-    ],
-)  # fmt: skip
-def test_rows_that_cannot_be_used_are_named(reader: Any, rows: list[dict[str, Any]], message: str) -> None:
+@each_row(__file__, "rubric_eval_data", "unusable")
+def test_rows_that_cannot_be_used_are_named(reader: str, rows: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        reader(rows)
+        {"items": items, "labelled_items": labelled_items}[reader](rows)
 
 
 def test_files_folders_and_their_faults(tmp_path: Path) -> None:
@@ -182,13 +134,7 @@ def test_the_hash_is_that_of_the_content() -> None:
 # A researcher's own labels: prompt, response, criterion, label and nothing else
 
 
-@pytest.mark.parametrize(
-    ("label", "read"),
-    [
-        (1, "yes"), (0, "no"), (True, "yes"), (False, "no"), (1.0, "yes"), (0.0, "no"), ("1", "yes"), ("0", "no"),
-        ("Yes", "yes"), (" no ", "no"), ("TRUE", "yes"), ("false", "no"), ("", None), (None, None), ("  ", None),
-    ],
-)  # fmt: skip
+@each_row(__file__, "rubric_eval_data", "labels")
 def test_labels_as_people_write_them(label: Any, read: str | None) -> None:
     (item,) = labelled_items([SOME | {"label": label}])
     assert item.rubrics[0].label == read
@@ -204,15 +150,7 @@ def test_rows_of_a_response_are_one_item_wherever_they_stand() -> None:
     assert (plum.category, plum.language, plum.case.category) == ("", "", None)
 
 
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [
-        ({"category": "Multi-turn", "language": "de", "cluster": "c1"}, ("multi_turn", "de", "c1", "multi_turn")),
-        ({"category": "Overall", "language": " ", "cluster": 7}, ("Overall", "", "7", None)),
-        ({"category": None, "language": None, "cluster": 7.0}, ("", "", "7", None)),
-        ({"id": "row", "instruction_id": "hidden", "gold": "no", "judge": "x"}, ("", "", None, None)),
-    ],
-)
+@each_row(__file__, "rubric_eval_data", "columns")
 def test_columns_that_may_be_there(more: dict[str, Any], expected: tuple[Any, ...]) -> None:
     (item,) = labelled_items([SOME | more])
     (plain,) = labelled_items([SOME])
@@ -233,3 +171,132 @@ def test_rows_of_other_groups_are_items_of_their_own() -> None:
     )
     assert [(item.category, len(item.rubrics)) for item in found] == [("a", 1), ("b", 2)]
     assert len({item.id for item in found}) == 2
+
+
+# Four columns, from a file and from Python
+
+
+FRUIT = {"prompt": "Name a fruit", "response": "Plum", "criterion": "names a fruit", "label": 1}
+
+
+def rows(count: int = 12) -> list[dict[str, Any]]:
+    """Two criteria a prompt: the first is met, the second is not."""
+    met = [{"prompt": f"Prompt {n}", "response": "Yes.", "criterion": "is short", "label": 1} for n in range(count)]
+    unmet = [{"prompt": f"Prompt {n}", "response": "Yes.", "criterion": "is long", "label": 0} for n in range(count)]
+    return [row for pair in zip(met, unmet, strict=True) for row in pair]
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> str:
+    """Right about all but the prompts 0 and 1, whose second criterion it takes to be met."""
+    lenient = [{"contains": ["<criteria", f"Prompt {n}<"], "verdicts": {}} for n in (0, 1)]
+    lenient += [{"contains": ["<criteria", f"Prompt {n}\n"], "verdicts": {}} for n in (0, 1)]
+    return script(tmp_path / "judge.json", [*lenient, {"contains": "<criteria", "verdicts": {"is long": "FAIL"}}])
+
+
+Wide = Callable[..., Done]
+
+
+@pytest.fixture
+def wide(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Wide:
+    """The command on a wide screen."""
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments: command_here(capsys, *arguments)
+
+
+def test_a_file_of_four_columns_ends_in_a_table_for_a_screen(tmp_path: Path, judge: str, wide: Wide) -> None:
+    pd.DataFrame(rows()).to_csv(tmp_path / "labels.csv", index=False)
+    out, source = tmp_path / "out", str(tmp_path / "labels.csv")
+    done = wide("metaeval", "--data", source, "--judge", judge, "--paradigms", "checklist,rubric", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    table = [line for line in done.stdout.splitlines() if "│" in line or "┃" in line]
+    paradigms = [cells[2].strip() for cells in (line.split("│") for line in table[1:]) if cells[2].strip()]
+    assert paradigms == ["checklist", "rubric"], "a row a judge and paradigm, and nothing beside; long names are broken"
+    assert max(map(len, table)) <= 100
+    names = [cell.strip() for cell in table[0].strip("┃").split("┃")]
+    assert names == ["Judge", "Paradigm", "BAcc", "95 % interval", "macro F1", "kappa", "decided"]
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Paper rows" not in page
+    assert "by category" not in page, "no categories, so no table by category"
+    (found, _) = json.loads((out / "scores.json").read_text(encoding="utf-8"))["judges"]
+    assert found["balanced_accuracy"]["value"] == pytest.approx((1 + 10 / 12) / 2)
+    assert found["kappa"]["value"] == pytest.approx(10 / 12)
+    assert found["kappa"]["interval"][0] < 10 / 12 <= found["kappa"]["interval"][1] <= 1
+    assert found["mean"]["value"] is None
+
+
+def test_categories_of_ones_own_have_a_table_and_break_no_leaderboard(tmp_path: Path, judge: str, wide: Wide) -> None:
+    given = [row | {"category": ("judge", "Multi-turn")[n % 2]} for n, row in enumerate(rows())]
+    for name, kept in (("mixed", given), ("own", given[::2])):
+        pd.DataFrame([*kept, FRUIT | {"label": 0, "category": "judge"}]).to_csv(tmp_path / f"{name}.csv", index=False)
+        out = tmp_path / name
+        line = f"metaeval --data {tmp_path / name}.csv --judge {judge} --paradigms rubric --out {out}"
+        done = wide(*line.split())
+        assert done.returncode == 0, done.stderr
+        page = (out / "report.html").read_text(encoding="utf-8")
+        assert "Balanced accuracy by category" in page
+        listed = wide("leaderboard", str(out), "--kind", "metaeval")
+        assert listed.returncode == 0, listed.stderr
+        assert "left out" not in listed.stdout + listed.stderr
+        assert "Balanced accuracy ┃" in listed.stdout, "of all rows, where the paper's four categories are not there"
+        assert ("50.00" if name == "own" else "88.46") in listed.stdout
+
+
+def test_two_judges_are_held_against_each_other(tmp_path: Path, judge: str, wide: Wide) -> None:
+    pd.DataFrame(rows()).to_csv(tmp_path / "labels.csv", index=False)
+    lax, out = script(tmp_path / "lax.json", [{"contains": "<criteria", "verdicts": {}}]), tmp_path / "out"
+    judges = ("--judge", judge, "--judge", lax, "--paradigms", "rubric", "--out", str(out))
+    done = wide("metaeval", "--data", str(tmp_path / "labels.csv"), *judges)
+    assert done.returncode == 0, done.stderr
+    assert "Judges against each other" in done.stdout
+    (gap,) = json.loads((out / "scores.json").read_text(encoding="utf-8"))["differences"]
+    assert (gap["first"], gap["second"], gap["paradigm"], gap["ahead"]) == (judge, lax, "rubric", "first")
+    difference = gap["difference"]
+    assert difference["value"] == pytest.approx(10 / 12 / 2)
+    assert 0 < difference["interval"][0] < difference["value"] < difference["interval"][1]
+
+
+@pytest.mark.parametrize("form", ["frame", "dicts", "file", "gaps"])
+def test_judge_agreement_in_python(tmp_path: Path, judge: str, form: str) -> None:
+    given: Any = rows()
+    unlabelled = 0
+    if form == "frame":
+        given = pd.DataFrame(given).set_index(pd.Index([0] * len(given)))
+    elif form == "file":
+        pd.DataFrame(given).to_parquet(tmp_path / "labels.parquet")
+        given = tmp_path / "labels.parquet"
+    elif form == "gaps":  # a missing label makes floats of the others
+        given, unlabelled = pd.DataFrame([*given, FRUIT | {"label": None}]), 1
+    found = truebench_hf.judge_agreement(given, judge=judge, paradigms="rubric")
+    (row,) = found.to_dict("records")
+    assert (row["judge"], row["paradigm"]) == (judge, "rubric")
+    counts = [row[name] for name in ("n", "undecided", "unlabelled", "tp", "tn", "fp", "fn")]
+    assert counts == [24, 0, unlabelled, 12, 10, 2, 0]
+    assert isinstance(row["balanced_accuracy"], Score)
+    assert row["accuracy"].value == pytest.approx(22 / 24)
+    assert row["accuracy"].ci95 is not None
+
+
+def test_judge_agreement_by_group_and_of_several_judges(tmp_path: Path, judge: str) -> None:
+    data_ = pd.DataFrame(
+        [row | {"language": "de" if n < 8 else "en", "category": "gold"} for n, row in enumerate(rows())]
+    )
+    lax = script(tmp_path / "lax.json", [{"contains": "<criteria", "verdicts": {}}])
+    found = truebench_hf.judge_agreement(
+        data_, judge=[judge, lax], by=["language", "category"], paradigms="rubric", out=tmp_path / "kept"
+    )
+    assert list(found[["judge", "language"]].itertuples(index=False, name=None)) == [
+        (name, language) for name in (judge, lax) for language in ("de", "en")
+    ]
+    assert set(found["category"]) == {"gold"}  # groups have the name that they were asked by
+    assert list(found.loc[found["judge"] == judge, "fp"]) == [2, 0]
+    assert (tmp_path / "kept" / "scores.json").exists()
+
+
+def test_judge_agreement_refuses_what_is_wrong(judge: str) -> None:
+    with pytest.raises(UserError, match="by='mood': the groups are category, language"):
+        truebench_hf.judge_agreement(rows(1), judge=judge, by=["mood"], paradigms="rubric")
+    with pytest.raises(UserError, match="no row has a label"):
+        truebench_hf.judge_agreement([FRUIT | {"label": None}], judge=judge)
+    with pytest.raises(UserError, match="holds no rows"):
+        truebench_hf.judge_agreement([], judge=judge)

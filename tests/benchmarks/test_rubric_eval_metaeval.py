@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.openai_server import OpenAIServer
 from tests.support.rubric_rows import few
-from tests.support.runs import command, script, write_jsonl
+from tests.support.runs import command_here, script, write_jsonl
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.data import items, load, selection
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
@@ -190,20 +191,16 @@ def test_what_is_asked(tmp_path: Path) -> None:
     assert sorted(prompt.count(" rubric ") for prompt in prompts) == [2, 2, 3, 3]
 
 
-def test_a_second_run_asks_nothing_and_changes_nothing(tmp_path: Path) -> None:
-    bench, record = Bench(tmp_path, data=few(tmp_path)), tmp_path / "asked.jsonl"
+def test_another_judge_joins_and_other_options_do_not(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, data=few(tmp_path))
     chosen = selection(items(load(bench.data))).sampled(6, 0)
     spec, other = bench.judge("judge", neighbour, gold, chosen), bench.judge("other", gold, gold, chosen)
-    options = {"limit": 6, "paradigms": "all", "judge_arg": (f"record={record}",)}
-    first = bench.run(spec, **options)
-    asked, before = record.read_bytes(), (bench.out / "scores.json").read_bytes()
-    assert bench.run(spec, **options) == first
-    assert (record.read_bytes(), (bench.out / "scores.json").read_bytes()) == (asked, before)
+    bench.run(spec, limit=6, paradigms="all")
     with pytest.raises(UserError, match="other options"):
-        bench.run(spec, **options, votes=3, judge_temperature=0.5)
+        bench.run(spec, limit=6, paradigms="all", votes=3, judge_temperature=0.5)
     spent = bench.calls()
     bench.run(spec, other, limit=6, paradigms="all")
-    assert {role: n for role, n in bench.calls().items() if role.startswith(spec)} == spent, "another judge joins"
+    assert {role: n for role, n in bench.calls().items() if role.startswith(spec)} == spent
 
 
 def test_panel_spread_and_flips(bench: Bench) -> None:
@@ -258,28 +255,17 @@ def test_splits_are_scored_apart(tmp_path: Path) -> None:
     assert means == {"all": 0.75, "easy": 1.0, "a/hard one": 0.5}, "a name of the data names no file"
 
 
-def test_what_the_folder_holds(tmp_path: Path) -> None:
+def test_the_page_escapes_names_breaks_none_and_loads_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     bench = Bench(tmp_path, rows(rubric_type=None))
-    spec = bench.judge("<b>", gold)
-    line = (
-        f"metaeval --data {bench.data} --judge {spec} --paradigms checklist,rubric --out {bench.out} --with-published"
-    )
-    done = command(*line.split())
+    line = f"metaeval --data {bench.data} --judge {bench.judge('<b>', gold)} --paradigms checklist,rubric --out {bench.out}"
+    monkeypatch.setenv("COLUMNS", "200")
+    done = command_here(capsys, *line.split(), "--with-published")
     assert done.returncode == 0, done.stderr
-    assert "Balanced accuracy by category" in done.stdout
-    lines = bench.held("judgments.jsonl")
-    assert [line["label"] for line in lines] == [line["gold"] for line in lines]
-    assert (len(lines), {line["paradigm"] for line in lines}) == (20, {"checklist", "rubric"})
-    kept = bench.held("scores.json")
-    assert kept["judges"][0]["balanced_accuracy"]["value"] == 1.0
-    assert {row["group"] for row in kept["agreement"] if row["by"] == "instruction_category"} == set(CATEGORIES)
     page = bench.page()
-    assert ("<b>.json" in page, "&lt;b&gt;.json" in page) == (False, True)
-    assert "by rubric type" not in page
-    for text in ("Balanced accuracy by category", "Macro F1 by category", "labelled yes 5", "paper: GPT-4.1 (Table 2)"):
-        assert text in page
-    # Tables 2, 3 and 9, macro F1 of Table 2, what reasoning adds.
-    assert page.count('class="tb-paper"') >= 22 + 8 + 16 + 22
+    assert ("<b>.json" in page, "&lt;b&gt;.json" in page, "by rubric type" in page) == (False, True, False)
+    assert page.count('class="tb-paper"') >= 22 + 8 + 16 + 22, "tables 2, 3 and 9, macro F1, and what reasoning adds"
     assert not re.search("https?:", page.replace("http://www.w3.org", ""))
     assert "paper: Qwen3-235B-A22B-2507 (Table 2)" in done.stdout, "columns are folded, and no name is broken"
 
@@ -317,22 +303,8 @@ def test_a_calibrated_judge_decides_by_its_calibration(bench: Bench) -> None:
 
 # What a folder holds does not vanish
 
-WEIGHTED = {"panel": "weighted:2,1"}
 
-
-@pytest.mark.parametrize(
-    ("names", "more", "first", "gone"),
-    [
-        ("one", {"paradigms": "checklist,rubric"}, {}, "with --judge ("),  # one judge fewer
-        ("one two", {"paradigms": "checklist"}, {}, "with --paradigms ("),  # one paradigm fewer
-        ("one three", {"paradigms": "checklist,rubric"}, {}, "with --judge ("),  # another in its place
-        ("one two", {"panel": None}, WEIGHTED, "panel (weighted 2,1)"),  # its rows would be gone
-        ("one two", {"panel": "weighted:1,2"}, WEIGHTED, "panel (weighted 2,1)"),  # other weights
-        ("one two", {"panel": "majority"}, WEIGHTED, "panel (weighted 2,1)"),  # another rule
-        ("one two three", {"panel": "weighted:2,1,1"}, WEIGHTED, "panel (weighted 2,1)"),  # another member
-        ("two one", WEIGHTED, WEIGHTED, "panel (weighted 2,1)"),  # the weights would go to others
-    ],
-)
+@each_row(__file__, "rubric_eval_metaeval", "vanish")
 def test_what_a_folder_holds_does_not_vanish(
     bench: Bench, names: str, more: dict[str, Any], first: dict[str, Any], gone: str
 ) -> None:
@@ -344,9 +316,15 @@ def test_what_a_folder_holds_does_not_vanish(
         bench.run(*(specs[name] for name in names.split()), **given | more)
     assert gone in str(refusal.value)
     assert ((bench.out / "scores.json").read_bytes(), bench.calls()) == (before, asked)
-    joined = list(specs.values())[: 2 if first else 3]  # more may be named, and weights spelled otherwise
-    spelled = {"panel": "weighted:2.0, 1"} if first else {}
-    assert len(judges(bench.run(*joined, paradigms="checklist,rubric,decision", **spelled))) == 9
+
+
+@pytest.mark.parametrize(("count", "panel", "again"), [(3, None, None), (2, "weighted:2,1", "weighted:2.0, 1")])
+def test_more_may_be_named_and_weights_spelled_otherwise(
+    bench: Bench, count: int, panel: str | None, again: str | None
+) -> None:
+    specs = [bench.judge(name, gold) for name in ("one", "two", "three")][:count]
+    bench.run(*specs[:2], paradigms="checklist,rubric", panel=panel)
+    assert len(judges(bench.run(*specs, paradigms="checklist,rubric,decision", panel=again))) == 9
 
 
 def test_a_panel_may_join_and_three_judges_are_worth_something_together(bench: Bench) -> None:

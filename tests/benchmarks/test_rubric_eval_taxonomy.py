@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import command, script, write_jsonl
+from tests.support.runs import script, write_jsonl
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.taxonomy import (
@@ -137,16 +137,6 @@ def test_a_source_gives_rubrics_with_its_own_labels_or_our_types(tmp_path: Path)
     (tmp_path / "dataset.json").write_text(json.dumps([pair]))
     (ours,) = distinct(data.read(f"llmbar:{tmp_path}"))
     assert (ours.rubric.kind, ours.rubric.hint, ours.rows) == ("task_completion", "", {})
-
-
-def test_without_a_model_the_data_speaks(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    done = command("study", "taxonomy", "--data", "rubric_mini", "--no-tsne", "--out", str(out))
-    assert done.returncode == 0, done.stderr
-    assert "paper: Total" in done.stdout
-    kept = json.loads((out / "scores.json").read_text(encoding="utf-8"))
-    assert "accuracy" not in kept, "nobody sorted"
-    assert sum(kind["known"] for kind in kept["types"]) == 189 + 280
 
 
 def test_rows_get_the_types_that_were_found(tmp_path: Path) -> None:

@@ -240,3 +240,67 @@ def test_a_calibration_is_of_what_no_rule_decides_and_tied_to_its_mode(bench: Be
     assert refused.returncode == 2
     assert "was fitted with --rules decide, not off; calibrate it so" in refused.stderr
     assert bench.run("out", *given).returncode == 0
+
+
+# `--rules-model`: a model reads rules out of criteria that have none, once each
+
+
+KIND = "It is kind to readers in exactly two words."  # of which no phrase knows all words
+CALM = "It pleases the ear in exactly two words."  # likewise
+TWO = {"kind": "count", "unit": "words", "min": 2, "max": 2}
+UNREAD = [
+    {"id": "a", "prompt": "Name a river.", "criteria": [KIND, "It names a river.", "At most 9 words."]},
+    {"id": "b", "prompt": "Name a lake.", "criteria": [KIND]},
+    {"id": "c", "prompt": "Name a pond.", "criteria": [{"text": CALM, "rule": TWO}]},
+]
+
+
+def said(*rules: dict[str, Any], complete: bool = False) -> dict[str, str]:
+    return {"reply": f"I looked.\n```json\n{json.dumps({'rules': rules, 'complete': complete})}\n```"}
+
+
+@pytest.fixture
+def reading(bench: Bench) -> Bench:
+    """Three instances to which the model answers in two words, and a reader of rules."""
+    bench.data = write_jsonl(bench.folder / "data.jsonl", UNREAD)
+    script(bench.folder / "model.json", [{"contains": "Name", "reply": "Great Water"}])
+    rules = [{"contains": "names a river", **said()}, {"contains": "kind to readers", **said(TWO, complete=True)}]
+    script(bench.folder / "reader.json", rules)
+    return bench
+
+
+def read_rules(bench: Bench, *more: str) -> Done:
+    reader = ("--rules-model", f"scripted:{bench.folder / 'reader.json'}")
+    return bench.run("out", *reader, "--rules-model-arg", f"record={bench.folder / 'reader.asked'}", *more)
+
+
+def test_a_criterion_is_read_once_and_its_figures_stand_beside_it(reading: Bench) -> None:
+    done = read_rules(reading)
+    assert done.returncode == 0, done.stderr
+    # Of four different criteria one has a rule, one is read by phrases; the first stands in two instances.
+    assert len(reading.asked("reader").splitlines()) == 2
+    assert "1 of 2 criteria that had none" in done.stdout.replace("\n", " ")
+    assert "1 of 2 criteria that had none" in (reading.folder / "out" / "report.html").read_text()
+    assert (
+        reading.asked("out").count("exactly two words. (measured_") == 2
+    )  # it says more than its rule, so that a judge decides
+    rows = reading.lines("out", "judgments.jsonl")
+    assert [row["passed"] for row in rows] == [True] * 3
+    assert rows[0]["verdicts"][0][0]["criterion"] == KIND
+    settings = reading.info("out")["settings"]
+    assert settings["judging"]["rules_model"] == f"scripted:{reading.folder / 'reader.json'}"
+    assert "find_rules" in settings["prompts"]
+
+
+def test_what_the_criterion_does_not_say_is_no_rule(reading: Bench) -> None:
+    script(reading.folder / "reader.json", [{"contains": "", **said({"kind": "count", "unit": "words", "max": 77})}])
+    done = read_rules(reading)
+    assert done.returncode == 0, done.stderr
+    assert "0 of 2 criteria that had none (2 without a usable answer)" in done.stdout.replace("\n", " ")
+    assert "(measured_" not in reading.asked("out")
+
+
+def test_without_rules_there_is_nothing_to_read_them_for(reading: Bench) -> None:
+    done = read_rules(reading, "--rules", "off")
+    assert (done.returncode, reading.asked("reader")) == (2, "")
+    assert "with --rules off no rule is used" in done.stderr

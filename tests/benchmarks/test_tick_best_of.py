@@ -164,6 +164,15 @@ def test_ways_to_select_may_be_added_and_none_is_dropped(tmp_path: Path) -> None
         best_of(tmp_path, by=("direct",))
 
 
+def test_a_reward_model_is_named_in_one_way_or_the_other() -> None:
+    by, reward = (
+        BestOfOptions(data="d", model="smollm2", out="o", **more)  # type: ignore[arg-type]
+        for more in ({"by": ("stick", "reward:x")}, {"by": ("stick",), "reward": ("reward:x",)})
+    )
+    assert by == reward
+    assert (by.by, by.reward) == (("stick", "reward:x"), ("reward:x",))
+
+
 @pytest.mark.slow  # about 6 s, most of them for importing torch
 def test_a_reward_model_selects(tmp_path: Path) -> None:
     spec = f"reward:{tiny_reward.save(tmp_path / 'reward')}"

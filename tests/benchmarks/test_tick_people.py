@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import csv
 import json
 import random
 import re
@@ -17,6 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
+from tests.support.corpus import each_row
+from tests.support.people import fill, rows_of
 from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.tick.annotation import PROTOCOLS, annotator_tables
 from truebench_hf.cli.app import app
@@ -144,20 +145,6 @@ def label(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, ["label", *map(str, arguments)])
 
 
-def table(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def fill(path: Path, answer: Callable[[dict[str, str]], str]) -> None:
-    """Answer every question of a sheet, "" leaves it blank."""
-    rows = table(path)
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows([row | {"answer": answer(row)} for row in rows])
-
-
 class Round:
     """Sheets of a protocol, filled in and read back."""
 
@@ -184,7 +171,7 @@ def test_sheets_are_blind(tmp_path: Path, protocol: str) -> None:
     for file in sheets.iterdir():
         text = file.read_text(encoding="utf-8-sig")
         assert ("SECRET" in text, "Hello!" in text) == (False, True), "the conversation alone is shown"
-    rows = table(sheets / "eva.csv")
+    rows = rows_of(sheets / "eva.csv")
     assert len(rows) == 3 * {"write": 3, "preference": 1, "direct": 2, "check-then-score": 2 * (2 + 2)}[protocol]
     assert len({row["id"] for row in rows}) == len(rows)
 
@@ -222,13 +209,13 @@ def test_the_checklist_of_another_author(tmp_path: Path) -> None:
     rows[2]["checklists"].pop()
     asked = Round(tmp_path, "check_then_score", rows, "--author", "gen", "--n", "2")
     assert "12 questions about 2 instructions" in asked.printed, "drawn of those that have one"
-    assert {row["question"] for row in table(asked.sheets / "A.csv")} >= {"Is it good?"}
+    assert {row["question"] for row in rows_of(asked.sheets / "A.csv")} >= {"Is it good?"}
 
 
 def test_preferences_are_told_in_the_order_of_the_data(tmp_path: Path) -> None:
     """Whichever side a response was shown on."""
     asked = Round(tmp_path, "preference", data(12))
-    assert {bool(row["Response A"]) for row in table(asked.sheets / "A.csv")} == {True, False}, "by lot"
+    assert {bool(row["Response A"]) for row in rows_of(asked.sheets / "A.csv")} == {True, False}, "by lot"
     _, rows = asked.back(lambda row: "2" if row["Response A"] else "4")  # the response with a text is better
     expected = {"annotator": "A", "response_a": "r1", "response_b": "r2", "rating": 2}
     assert [row["preferences"] for row in rows] == [[expected]] * 12
@@ -277,16 +264,7 @@ def test_what_is_asked_follows_from_the_rows(tmp_path: Path, lists: dict[str, An
     assert (tmp_path / "mine-sheets" / "A.html").exists(), "beside the file"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("in other.jsonl sheets/A.csv --out new.jsonl", "asks about no row of the data as it is now"),
-        ("in rows.jsonl sheets/A.csv", "give filled-in sheets and --out"),
-        ("in rows.jsonl sheets/A.csv --out other.jsonl", "is there already"),
-        ("out rows.jsonl --ask dirct --out x", "did you mean direct"),
-        ("out rows.jsonl --ask check_then_score --author nobody --out x", "a response and a checklist by nobody"),
-    ],
-)
+@each_row(__file__, "tick_people", "unfit")
 def test_sheets_that_do_not_fit_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, message: str
 ) -> None:
@@ -337,10 +315,3 @@ def test_agreement_by_hand() -> None:
     counts = {row["effect"]: row["answers"] for row in table_of_effects}
     assert counts == {"easier": 4, "harder": 0, "no effect": 2}
     assert tables(data()[0] | {"ratings": []}) == {}
-
-
-def test_the_sample_has_all_of_it() -> None:
-    run = label("in", "checklists_mini")
-    assert run.exit_code == 0, run.output
-    for title in ("table 6", "appendix H.4", "Preferences", "answers to questions"):
-        assert title in run.output

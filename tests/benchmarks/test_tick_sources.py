@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import command, script, write_jsonl
+from tests.support.corpus import each_row, options_of
+from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.tick.best_of import BestOf, BestOfOptions
 from truebench_hf.benchmarks.tick.checklists import (
     ChecklistOptions,
@@ -77,17 +78,7 @@ def test_instructions_with_what_is_known_of_their_checklists(tmp_path: Path) -> 
     assert all(len(item.known.criteria) >= 2 for item in mini)
 
 
-@pytest.mark.parametrize(
-    ("rows", "lists", "message"),
-    [
-        ([HELLO], [HELLO | {"prompt": "Say hello!"}], "id a has another prompt"),
-        ([HELLO], [HELLO | {"system": "Be rude."}], "id a has another"),
-        ([HELLO], [HELLO | {"id": "z"}], "for no instruction of the data"),
-        ([HELLO], [HELLO | {"criteria": [7]}], r"criteria\[0\]"),
-        ([TURNS], [HELLO], "several turns"),
-        (None, None, "either --data or --instruction"),
-    ],
-)
+@each_row(__file__, "tick_sources", "apart")
 def test_instructions_and_checklists_that_do_not_go_together(
     tmp_path: Path, rows: Any, lists: Any, message: str
 ) -> None:
@@ -193,10 +184,10 @@ def test_what_is_kept_and_counted_of_a_generator(tmp_path: Path, writer: str) ->
     ("instruction", "code", "shown"), [("Say alfa.", 0, "짧은가?"), ("Say no.", 3, "it has no line `Questions:`")]
 )
 def test_one_instruction_has_its_questions_printed(
-    tmp_path: Path, writer: str, instruction: str, code: int, shown: str
+    tmp_path: Path, writer: str, instruction: str, code: int, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("--instruction", instruction, "--generator", writer, "--out", "o")
-    done = command("study", "checklist", "generate", *words, cwd=tmp_path)
+    words = ("--instruction", instruction, "--generator", writer, "--out", str(tmp_path / "o"))
+    done = command_here(capsys, "study", "checklist", "generate", *words)
     assert (done.returncode, shown in done.stdout) == (code, True), done.stderr
 
 
@@ -223,40 +214,18 @@ def score(folder: Path, judge: str, rows: list[dict[str, Any]], **more: Any) -> 
     return ScoreChecklists(ScoreOptions(data=data, judge=judge, out=str(folder / "out"), **more)).run()
 
 
-@pytest.mark.parametrize(
-    ("rows", "more", "rates", "unscored"),
-    [
-        pytest.param([ALFA | {"response": "half", "model": "one"}, ALFA | {"response": "good", "model": "two"},
-                      BRAVO | {"response": "good", "model": "one"}, BRAVO | {"response": "bad", "model": "two"}], {},
-                     {"one": Score(0.75, 2), "two": Score(0.5, 2)}, {}, id="rows with responses of several models"),
-        pytest.param([{"question": "Say x.", "checks": "Is it b?", "completion": "half"},
-                      {"question": "Say x.", "checks": "Is it b?", "completion": "good", "model": "two"},
-                      {"question": "Say y.", "checks": "Is it b?", "completion": "good"}],
-                     {"column": ("prompt=question", "criteria=checks")}, {"data": Score(0.5, 2), "two": Score(1.0, 1, 1)},
-                     {"fb31473e75d8 (two)": "no answer: no response in data.jsonl"}, id="without ids, under other names"),
-        pytest.param([{"messages": [*SAY, HALF], "criteria": ["Is it b?", "Is it c?"], "model": "m"}], {},
-                     {"m": Score(0.5, 1)}, {}, id="a conversation may end with the response"),
-        pytest.param([{"id": "a", "prompt": "Say alfa."}, {"id": "b", "prompt": "Say bravo."}, {"id": "c", "prompt": "Say c."}],
-                     {"responses": {"one": [{"id": name, "response": "half"} for name in "abc"],
-                                    "more": [{"prompt": "Say alfa.", "output": "bad", "model": "two"}]},
-                      "checklists": [ALFA, BRAVO]}, {"one": Score(0.75, 2, 1), "two": Score(0.0, 1, 2)},
-                     {"b (two)": "no answer: no response in more.jsonl",
-                      "c": "no checklist: there is none in the data or in --checklists, and no --generator"},
-                     id="responses and checklists from files"),
-        pytest.param([ALFA], {"responses": {"samples_x": [{"doc": ALFA, "doc_id": 0, "arguments": [["Say alfa."]],
-                                                           "resps": [["half"]], "filtered_resps": ["half"]}]},
-                              "model_name": "mine"}, {"mine": Score(0.5, 1)}, {}, id="files of lm-eval name no model"),
-    ],
-)  # fmt: skip
+@each_row(__file__, "tick_sources", "responses")
 def test_whose_responses_are_found_where(
-    tmp_path: Path, judge: str, rows: Any, more: dict[str, Any], rates: dict[str, Score], unscored: dict[str, str]
+    tmp_path: Path, judge: str, rows: Any, more: Any, rates: dict[str, Any], unscored: Any
 ) -> None:
+    more = options_of(more or {})
     files = {f"{name}.jsonl": content for name, content in more.get("responses", {}).items()}
     options = more | ({"responses": tuple(write_jsonl(tmp_path / n, c) for n, c in files.items())} if files else {})
     if "checklists" in more:
         options["checklists"] = write_jsonl(tmp_path / "lists.jsonl", more["checklists"])
     outcome = score(tmp_path, judge, rows, **options)
-    assert (outcome.value.scores["pass_rate"], outcome.value.unscored) == (rates, unscored)
+    expected = {model: Score(*figures) for model, figures in rates.items()}
+    assert (outcome.value.scores["pass_rate"], outcome.value.unscored) == (expected, unscored or {})
 
 
 def test_two_responses_of_one_model_are_samples(tmp_path: Path, judge: str) -> None:
@@ -287,7 +256,7 @@ def test_a_folder_belongs_to_its_responses_and_ranks_them_with_models_that_were_
 
 @pytest.mark.parametrize("words", [("tick",), ("study", "checklist", "score")])
 def test_logs_are_judged_by_checklists_written_once_for_each_instruction(
-    words: tuple[str, ...], tmp_path: Path, judge: str
+    words: tuple[str, ...], tmp_path: Path, judge: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two answers to one question are its samples: one checklist is for both; rows without an answer are left out."""
     writer = script(tmp_path / "writer.json", [], {"reply": "Questions:\nIs it a?\nIs it b?"})
@@ -297,7 +266,7 @@ def test_logs_are_judged_by_checklists_written_once_for_each_instruction(
     ]
     rows += [{"input": "Say bravo.", "output": "good", "model": "m"}, {"messages": said}]
     log, out = write_jsonl(tmp_path / "log.jsonl", rows), str(tmp_path / "out")
-    done = command(*words, "--logs", log, "--judge", judge, "--generator", writer, "--out", out, cwd=tmp_path)
+    done = command_here(capsys, *words, "--logs", log, "--judge", judge, "--generator", writer, "--out", out)
     assert done.returncode == 0, done.stderr
     assert "3 of 4 rows are conversations with an answer" in " ".join(done.stderr.split())
     verdicts = [(row["model"], row["sample"], row["passed"]) for row in kept(tmp_path, "verdicts.jsonl")]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.corpus import table
 from tests.support.runs import script, write_jsonl
 from truebench_hf.benchmarks.tick.validation import (
     OTHERS,
@@ -61,38 +62,8 @@ def own(tables: list[Table]) -> list[dict[str, Any]]:
 
 
 CHOSEN = checklist("c1", "Is it red?", "Is it big?", chosen=True)
-# Two lists of one generator on the first instruction, one on the second, and one alternative by a person.
-ROWS = (
-    row(
-        "x",
-        responses=[{"id": "r", "model": "m", "text": "R"}, {"id": "s", "model": "n", "text": "S"}],
-        checklists=[
-            CHOSEN,
-            checklist("g1", "Is it red?", "Is it big?", author="gen", source="model"),
-            checklist("g2", "Quite other words?", author="gen", source="model", run=2),
-            checklist("h", "Is it red?", "Is it big?", "Has it wheels now?", author="b"),
-        ],
-        answers=[
-            *(said("r", "c1", by, "yes", label) for by, label in (("u", "yes"), ("v", "no"), ("w", "no"))),
-            said("s", "c1", "u", "no", "no"),
-            said("r", "g1", "u", "yes", "yes"),
-            said("s", "g1", "u", "no", "yes"),
-        ],
-        judgments=[
-            said("r", "c1", "j", "yes", "no", mode="direct"),
-            *(said("r", "c1", "j", "yes", label, mode="reasoning", sample=n) for n, label in enumerate(("no", "yes", None), 1)),
-        ],
-        ratings=[{"response_id": "r", "annotator": "u", "protocol": "direct", "score": 4}],
-    ),
-    row(
-        "y",
-        responses=[{"id": "r", "model": "m", "text": "R"}],
-        checklists=[CHOSEN, checklist("g", "Is it red?", author="gen", source="model")],
-        answers=[said("r", "c1", "u", "yes", "yes"), said("r", "c1", "v", "yes", "no"), said("r", "g", "u", "yes")],
-        ratings=[{"response_id": "r", "annotator": "u", "protocol": "direct", "score": 2}],
-    ),
-    row("z", checklists=[checklist("g", "Is it red?", author="gen", source="model")]),
-)  # fmt: skip
+
+ROWS: list[dict[str, Any]] = table(__file__, "tick_validation")["rows"]
 
 
 def test_figures_by_hand() -> None:
@@ -143,16 +114,6 @@ def again(folder: Path, name: str, *tables: str) -> None:
     options = ValidateOptions(data=f"{folder}/{name}/rows.jsonl", out=f"{folder}/again")
     value = Validate(options).run().value
     assert {table: json.loads(json.dumps(value[table].records())) for table in tables} == {t: held[t] for t in tables}
-
-
-def test_the_sample_needs_no_model(tmp_path: Path) -> None:
-    code, printed = validate("--data", "checklists_mini", "--out", f"{tmp_path}/a")
-    assert (code, "paper: GPT-4o" in printed) == (0, True), printed
-    held = json.loads((tmp_path / "a" / "scores.json").read_text(encoding="utf-8"))
-    authors = {row["author"] for row in held["likeness"] if "published" not in row}
-    assert authors == {"ada", "bo", "constructed generator", PEOPLE}
-    assert "instructions without another checklist: 14 of 28" in held["notes"]
-    again(tmp_path, "a", "likeness", "rates", "accuracy", "difficulty")
 
 
 def _models(folder: Path) -> tuple[str, str]:

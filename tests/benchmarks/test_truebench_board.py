@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row, options_of, table
 from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.results import content, model_facts, ranking
 from truebench_hf.benchmarks.truebench.run import JudgeAnswers
@@ -47,25 +48,9 @@ def _row(settings: dict[str, Any]) -> BoardRow:
 
 
 PLAIN = Prompts({"checklist": "plain"}).hash("checklist")
-OTHERWISE: list[tuple[dict[str, Any], str]] = [
-    ({"protocol": "official"}, "checklist, official rule"),
-    ({"rules": "decide"}, "checklist, rules decide"),
-    ({"judge_level": "rubric"}, "rubric"),
-    ({"reasoning": False}, "checklist, no reasoning"),
-    ({"structured": "off"}, "checklist, structured off"),
-    ({"prompt": ("checklist=plain",)}, f"checklist, checklist prompt {PLAIN[:4]}"),
-    ({"judge_arg": ("max_tokens=512",)}, "checklist, max_tokens=512"),
-    ({"votes": 5, "judge_temperature": 0.7}, "checklist, 5 votes, temperature 0.7"),
-    ({"votes": 3, "judge_temperature": 0.7}, "checklist, 3 votes, temperature 0.7"),
-    ({"judge_arg": ("reasoning_effort=low",)}, "checklist, reasoning_effort=low"),
-    ({"judge_level": "decision"}, "decision"),
-    ({"judge_level": "decision", "threshold": 0.7}, "decision, threshold 0.7"),
-    ({"judge_level": "cascade"}, "cascade"),
-    ({"judge_level": "cascade", "cascade_judge": "openai:k"}, "cascade, then openai:k"),
-    (
-        {"judge_level": "cascade", "cascade_judge": "openai:k", "cascade_judge_arg": ("reasoning_effort=high",)},
-        "cascade, then openai:k, then reasoning_effort=high",
-    ),
+OTHERWISE = [
+    (options_of(row["options"]), row["says"].replace("PLAIN", PLAIN[:4]))
+    for row in table(__file__, "truebench_board")["otherwise"]
 ]
 
 
@@ -90,17 +75,10 @@ def test_a_panel_is_told_by_its_rule_and_the_options_of_its_judges() -> None:
     assert marked[1].facts["Judge"].endswith("(checklist, 2.reasoning_effort=low)")
 
 
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"judge_base_url": "http://10.0.0.4:8000/v1"}, "where a server stands shapes no verdict"),
-        ({"judge_arg": ("timeout=9.0", "attempts=3")}, "neither does how long it is waited for"),
-        ({"judge_arg": ("api_key_env=MY_KEY",)}, "nor who pays"),
-    ],
-)
-def test_what_shapes_no_verdict_parts_no_runs(options: dict[str, Any], why: str) -> None:
-    usual, other = _row(_settings()), _row(_settings(**options))
-    assert (other.setting, other.facts) == (usual.setting, usual.facts), why
+@each_row(__file__, "truebench_board", "alike")
+def test_what_shapes_no_verdict_parts_no_runs(options: dict[str, Any]) -> None:
+    usual, other = _row(_settings()), _row(_settings(**options_of(options)))
+    assert (other.setting, other.facts) == (usual.setting, usual.facts)
 
 
 @pytest.mark.parametrize("options", [options for options, _ in OTHERWISE] + [{"judge_arg": ("api_key_env=MY_KEY",)}])
@@ -126,34 +104,14 @@ def test_a_row_tells_no_address_path_or_key() -> None:
     assert not any(hidden in str(row.facts) for hidden in ("10.0.0.4", "hf_abc", "/home"))
 
 
-@pytest.mark.parametrize(
-    ("options", "shown_as"),
-    [
-        ({}, "mini"),
-        ({"limit": None, "language": [], "category": []}, "mini"),  # as a run over the whole writes it
-        ({"limit": 60}, "mini, sample of 60"),
-        ({"language": ["DE"], "category": ["Editing"], "limit": 5}, "mini, DE, Editing, sample of 5"),
-    ],
-)
+@each_row(__file__, "truebench_board", "parts")
 def test_a_run_over_a_part_says_so(options: dict[str, Any], shown_as: str) -> None:
     assert _row({"model": "openai:m", "judge": "openai:j", "data": "mini", **options}).facts["Data"] == shown_as
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ("smollm2", ("0.135", "open", "Apache-2.0")),
-        ("openai:o1", (None, "closed", "proprietary")),
-        ("hf:Qwen/Qwen2.5-14B-Instruct", ("14", "open", "Apache-2.0")),
-        ("hf:org/New-3.5B-chat", ("3.5", "open", "unknown")),
-        ("vllm:org/tiny-350m", ("0.35", "open", "unknown")),
-        ("openai:house-model", (None, "unknown", "unknown")),
-        ("hf:/models/local-9B", ("9", "unknown", "unknown")),
-        (f"openai:{'9' * 400}B", (None, "unknown", "unknown")),  # beyond every number, and so no size
-    ],
-)
-def test_what_a_name_tells(spec: str, expected: tuple[str | None, ...]) -> None:
-    assert tuple(model_facts(spec).get(name) for name in ("Size (B)", "Weights", "Licence")) == expected
+@each_row(__file__, "truebench_board", "names")
+def test_what_a_name_tells(spec: str, expected: list[str | None]) -> None:
+    assert [model_facts(spec).get(name) for name in ("Size (B)", "Weights", "Licence")] == expected
 
 
 def _judged(answer: str = "A", label: Any = "yes", reason: str = "r", model: str = "hf:/here/M") -> Judged:

@@ -17,6 +17,7 @@ import pytest
 from aiohttp import web
 
 from tests.support import loopback
+from tests.support.corpus import each_row
 from tests.support.hub_stub import HubStub
 from tests.support.runs import ROOT, row, write_jsonl
 from truebench_hf.benchmarks.truebench import data
@@ -33,34 +34,14 @@ def broken(**change: Any) -> dict[str, Any]:
     return {key: value for key, value in (row(2, [("Say B.", ["is B"])]) | change).items() if value is not ...}
 
 
-@pytest.mark.parametrize(
-    ("line", "words", "reason"),
-    [
-        ('{"index": 2', "not JSON", "cut short"),
-        ("[1, 2]", "must be an object", "a list"),
-        (broken(index=True), "'index'", "a flag as index"),
-        (broken(category=3), "'category'", "a number as category"),
-        (broken(input=...), "has no prompt", "no input"),
-        (
-            broken(input=["Say B.", " "], criteria=[["b"], ["c"]]),
-            "input[1]: field 'prompt' must be a text that is not blank",
-            "an empty turn",
-        ),
-        (broken(input=["a", "b"], turns=2, criteria=["is B"]), "'criteria'", "criteria not grouped by turn"),
-        (broken(criteria=[[]]), "has no criteria", "the only turn without criteria"),
-        (broken(criteria=[["is B"], ["is C"]]), "'criteria'", "criteria for a turn that there is not"),
-        (broken(criteria=[["is B", 3]]), "'criteria[1]'", "a criterion that is no text"),
-        (broken(turns=2), "'turns' is 2", "a wrong count"),
-        (broken(index=1), "id 1 stands twice (first at", "a doubled index"),
-    ],
-)
-def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: Any, words: str, reason: str) -> None:
+@each_row(__file__, "truebench_data", "bad_lines")
+def test_a_bad_line_is_named_with_its_number(tmp_path: Path, line: Any, words: str) -> None:
     path = write_jsonl(tmp_path / "data.jsonl", [GOOD, "", line])
     with pytest.raises(UserError) as caught:
         load(path)
-    assert f"{path}, line 3" in str(caught.value), reason
-    assert words in str(caught.value), reason
-    assert "\n" not in str(caught.value), reason
+    assert f"{path}, line 3" in str(caught.value)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["nowhere.jsonl", "mini2", "v0.5", "", "a/b/c/d.jsonl"])
@@ -79,26 +60,14 @@ def named(*pairs: tuple[str, str]) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("languages", "categories", "outcome", "why"),
-    [
-        (["de", "KO"], ["editing"], ["DE", "KO"], "in any case"),
-        ([], ["Safety"], ["KO"], "of all languages"),
-        (["german"], [], ["DE"], "by its name"),
-        ([" Korean "], [], ["KO", "KO"], "with blanks"),
-        (["DEU"], [], "unknown language 'DEU': did you mean", "near DE"),
-        (["Swedish"], [], "unknown language 'Swedish': choose from DE, KO", "letters of a code stand in every word"),
-        ([], ["Safty"], "did you mean Safety", "a slip of the pen"),
-        (["DE"], ["Safety"], "both", "nothing is left"),
-    ],
-)
-def test_selection(languages: list[str], categories: list[str], outcome: list[str] | str, why: str) -> None:
+@each_row(__file__, "truebench_data", "selection")
+def test_selection(languages: list[str], categories: list[str], outcome: list[str] | str) -> None:
     instances = named(("DE", "Editing"), ("KO", "Editing"), ("KO", "Safety"))
     if isinstance(outcome, str):
         with pytest.raises(UserError, match=outcome):
             select(instances, languages, categories)
     else:
-        assert [instance.language for instance in select(instances, languages, categories)] == outcome, why
+        assert [instance.language for instance in select(instances, languages, categories)] == outcome
 
 
 def test_a_language_that_the_data_calls_by_its_name() -> None:

@@ -1,4 +1,4 @@
-"""Who judges a run: a panel, with what is decided, asked, kept and refused; and one judge, with the options of its levels."""
+"""Who judges a run: a panel, one judge with the options of its levels, or nobody."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 import truebench_hf
-from tests.support.runs import row, script, write_jsonl
+from tests.support.corpus import each_row, options_of
+from tests.support.runs import Done, command_here, row, script, write_jsonl
 from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions
+from truebench_hf.data import jsonl
 from truebench_hf.data.records import Reader
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import LEVELS
+from truebench_hf.hub.staging import stage_file
+from truebench_hf.hub.submission import validate
 from truebench_hf.results.report import Report
 from truebench_hf.study.roles import Roles
 from truebench_hf.types import Score
@@ -66,8 +69,6 @@ def test_a_panel_judges_a_run(tmp_path: Path) -> None:
     assert {role: spent["calls"] for role, spent in report.usage["total"].items()} == {
         "model": 1, "judge": 1, "judge 2": 1, "judge 3": 1
     }  # fmt: skip
-    again = run(tmp_path, judges)
-    assert (again.scores, again.usage["now"]) == (report.scores, {}), "nothing is asked twice"
 
 
 @pytest.mark.parametrize(
@@ -96,29 +97,7 @@ def test_another_panel_is_another_run(tmp_path: Path) -> None:
         run(tmp_path, judges, panel="unanimous")
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"panel": None}, "several judges go with panel="),
-        ({"judge": "openai:alone"}, "at least two judges"),
-        ({"panel": "weighted:1,2"}, "each of its 3 judges"),
-        ({"judge_level": "cascade"}, "belong to one judge"),
-        ({"judge_arg": ["4.record=x"]}, "there is no number 4; there are 3"),
-        ({"threshold": 0.0}, "threshold=0.0: lies between"),
-        ({"judge_temperature": float("inf")}, "judge_temperature=.inf.: must be a finite number"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_before_the_folder_is_opened(
-    tmp_path: Path, more: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(UserError, match=said):
-        run(tmp_path, three(tmp_path), **more)
-    assert not (tmp_path / "out").exists()
-
-
 # One judge at its levels: what a level has no use for simply has no effect.
-
-CHECKLIST, RUBRIC, DECISION, CASCADE = ({"judge_level": level} for level in LEVELS)
 
 
 def options(**more: Any) -> JudgeGivenOptions:
@@ -126,26 +105,145 @@ def options(**more: Any) -> JudgeGivenOptions:
     return JudgeGivenOptions(**given | {"judge": (given["judge"],)})
 
 
-@pytest.mark.parametrize(
-    ("more", "level"),
-    [
-        (CHECKLIST | {"threshold": 0.9}, "checklist"),
-        (RUBRIC | {"reasoning": False, "structured": "off", "judge_temperature": 0.5, "votes": 3}, "rubric"),
-        (DECISION | {"threshold": 0.9, "structured": "on", "reasoning": False, "votes": 3}, "decision"),
-        (CASCADE | {"threshold": 0.9, "structured": "on"}, "cascade"),
-        (CASCADE | {"cascade_judge": "openai:c", "cascade_judge_arg": ("timeout=3",)}, "cascade"),
-        ({}, "checklist"),
-        ({"judge": "smollm2"}, "decision"),  # writes no usable text
-        (
-            {"judge": "smollm2", "protocol": "official", "threshold": 0.9},
-            "checklist",
-        ),  # the official one knows no other
-    ],
-)
+@each_row(__file__, "truebench_judges", "levels")
 def test_options_of_every_level_go_together(more: dict[str, Any], level: str) -> None:
-    assert options(**more).settings.level == level
+    assert options(**options_of(more)).settings.level == level
 
 
 def test_arguments_of_a_cascade_judge_that_is_not_named_are_refused() -> None:
     with pytest.raises(UserError, match="are about --cascade-judge"):  # which is the judge itself here
-        Roles(options(**CASCADE, judge="smollm2", cascade_judge_arg=("timeout=3",)))
+        Roles(options(judge_level="cascade", judge="smollm2", cascade_judge_arg=("timeout=3",)))
+
+
+# `--judge none`: what can be counted is decided, the rest is open and counted
+
+
+OPEN = "no judge: only what can be counted is decided"
+SHORT = {"text": "At most three words.", "rule": {"kind": "count", "unit": "words", "max": 3}}
+ROWS = [
+    {"id": "a", "prompt": "Name a river.", "criteria": ["names a river", SHORT]},  # four words: one no settles it
+    {"id": "b", "prompt": "Name a lake.", "criteria": [SHORT]},  # one word
+    {"id": "c", "prompt": "Name a pond.", "criteria": ["names a pond"]},  # nothing to count: open
+]
+ANSWERS = [
+    {"contains": "river", "reply": "The great river Rhine."}, {"contains": "lake", "reply": "Garda."},
+    {"contains": "pond", "reply": "The pond."},
+]  # fmt: skip
+PASSED = [False, True, None]
+
+
+class Bench:
+    """The commands on these rows, each into the folder `out`."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.capsys, self.out = folder, capsys, "out"
+        self.data, self.model = write_jsonl(folder / "data.jsonl", ROWS), script(folder / "model.json", ANSWERS)
+
+    def do(self, name: str, *more: str, judge: str = "none") -> Done:
+        named = ("--judge", judge) if judge else ()
+        return command_here(self.capsys, name, *named, "--out", str(self.folder / self.out), *more)
+
+    def run(self, *more: str, judge: str = "none") -> Done:
+        return self.do("run", "--data", self.data, "--model", self.model, *more, judge=judge)
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [row for _, row in jsonl.read(self.folder / self.out / "judgments.jsonl")]
+
+    def info(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((self.folder / self.out / "run.json").read_text())
+        return content
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
+    return Bench(tmp_path, capsys)
+
+
+def check(bench: Bench, done: Done) -> None:
+    assert done.returncode == 0, done.stderr
+    assert [line["passed"] for line in bench.lines()] == PASSED
+    reasons = [verdict["reason"] for line in bench.lines() for verdict in line["verdicts"][0]]
+    assert reasons == [OPEN, "measured: 4 words", "measured: 1 word", OPEN]
+    assert "No judge: 2 of 4 criteria decided by counting, 2 left open." in done.stdout
+    assert set(bench.info()["usage"]["total"]) <= {"model"}, "nobody was asked to judge"
+
+
+def test_runs_and_answers_that_are_there_are_decided_by_what_can_be_counted(bench: Bench) -> None:
+    check(bench, bench.run())
+    rows = [{"id": row["id"], "response": answer["reply"]} for row, answer in zip(ROWS, ANSWERS, strict=True)]
+    answers, bench.out = write_jsonl(bench.folder / "answers.jsonl", rows), "answered"
+    check(bench, bench.do("judge", "--data", bench.data, "--responses", answers, "--model-name", "m"))
+    score = command_here(bench.capsys, "study", "score", str(bench.folder / "answered"))
+    assert (score.returncode, "No judge: 2 of 4" in score.stdout) == (0, True)
+    # An answer that failed is not what was expected to be open.
+    bench.model = script(bench.folder / "model.json", [{"contains": "pond", "error": "out of reach"}, *ANSWERS])
+    bench.out = "failed"
+    assert bench.run().returncode == 3
+    assert command_here(bench.capsys, "study", "score", str(bench.folder / "failed")).returncode == 3
+    assert bench.run("--allow-unscored").returncode == 0
+
+
+def test_it_is_never_ranked_with_a_judged_run_and_can_be_published(bench: Bench, tmp_path: Path) -> None:
+    assert bench.run().returncode == 0
+    rows = [bench.info()["board"]["rows"][0]]
+    staged = stage_file(validate(bench.folder / "out" / "judgments.jsonl"), tmp_path / "staged")
+    assert "none" in staged.rows[0]["judge"]
+    page = (bench.folder / "out" / "report.html").read_text()
+    assert "no judge: what can be counted is decided" in page
+    bench.out = "judged"
+    judge = script(bench.folder / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+    assert bench.run("--judge", judge, judge="").returncode == 0
+    rows.append(bench.info()["board"]["rows"][0])
+    assert rows[0]["facts"]["Judge"] == "none (rules decide)"
+    assert rows[0]["setting"] != rows[1]["setting"]
+    shown = command_here(bench.capsys, "compare", *(str(bench.folder / out) for out in ("out", "judged")))
+    assert (shown.returncode, "Not comparable as models: judge: none and scripted:" in shown.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--rules", "off"), "--judge none: what can be counted"),
+        (("--judge", "smollm2"), "--judge none: what can be counted"),
+        (("--protocol", "official"), "its judge decides every criterion"),
+        (("--judge-arg", "record=x"), "are about --judge; name one"),
+    ],
+)
+def test_what_asks_for_a_judge_beside_it_is_refused(bench: Bench, more: tuple[str, ...], said: str) -> None:
+    done = bench.run(*more)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    done = bench.do("tick", "--data", bench.data, "--model", bench.model)
+    assert (done.returncode, "unknown spec 'none'" in done.stderr) == (2, True), "another command wants its judge"
+
+
+def test_run_in_python(bench: Bench) -> None:
+    report = truebench_hf.run(data=bench.data, model=bench.model, judge="none")
+    assert report.unscored == {"c": OPEN}
+    assert [item.passed for item in report.judged] == PASSED
+
+
+@pytest.mark.parametrize("nobody", [None, "none"])
+def test_judge_in_python(nobody: str | None) -> None:
+    met = truebench_hf.judge("Name a lake.", "Garda.", [SHORT, "names a lake"], nobody)
+    assert [(verdict.label, verdict.judge) for verdict in met] == [("yes", "rules"), (None, "none")]
+    assert (met.passed, met.undecided) == (None, OPEN)
+    many = truebench_hf.judge("Name a lake.", ["Garda.", "It is the Garda lake."], SHORT, nobody)
+    assert [one.passed for one in many] == [True, False]
+    with pytest.raises(UserError, match="with rules='off' nothing would be decided"):
+        truebench_hf.judge("Name a lake.", "Garda.", [SHORT], nobody, rules=False)
+
+
+def test_judge_and_run_decide_alike() -> None:
+    """What a program can count is not asked in either: two words are more than one, whatever the judge says."""
+    asked = []
+
+    def judge(messages: Any) -> str:
+        asked.append(messages)
+        return '{"criteria_1": "PASS"}'
+
+    criterion = {"text": "Is at most 1 word.", "rule": {"kind": "count", "unit": "words", "max": 1}}
+    assert truebench_hf.judge("Greet.", "Good morning", [criterion], judge).passed is False
+    rows = [{"id": "a", "prompt": "Greet.", "criteria": [criterion]}]
+    report = truebench_hf.run(data=rows, responses=["Good morning"], judge=judge)
+    assert [item.passed for item in report.judged] == [False]
+    assert asked == []

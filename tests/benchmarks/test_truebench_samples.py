@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Any
 import pytest
 
 import truebench_hf
-from tests.support.people import read, sample
+from tests.support.people import read, rows_of, sample, write_sheet
 from tests.support.runs import command_here, row, run_scores, script, write_jsonl
 from tests.support.stages import generate, judge
-from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.results import read_responses, read_run
 from truebench_hf.data.records import read_outcomes
 from truebench_hf.errors import UserError
@@ -131,19 +130,6 @@ def test_in_two_stages(tmp_path: Path) -> None:
             read_responses(staged)
 
 
-@pytest.mark.parametrize(
-    ("more", "why"),
-    [
-        ({"temperature": 0.0}, r"--samples 4: at temperature 0 they would all be the same; give a --temperature"),
-        ({"samples": 0}, "--samples 0: must be at least 1"),
-        ({"protocol": "official"}, "--protocol official: its tables have one answer an instance"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(tmp_path: Path, more: dict[str, Any], why: str) -> None:
-    with pytest.raises(UserError, match=why):
-        RunOptions(**options(tmp_path, **more) | {"judge": ("smollm2",)})
-
-
 # Whoever reads them.
 
 
@@ -196,17 +182,13 @@ def test_people_label_samples_and_instances_are_the_clusters(tmp_path: Path) -> 
     truebench_hf.run(**options(tmp_path, samples=2, data=data, model=model))
     run = tmp_path / "out"
     sheet, _ = sample(str(run), 40, ["eva"])
-    with sheet.open(encoding="utf-8-sig", newline="") as file:
-        cells = list(csv.DictReader(file))
+    cells = rows_of(sheet)
     assert len({cell["id"] for cell in cells}) == 40, "equal answers of two samples are two units"
     assert {cell["Sample"] for cell in cells} == {"", "Another response to the same: number 2."}
     for cell in cells:  # people agree with the judge, but for a sample that they fail
         good = "good" in cell["Response"] and not cell["id"].startswith("i4-s2-")
         cell["answer"] = "yes" if good else "no"
-    with sheet.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(cells[0]))
-        writer.writeheader()
-        writer.writerows(cells)
+    write_sheet(sheet, cells)
     by_labels = read(str(run), [str(sheet)])[0].bias_corrected
     assert (by_labels["observed"], by_labels["n"], by_labels["instances"]) == (0.5, 40, 20)
     assert by_labels["estimate"] == pytest.approx(19 / 40)

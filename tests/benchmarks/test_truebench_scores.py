@@ -1,10 +1,11 @@
-"""Scores of a run against tables worked out by hand, and the two official tables made of the same verdicts."""
+"""Scores of a run against tables worked out by hand, and the official tables cell by cell."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.runs import command_here
+from tests.support import runs
+from tests.support.corpus import each_row
+from tests.support.runs import ROOT, command_here, write_jsonl
 from truebench_hf.benchmarks.truebench import scores as official
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.results import from_official_row, read_run
@@ -59,48 +62,23 @@ def row_of(value: Score | dict[str, Any]) -> tuple[float | None, int, int]:
     return None if value.value is None else round(value.value, 3), value.n, value.unscored
 
 
-@pytest.mark.parametrize(
-    ("name", "expected", "reason"),
-    [
-        ("overall", (0.4, 5, 2), "2 of 5 scored"),
-        ("strict", (0.286, 7, 0), "2 of 7"),
-        ("official", (0.429, 7, 0), "3 of 7 by the official rule"),
-        ("single_turn", (0.333, 3, 2), "1 of 3 scored"),
-        ("multi_turn", (0.5, 2, 0), "1 of 2"),
-        ("soft_criterion", (0.625, 4, 3), "(1 + .5 + 1 + 0) / 4 of those fully decided"),
-        ("soft_turn", (0.5, 4, 3), "(1 + 0 + 1 + 0) / 4 of those whose turns are settled"),
-        ("drfr", (0.7, 10, 3), "7 of 10 decided criteria"),
-    ],
-)
-def test_headline_scores(name: str, expected: tuple[float | None, int, int], reason: str) -> None:
+@each_row(__file__, "truebench_scores", "headlines")
+def test_headline_scores(name: str, expected: list[Any]) -> None:
     found = score(ITEMS).scores[name]
     assert isinstance(found, Score)
-    assert row_of(found) == expected, reason
+    assert list(row_of(found)) == expected
     if name.startswith("soft") or name == "drfr":
         assert found.ci95 is None, "fewer than ten instances tell nothing of others"
         return
-    assert found.ci95 is not None, reason
-    assert 0 <= found.ci95[0] <= (found.value or 0) <= found.ci95[1] <= 1, reason
+    assert found.ci95 is not None
+    assert 0 <= found.ci95[0] <= (found.value or 0) <= found.ci95[1] <= 1
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("by_category", {"Editing": (0.5, 2, 1), "Translation": (0.0, 1, 1), "Multi-Turn": (0.5, 2, 0)}),
-        ("by_language", {"KO": (0.5, 2, 0), "EN": (1.0, 1, 2), "DE": (0.0, 2, 0)}),
-        (
-            "by_task",
-            {
-                "Editing/Rewrite": (0.5, 2, 0), "Editing/Tone": (None, 0, 1),
-                "Multi-Turn/Rewrite": (0.5, 2, 0), "Translation/Rewrite": (0.0, 1, 1),
-            },
-        ),
-    ],
-)  # fmt: skip
+@each_row(__file__, "truebench_scores", "groups")
 def test_groups(name: str, expected: dict[str, Any]) -> None:
     group = score(ITEMS).scores[name]
     assert isinstance(group, dict)
-    assert {key: row_of(value) for key, value in group.items()} == expected
+    assert {key: list(row_of(value)) for key, value in group.items()} == expected
     assert list(group) == list(expected), "official order first, then by alphabet"
 
 
@@ -185,26 +163,7 @@ OFFICIAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-FITS, THREE = [{"labels": [True, False]}], "holds 3 labels for 2 criteria"
-NONE = "holds no label for this criterion"
-
-
-@pytest.mark.parametrize(
-    ("parsed", "labels", "official_rule", "reason"),
-    [
-        (FITS, [Y, N], False, ""),
-        ([{"labels": [True]}], [X, X], True, "holds 1 labels for 2 criteria"),
-        ([{"labels": [True, True, True]}], [X, X], True, THREE),
-        ([{"labels": [True, False, True]}], [X, X], False, THREE),
-        ([{"labels": []}], [X, X], False, NONE),
-        ([{"labels": [True, True]}, {"labels": [True]}], [X, X], True, "holds labels of 2 turns for 1"),
-        ([{"labels": [True, "PASS"]}], [Y, X], True, NONE),
-        ([{"labels": None}], [X, X], False, NONE),
-        ([{"result": False}], [X, X], False, NONE),  # a parse error of the judge was never a verdict
-        ([None], [X, X], False, NONE),
-        ([], [X, X], False, NONE),
-    ],
-)
+@each_row(__file__, "truebench_scores", "official")
 def test_official_labels(parsed: list[Any], labels: list[Label | None], official_rule: bool, reason: str) -> None:
     """By position, and no label where their number fits no criteria; the official rule counts what stands there."""
     row = OFFICIAL | {"judge_parsed": parsed}
@@ -217,30 +176,13 @@ def test_official_labels(parsed: list[Any], labels: list[Label | None], official
         assert from_official_row(row | {"pass": recorded}, "here", "m").passed_officially is recorded
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"response": "said"},
-        {"judge_parsed": {}},
-        {"inference_input_tokens": 3},
-        {"judge_response_tokens": [float("inf")]},
-        {"think": 3},
-    ],
-)
+@each_row(__file__, "truebench_scores", "malformed")
 def test_a_malformed_official_row_is_named(change: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="here: "):
         from_official_row(OFFICIAL | change, "here", "m")
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("", "no judged instances"),
-        ("{\n", "line 1: not JSON"),
-        ("[]\n", "line 1: not an object"),
-        ("{}\n", "line 1: not a"),
-    ],
-)
+@each_row(__file__, "truebench_scores", "files")
 def test_a_file_that_cannot_be_scored_is_named(tmp_path: Path, content: str, words: str) -> None:
     path = tmp_path / "judgments.jsonl"
     path.write_text(content, encoding="latin-1")
@@ -285,3 +227,102 @@ def test_votes_have_a_flip_rate_and_a_share_each() -> None:
     row = to_row(item, "judge")
     assert [verdict["vote_share"] for verdict in row["verdicts"][0]] == [pytest.approx(2 / 3), 1.0, None]
     Reader().judged(row, "line 1")
+
+
+# From the official evaluation rows
+
+
+FOLDER = ROOT.parent / "shared" / "data" / "truebench" / "official_scores"
+ROWS = FOLDER / "mock_TRUEBench-v0.6.1_eval_result.jsonl"
+
+official_scores = pytest.mark.skipif(not ROWS.is_file(), reason="the official scores are not at ../shared/data")
+
+
+def table(name: str) -> list[list[str]]:
+    """A reference table."""
+    with (FOLDER / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+@official_scores
+@pytest.mark.parametrize("name", ["stats_cat.csv", "stats_lang.csv", "usage.csv"])
+def test_every_cell(name: str) -> None:
+    judged = read_run(ROWS)
+    runs = [(judged[0].response.model, as_frames(judged))]
+    made = {
+        "stats_cat.csv": official.pass_rate_table(runs, "category", True),
+        "stats_lang.csv": official.pass_rate_table(runs, "language", True),
+        "usage.csv": official.usage_table(runs),
+    }[name]
+    assert [[str(cell) for cell in row] for row in made] == table(name)
+
+
+@official_scores
+def test_the_command_prints_exactly_these_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    done = command_here(capsys, "study", "score", str(ROWS), "--protocol", "official", "--allow-unscored")
+    assert done.returncode == 0, done.stderr
+    names = ("stats_cat.csv", "stats_lang.csv", "usage.csv")
+    expected = "\n".join((FOLDER / name).read_text(encoding="utf-8").replace("\r\n", "\n") for name in names)
+    assert done.stdout == expected
+
+
+def official_cell(rows: list[dict[str, Any]]) -> float:
+    """A cell by the official expression, written down a second time."""
+    p, t = 0, 0
+    for row in rows:
+        t += 1
+        if row["pass"]:
+            p += 1
+    return round((p / t) * 100, 2) if t > 0 else 0
+
+
+def official_expectation(rows: list[dict[str, Any]]) -> tuple[list[float], list[float]]:
+    """The figures of both tables for rows that name only known categories and languages."""
+    names, tongues = table("stats_cat.csv")[0][2:-2], table("stats_lang.csv")[0][2:]
+    single = [row for row in rows if row["category"] != "Multi-Turn"]
+    several = [row for row in rows if row["category"] == "Multi-Turn"]
+    parts = [[row for row in rows if row["category"] == name] for name in names]
+    languages = [[row for row in rows if row["language"] == name] for name in tongues]
+    overall = official_cell(rows)
+    return (
+        [overall, *map(official_cell, [*parts, single, several])],
+        [overall, *map(official_cell, languages)],
+    )
+
+
+@official_scores
+@pytest.mark.parametrize("seed", range(4))
+def test_random_files_with_totals_that_are_multiples_of_160(tmp_path: Path, seed: int) -> None:
+    # At such totals a percentage can lie half-way between two figures of two decimals.
+    lines = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
+    rng = random.Random(seed)
+    drawn = []
+    for field in rng.sample(sorted({row["category"] for row in lines}), 3):
+        kind = [row for row in lines if row["category"] == field]
+        drawn += rng.choices(kind, k=160 * rng.randint(1, 2))
+    share = rng.random()
+    rows = [{**row, "index": i, "pass": rng.random() < share} for i, row in enumerate(drawn)]
+    file = tmp_path / "m_TRUEBench-v0.6.1_eval_result.jsonl"
+    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    runs = [("m", as_frames(read_run(file)))]
+    made = [official.pass_rate_table(runs, field, True)[1][1:] for field in ("category", "language")]
+    assert made == list(official_expectation(rows))
+
+
+@official_scores
+def test_a_row_that_stands_twice_is_said_and_counted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ROWS.read_text(encoding="utf-8").splitlines(keepends=True)[:6]
+    doubled = tmp_path / "twice_TRUEBench-v0.6.1_eval_result.jsonl"
+    doubled.write_text("".join([*lines, lines[0]]), encoding="utf-8")
+    done = command_here(capsys, "study", "score", str(doubled))
+    assert done.returncode == 0, done.stderr
+    assert "twice: 1 rows stand twice" in done.stdout
+
+
+def test_tokens_beyond_all_counting_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of three such numbers the sum would have more digits than Python prints."""
+    told = {"response": ["r"], "judge_parsed": [{"labels": [True]}], "inference_input_tokens": ["9" * 4300] * 3}
+    file = write_jsonl(tmp_path / "m.jsonl", [runs.row(1, [("ask", ["is right"])]) | told])
+    done = command_here(capsys, "study", "score", file, "--protocol", "official")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("line 1: not a row of an official evaluation file (more than 1e+15 tokens)\n")

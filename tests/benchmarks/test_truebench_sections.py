@@ -45,17 +45,6 @@ def all_sections(reports: Mapping[str, Report], judged: Sequence[Judged], folder
     return [*shown, conversations(provenance, judged, folder)] if judged else shown
 
 
-def test_the_order_of_a_report() -> None:
-    report = score(ITEMS, provenance=MADE)
-    firsts = [table.columns[0].title or table.title for table in of_type(sections(report, ITEMS), Table)]
-    groups = ["Category", "Language", "Task"]
-    unscored = "Unscored: 2 instances, left out of the pass rate"
-    assert firsts == ["Score", "Criterion", *groups, unscored]
-    assert [type(section) for section in sections(report, ITEMS)[-2:]] == [Matrix, Conversations]
-    assert len(sections(report)) == 5, "what needs no instances"
-    assert lead(MADE) == "m judged by j, rubric"
-
-
 @pytest.mark.parametrize("protocol", ["default", "official"])
 def test_the_map_and_the_instances_count_as_the_scores_do(protocol: str) -> None:
     """The sums over the map are those by category: both come from one function and one rule."""
@@ -147,14 +136,6 @@ def test_a_run_of_nothing_and_groups_without_rows() -> None:
     assert lead({}) == ""
     found = sections(Report({"overall": Score(None, 0), "by_language": {}}))
     assert [type(section) for section in found] == [Table]
-
-
-def test_failed_instances_come_first_with_prompt_and_answer_in_the_line() -> None:
-    talks = of_type(sections(score(ITEMS, provenance=MADE), ITEMS), Conversations)[0]
-    assert [row.outcome for row in talks.rows] == ["no", "no", "no", "open", "open", "yes", "yes"]
-    summary = fragment(talks).split("</summary>")[0]
-    assert '"ask 0"' in summary.replace("&#34;", '"')
-    assert "said" in summary
 
 
 @pytest.mark.parametrize("text", ["<&>" * 1000, "한" * 1000])

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.corpus import each_row
 from tests.support.runs import caller
 from truebench_hf.benchmarks.truebench.validator import (
     ASPECTS,
@@ -76,54 +77,13 @@ def test_all_kinds_with_turn_number_and_proposal() -> None:
     assert [validation.found(kind) for kind in asked_for] == [True, True, True, True, None]
 
 
-# An answer, and the verdict in it, or why there is none.
-ANSWERS: list[tuple[str, str, str]] = [
-    (said("PASS"), "PASS", "nothing is wrong"),
-    (said("PASS", composite=[SPLIT]), "PASS", "a composite criterion makes no FAIL"),
-    (said("fail", errors=[WRONG]), "FAIL", "letter case"),
-    (said(errors=[WRONG | {"criterion": "2"}]), "FAIL", "a number as text"),
-    (said(errors=[WRONG | {"criterion": "Criterion 2"}]), "FAIL", "a number with its noun"),
-    (said(errors=[WRONG | {"instead": "It is in German."}]), "FAIL", "one text in place of a list of one"),
-    (said("PASS", before='The instruction holds {"missing": ["x"]}.'), "PASS", "a quotation with a key of ours"),
-    (json.dumps(EMPTY | {"reason": "Fine.", "verdict": "PASS"}), "PASS", "structured, without analysis"),
-    (said("PASS") + said("PASS"), "PASS", "the same twice"),
-    ("PASS", "no JSON object", "a word"),
-    (said("PASS", errors=[WRONG]), "PASS, while a defect", "contradiction"),
-    (said("FAIL", composite=[SPLIT]), "FAIL, while no defect", "a composite alone"),
-    (said("Pass or Fail"), "not PASS or FAIL", "the offer as an answer"),
-    (said("PASS").replace('"missing": [], ', ""), "missing is missing", "a part is absent"),
-    (said("PASS", errors="none"), "errors is no list", "a text"),
-    (said(errors=[2]), "without a text `why`", "numbers"),
-    (said(errors=[WRONG | {"criterion": 4}]), "none of 1, 2, 3", "a criterion that there is not"),
-    (said(errors=[WRONG | {"criterion": 0}]), "none of 1, 2, 3", "counted from 0"),
-    (said(errors=[WRONG | {"criterion": True}]), "none of 1, 2, 3", "a truth value is no number"),
-    (said(errors=[WRONG | {"criterion": "1 and 2"}]), "none of 1, 2, 3", "two numbers in one"),
-    (said(errors=[WRONG | {"why": " "}]), "without a text `why`", "no reason"),
-    (said(errors=[WRONG | {"instead": None}]), "gives no text for `instead`", "nothing to stand there"),
-    (said("PASS") + " So the verdict is FAIL.", "behind", "taken back"),
-    (said(errors=[WRONG | {"instead": ["\ud800 x"]}]), "gives no text for `instead`", "half a character"),
-    (said(errors=[WRONG | {"instead": ["it is in Polish and short"]}]), "stands there already", "nothing is changed"),
-    (said(errors=[WRONG, WRONG]), "names the same twice", "one criterion twice"),
-    (said(missing=[NEW, NEW | {"add": "it rhymes"}]), "names the same twice", "one criterion added twice"),
-    (said(missing=[NEW | {"turn": 2}]), "none of 1, 3", "a turn that is not judged"),
-    (said(missing=[{"why": "Rhymes.", "add": "It rhymes."}]), "none of 1, 3", "which turn?"),
-    (said(missing=[NEW | {"add": "It is in verse"}]), "stands there already", "nothing new"),
-    (said(missing=[NEW | {"add": ""}]), "gives no text for `add`", "nothing to add"),
-    (said("PASS", composite=[SPLIT | {"instead": ["One."]}]), "does not split", "one part"),
-    (unclear(), "FAIL", "of the instructions themselves"),
-    (unclear(turn=4), "none of 1, 2, 3", "an instruction that there is not"),
-    (unclear(instead=["y"]), "no text for `instead`", "an instruction is one text"),
-    (unclear(turn=1, instead="Three  lines in German."), "stands there already", "the same instruction"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "outcome", "why"), ANSWERS)
-def test_what_an_answer_says(text: str, outcome: str, why: str) -> None:
+@each_row(__file__, "validator", "answers")
+def test_what_an_answer_says(text: str, outcome: str) -> None:
     validation = read(text, looked=PROMPT_KINDS if '"clarity"' in text else ALL)
     if isinstance(validation, Problem):
-        assert outcome in validation.text, why
+        assert outcome in validation.text
     else:
-        assert validation.label == outcome, why
+        assert validation.label == outcome
 
 
 def test_a_proposal_leaves_out_the_notes_that_it_was_shown() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,11 @@ def lines(test: str, name: str) -> list[dict[str, Any]]:
     """The rows of `NAME.jsonl` beside a test."""
     text = Path(test).with_name(f"{name}.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
+
+
+def options_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as a table has them, with tuples in place of lists."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def cases(test: str, name: str, part: str) -> list[Any]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -28,11 +27,3 @@ def faults(rows: Mapping[str, T], *checks: Callable[[T], None]) -> list[str]:
 def listed(found: list[str]) -> str:
     """The faults as the message of a failed test."""
     return "\n".join([f"{len(found)} faults", *found])
-
-
-def broken(row: dict[str, Any], change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-    """A copy of a row that a change has spoilt."""
-    spoilt = copy.deepcopy(row)
-    change(spoilt)
-    assert spoilt != row, "the change changed nothing"
-    return spoilt

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.people import Cells, fill, rows_of, write_sheet
 from tests.support.runs import Done, command_here, script, write_jsonl
 from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.refinement import HISTORY
 from truebench_hf.study.labelling import LabelInOptions, LabelOutOptions
 
-Cells = Mapping[str, str]
 Capsys = pytest.CaptureFixture[str]
 EMPTY: dict[str, Any] = {"errors": [], "excessive": [], "missing": [], "composite": []}
 # One criterion is unclear, one is missing, one too strict; of the rest judge and people say the same.
@@ -99,28 +97,12 @@ def refined(out: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
-
-
-def write(path: Path, found: Sequence[Cells], encoding: str = "utf-8-sig", delimiter: str = ",") -> None:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in found for name in row)), delimiter=delimiter)
-    writer.writeheader()
-    writer.writerows(found)
-    path.write_bytes(text.getvalue().encode(encoding))
-
-
-def fill_sheet(path: Path, answer: Callable[[Cells], str]) -> None:
-    write(path, [row | {"answer": answer(row)} for row in rows(path)])
-
-
 def ask(out: Path, answer: Callable[[Cells], str], **more: Any) -> list[Path]:
     """Ask one annotator about what a folder holds, and read the answers back; returns the sheets."""
     files = ask_people(LabelOutOptions(folder=str(out), **more)).files
     for file in files:
         if file.suffix == ".csv":
-            fill_sheet(file, answer)
+            fill(file, answer)
     take_labels(LabelInOptions(folder=str(out)))
     return list(files)
 
@@ -141,11 +123,13 @@ Decided = Mapping[
 
 def answered(sheet: Path, decided: Decided, note: str = "") -> None:
     """Answer the sheet of a work list."""
-    table = rows(sheet)
+    table = rows_of(sheet)
     keys = [(row["What"].split("; instance ")[1].split(",")[0], row["What"].split()[0]) for row in table]
     assert set(decided) <= set(keys), keys
     pairs = [decided.get(key, ("", "")) for key in keys]
-    write(sheet, [row | {"answer": do, "note": text or note} for row, (do, text) in zip(table, pairs, strict=True)])
+    write_sheet(
+        sheet, [row | {"answer": do, "note": text or note} for row, (do, text) in zip(table, pairs, strict=True)]
+    )
 
 
 def decide(loop: Loop, decided: Decided, who: str = "eva", note: str = "") -> Done:
