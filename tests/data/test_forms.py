@@ -259,7 +259,7 @@ def test_the_command_judges_every_answer(tmp_path: Path, capsys: pytest.CaptureF
     ("rows", "more", "message"),
     [
         ([TALK], "--data mini", "--logs holds prompts and answers; leave out --responses, --data and --column"),
-        ([TALK], "--turns some", "unknown turns 'some': choose from last, all"),
+        ([TALK], "--turns some", "unknown --turns 'some': choose from last, all"),
         ([TALK], "", "has no criteria; give them to all by --criteria FILE"),
         (MESSY[2:4], "--criteria RULES", "0 of 2 rows are conversations"),
     ],
