@@ -260,7 +260,7 @@ def test_a_model_is_held_against_the_field_and_has_a_page_of_its_own() -> None:
     assert "Better than its score suggests Safety 90 % (+53)" in text
     assert "Worse than its score suggests Safety 10 % (-53)" in text_of(page(now, tab="model", model="a"))
     assert "Its other results TRUEBench · v0.6.1 · judge o3 · 100 tasks 25.0" in text
-    assert "This result came without its conversations." in text
+    assert "This result came without verdicts on single criteria." in text
     assert "Its judge has a balanced accuracy of 59.0 % (no interval) of RubricEval paper, Table 9, hard" in text
     few = snapshot(*(entry(name, 0.5) for name in "abcd"))
     assert "too few other models, or too few tasks of a kind" in page(few, tab="model", model="d")

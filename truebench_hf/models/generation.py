@@ -18,7 +18,7 @@ from truebench_hf.models.protocol import Completion, NoDecisions, Sampling
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
 _LOOP = 256  # tokens at the end of an answer that repeat each other at least four times: greedily drawn, they would for ever
-_ROOM = 2**29  # bytes that keys and values of a batch may take in any case
+_ROOM = 2**28  # bytes that keys and values of a batch may take in any case
 _QUESTIONS = 8  # questions read at once: each needs a copy of the state's keys and values, and logits
 
 
@@ -248,7 +248,7 @@ def _fitting(model: Any, length: int) -> int:
 
 
 def room(model: Any) -> int:
-    """How many tokens a batch may hold: those whose keys and values take as much memory as the weights, or 512 MiB."""
+    """How many tokens a batch may hold: those whose keys and values take half as much memory as the weights, or 256 MiB."""
     config = model.config.get_text_config()
     heads = getattr(config, "num_attention_heads", 0)
     if not heads:  # states, whose size does not grow
@@ -256,7 +256,7 @@ def room(model: Any) -> int:
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
     kept = getattr(config, "num_key_value_heads", None) or heads
     each = 2 * config.num_hidden_layers * kept * size * model.dtype.itemsize
-    return int(max(model.get_memory_footprint(), _ROOM) // each)
+    return int(max(model.get_memory_footprint() // 2, _ROOM) // each)
 
 
 def _new_cache(model: Any) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from contextlib import redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +60,12 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
     board.ready.wait(_PATIENCE)  # so that the first visitor sees what there is
     app = build(options, board, Engine(options))
     try:
-        app.launch(
-            prevent_thread_lock=True, quiet=True, show_error=False, share=False, ssr_mode=False,
-            theme=look.gradio_theme(), css=look.gradio_css(), footer_links=[],
-            max_file_size=visitors.UPLOAD_MIB * 2**20, enable_monitoring=False, run_history=False, mcp_server=_speaks_mcp(),
-        )  # fmt: skip
+        with redirect_stdout(StringIO()):  # of its MCP server Gradio tells on its own, `quiet` or not
+            app.launch(
+                prevent_thread_lock=True, quiet=True, show_error=False, share=False, ssr_mode=False,
+                theme=look.gradio_theme(), css=look.gradio_css(), footer_links=[],
+                max_file_size=visitors.UPLOAD_MIB * 2**20, enable_monitoring=False, run_history=False, mcp_server=_speaks_mcp(),
+            )  # fmt: skip
     except OSError as error:
         raise UserError(f"{error}; GRADIO_SERVER_NAME and GRADIO_SERVER_PORT say where to listen") from error
     # Outside of all that Gradio has put around the app; it is built with the first request.

@@ -77,7 +77,8 @@ def _page(
     if entry.source == "paper":
         missing = "The paper prints scores only: answers, verdicts and the criteria that were missed are not published."
     elif story is None:
-        missing = "This result came without its conversations."
+        missing = "This result came without verdicts on single criteria."
+        missing += " The explorer has its conversations." if entry.folder else ""
     elif not story.examples:
         missing = "No criterion was missed." if any(story.decided.values()) else "No criterion was decided."
     hub, left, trust = _HUB.fullmatch(entry.name), score.unscored, boards.judge_trust(snapshot, group)
