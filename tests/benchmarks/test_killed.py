@@ -23,7 +23,7 @@ from truebench_hf.engine.ledger import Calls
 QUICK = {"run-decision", "criteria", "contrast", "tick", "checklist", "categories", "refine"}
 STUDIES = QUICK | {
     "run", "run-panel", "stages", "refinement", "compare-criteria", "rules", "calibrate", "arbitrate", "taxonomy", "metaeval",
-    "metaeval-attacks", "facts", "facts-more", "validate", "pairwise", "flex", "flex-decompose",
+    "metaeval-attacks", "facts", "facts-more", "validate", "pairwise", "flex",
 }  # fmt: skip
 CASES = [
     pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow)
