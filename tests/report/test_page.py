@@ -95,6 +95,28 @@ class Page(HTMLParser):
         self.text += data
 
 
+@pytest.mark.parametrize(
+    ("axis", "ticks"),
+    [
+        (Axis("", 0, 235), [0, 50, 100, 150, 200]),
+        (Axis("", 0, 1), [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (Axis("", -12, 12), [-10, -5, 0, 5, 10]),
+        (Axis("", 0, 0.00042), [0, 0.0001, 0.0002, 0.0003, 0.0004]),
+        (Axis("", 2.5, 282, log=True), [5, 10, 20, 50, 100, 200]),
+        (Axis("", 0.0003, 0.9, log=True), [0.001, 0.01, 0.1]),
+    ],
+)
+def test_axes_are_marked_at_round_values(axis: Axis, ticks: list[float]) -> None:
+    assert axis.ticks == pytest.approx(ticks)
+    assert (axis.share(axis.low), axis.share(axis.high)) == (0, 1)
+    _, drawn = made(Plot("Plot", (Series("s", ((axis.high, axis.high, 0.1, "far"),), named=True),), axis, axis))
+    assert all(f"{tick:,.6g}" in drawn.text for tick in ticks)
+    assert [attrs["x1"] for tag, attrs in drawn.tags if tag == "line"][: len(ticks)] == [
+        str(round(60 + 470 * axis.share(tick), 1)) for tick in ticks
+    ]
+    assert "far" in drawn.text
+
+
 def made(*sections: Section, title: str = "A run", lead: str = "", note: str = "", fact: str = "") -> tuple[str, Page]:
     source = "".join(
         page(title, [*sections, *what_was_run({"Fact": fact, "None": None})], lead=lead, notes=(note,) * bool(note))

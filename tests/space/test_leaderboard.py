@@ -38,7 +38,7 @@ from truebench_hf.types import Score
         ("openai:o3 (response) + hf:a/b (json)", "o3 + b", words.judge),
         ("openai:o3 (rubric, no reasoning)", "rubric, no reasoning", words.paradigm),
         ("openai:o3 (decision, 5 votes)", "decision", words.paradigm),
-        ("truebench, KO, sample of 20", "v0.6.1, Korean, sample of 20", words.data),
+        ("truebench, KO, sample of 20", "TRUEBench v0.6.1, Korean, sample of 20", words.data),
         ("mini", "built-in sample", words.data),
         ("my tasks.csv", "my tasks", words.data),
         ("TRUEBench paper, 1,329 instances", "TRUEBench paper, 1,329 instances", words.data),
@@ -65,7 +65,7 @@ def test_boards_and_groups_in_the_order_of_the_page() -> None:
         ("demonstration", ["scripted:x.json"]), ("demonstration", ["mini"]), ("paper", ["o1"]),
     ]  # fmt: skip
     first = by_title["TRUEBench"].groups[0]
-    assert boards.heading(first) == "v0.6.1 · judge gpt-4.1 (checklist) · 100 tasks"
+    assert boards.heading(first) == "TRUEBench v0.6.1 · judge gpt-4.1 (checklist) · 100 tasks"
     trust = boards.judge_trust(now, first)
     assert trust is not None
     assert (trust.score.value, trust.where) == (0.5903, "RubricEval paper, Table 9, hard")
@@ -226,8 +226,10 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
     sizes, calls, judges = leaderboard.page(now, BoardQuery(view=leaderboard.CHARTS)).plots
     assert sizes.title == "Overall and size (B)"
     assert [(line.name, [point[:2] for point in line.points]) for line in sizes.series] == [
-        (hostile, [(7.0, 50.0)]), ("c", [(30.0, 40.0)]), ("b", [(70.0, 60.0)]), ("Best at its cost", [(7.0, 50.0), (70.0, 60.0)]),
+        (hostile, [(7.0, 50.0)]), ("c", [(30.0, 40.0)]), ("b", [(70.0, 60.0)]), ("Pareto front", [(7.0, 50.0), (70.0, 60.0)]),
     ]  # fmt: skip
+    assert [point[3] for point in sizes.series[-1].points] == [hostile, "b"], "their names stand beside them"
+    assert (sizes.x and sizes.x.log, calls.x and calls.x.log) == (False, False), "70 is ten times 7, and no more"
     assert calls.title == "Overall and calls per verdict"
     assert {point[:2] for point in judges.series[0].points} == {(50.0, 20.0), (60.0, 30.0)}, "one model, two judges"
     assert (judges.x and judges.x.label, judges.y and judges.y.label) == ("gpt-4.1 (checklist)", "o3")
@@ -239,6 +241,8 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
     many = snapshot(*(entry(f"m{n}", 0.5, facts={"Size (B)": str(n + 1)}) for n in range(13)))
     (crowd,) = leaderboard.page(many, BoardQuery(view=leaderboard.CHARTS)).plots
     assert [(line.name, len(line.points)) for line in crowd.series] == [("Models", 13)]
+    assert crowd.x
+    assert crowd.x.log, "13 is more than ten times 1"
     chosen = many.entries[3]
     (crowd,) = leaderboard.page(many, BoardQuery(view=leaderboard.CHARTS, model=chosen.key)).plots
     assert [(line.name, len(line.points)) for line in crowd.series] == [("Models", 12), (chosen.name, 1)]
@@ -259,7 +263,7 @@ def test_a_model_is_held_against_the_field_and_has_a_page_of_its_own() -> None:
     assert "Pass rate in %: 50.0 over 100 tasks, rank 1–4 of 4" in text
     assert "Better than its score suggests Safety 90 % (+53)" in text
     assert "Worse than its score suggests Safety 10 % (-53)" in text_of(page(now, tab="model", model="a"))
-    assert "Its other results TRUEBench · v0.6.1 · judge o3 · 100 tasks 25.0" in text
+    assert "Its other results TRUEBench v0.6.1 · judge o3 · 100 tasks 25.0" in text
     assert "This result came without verdicts on single criteria." in text
     assert "Its judge has a balanced accuracy of 59.0 % (no interval) of RubricEval paper, Table 9, hard" in text
     few = snapshot(*(entry(name, 0.5) for name in "abcd"))

@@ -166,7 +166,7 @@ def test_about_tells_what_the_board_holds(tmp_path: Path) -> None:
     board.refresh()
     text = text_of(page(board, tab="about"))
     assert "Results Published Measured Submitted TRUEBench 32 2 0 Judges 50 0 0" in text
-    assert "v0.6.1 (2 results)" in text
+    assert "TRUEBench v0.6.1 (2 results)" in text
     assert re.search(r"Sources last read: [\d-]+ [\d:]+ UTC", text)
     entries = tuple(entry(f"m{n}", 0.5, source="submitted", facts={"Data": f"<b>{n}"}) for n in range(20))
     told = site.about(Snapshot(entries, (), stale="Since 04:00 UTC it is out of reach."), "org/results@v2", "org/space")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -37,24 +38,48 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a plot, from `low` to `high`."""
+    """An axis of a plot, from `low` to `high`; on a `log` axis both are above 0."""
 
     label: str
     low: float
     high: float
+    log: bool = False
+
+    def share(self, value: float) -> float:
+        """Return where a value lies, from 0 at `low` to 1 at `high`."""
+        low, high, at = (math.log(number) if self.log else number for number in (self.low, self.high, value))
+        return (at - low) / (high - low)
+
+    @property
+    def ticks(self) -> tuple[float, ...]:
+        """Two to seven round values in between: on a log axis 1, 2 and 5 of each power of ten, or the powers alone."""
+        if self.log:
+            powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+            steps = (1, 2, 5) if self.high < 1000 * self.low else (1,)
+            values = [step * 10.0**power for power in powers for step in steps]
+        else:
+            rough = (self.high - self.low) / 6
+            power = 10.0 ** math.floor(math.log10(rough))
+            step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
+            values = [
+                step * number for number in range(math.ceil(self.low / step - 1e-9), int(self.high / step + 1e-6) + 1)
+            ]
+        return tuple(value for value in values if -1e-9 <= self.share(value) <= 1 + 1e-9)
 
 
 @dataclass(frozen=True)
 class Series:
     """Points (x, y, weight in 0..1 that shows as size, text), in order; `joined` by a line or not.
 
-    One that is `brought_out` stands out from the others, with its name beside its points.
+    One that is `brought_out` stands out from the others, with its name beside its points; with `named` the text of each
+    point stands beside it.
     """
 
     name: str
     points: tuple[tuple[float, float, float, str], ...]
     joined: bool = False
     brought_out: bool = False
+    named: bool = False
 
 
 @dataclass(frozen=True)

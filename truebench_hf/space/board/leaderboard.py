@@ -324,13 +324,15 @@ def _plots(kind: Kind, group: BoardGroup, board: ShownBoard, selected: str) -> I
 def _against(
     kind: Kind, entries: Sequence[BoardEntry], costs: Mapping[str, float], title: str, y: Axis, selected: str
 ) -> Plot:
-    """Return scores against what they cost, with the line of those that no cheaper one beats."""
+    """Return scores against what they cost, with the Pareto front: those that no cheaper one beats."""
     drawn = sorted((entry for entry in entries if entry.key in costs), key=lambda entry: costs[entry.key])
     placed = [(costs[entry.key], kind.factor * (entry.overall.value or 0.0), entry) for entry in drawn]
-    best = [
-        (x, score, 0.0, words.model(entry.name)) for place, (x, score, entry) in enumerate(placed)
-        if all(score > other for _, other, _ in placed[:place])
-    ]  # fmt: skip
+    best, named_at = list[tuple[float, float, float, str]](), y.low - y.high
+    for across, score, entry in placed:
+        if not best or score > best[-1][1]:
+            has_room = score - named_at > (y.high - y.low) / 25 and entry.key != selected
+            named_at = score if has_room else named_at
+            best.append((across, score, 0.0, words.model(entry.name) if has_room else ""))
     series = [
         Series(words.model(entry.name), ((x, score, 0.4, f"{score:.1f} at {x:g}"),), brought_out=entry.key == selected)
         for x, score, entry in placed
@@ -339,8 +341,10 @@ def _against(
         others, chosen_model = ([line for line in series if line.brought_out == out] for out in (False, True))
         named = [(*point[:3], f"{line.name}: {point[3]}") for line in others for point in line.points]
         series = [Series("Models", tuple(named)), *chosen_model]
-    line = [Series("Best at its cost", tuple(best), joined=True)] if len(best) > 1 else []
-    x = Axis(title, 0.0, max(costs.values()) or 1.0)
+    line = [Series("Pareto front", tuple(best), joined=True, named=True)] if len(best) > 1 else []
+    low, high = min(costs.values()), max(costs.values())
+    wide = low > 0 and high > 10 * low
+    x = Axis(title, low / 1.2, 1.2 * high, log=True) if wide else Axis(title, 0.0, 1.1 * high or 1.0)
     return Plot(f"{kind.main} and {title[:1].lower()}{title[1:]}", (*series, *line), x, y)
 
 

@@ -122,7 +122,8 @@ def _others(snapshot: Snapshot, entry: BoardEntry) -> Iterator[tuple[str, str, s
         for group in board.groups:
             for other in group.entries:
                 if other.key != entry.key and words.model(other.name) == words.model(entry.name):
-                    heading = f"{board.title} · {boards.heading(group)}"
+                    heading = boards.heading(group)
+                    heading = heading if heading.startswith(board.title) else f"{board.title} · {heading}"
                     place = address("model", model=other.key)
                     yield place, heading, _score(board.kind, other), _day(other)
 

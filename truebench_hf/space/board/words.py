@@ -13,7 +13,7 @@ _OWN_NAMES = {
     "KO": "한국어", "JA": "日本語", "ZH": "中文", "PL": "polski", "DE": "Deutsch", "PT": "português", "ES": "español",
     "FR": "français", "IT": "italiano", "RU": "русский", "VI": "tiếng Việt",
 }  # fmt: skip
-_DATA = {"truebench": LATEST, "mini": "built-in sample", "truebench_mini": "built-in sample"}
+_DATA = {"truebench": f"TRUEBench {LATEST}", "mini": "built-in sample", "truebench_mini": "built-in sample"}
 
 
 def column(title: str) -> str:
@@ -53,11 +53,11 @@ def paradigm(fact: str) -> str:
 
 
 def data(fact: str) -> str:
-    """The release of a `Data` fact in place of the name of its file, with the part of it behind."""
+    """Return a `Data` fact with the release in place of the name of its file: `TRUEBench v0.6.1, hard`."""
     if " paper, " in fact:
         return fact
     base, *parts = fact.split(", ")
-    release = next((name for name in RELEASES if name in base), _DATA.get(base, base))
+    release = next((f"TRUEBench {name}" for name in RELEASES if name in base), _DATA.get(base, base))
     name = re.sub(r"(?<=.)\.(jsonl?|csv|tsv|parquet)$", "", release)
     return ", ".join((name, *(column(part) for part in parts if part)))
 
