@@ -85,7 +85,7 @@ def test_data_without_all_categories_is_pooled_for_every_judge() -> None:
     now = _snapshot(_entry("a", WAYS[0], None, pooled=pooled), _entry("b", WAYS[0], 0.9, pooled=wide))
     drawn = judges.page(now, JudgesQuery()).tables[0]
     assert [cells[0] for cells in _cells(drawn).values()] == ["80.0", "75.0"]
-    assert "all rubrics pooled" in drawn.note
+    assert "all rubrics counted together" in drawn.note
 
 
 def test_no_line_hides_another_and_runs_of_the_same_are_numbered() -> None:

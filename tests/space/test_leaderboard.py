@@ -65,7 +65,7 @@ def test_boards_and_groups_in_the_order_of_the_page() -> None:
         ("demonstration", ["scripted:x.json"]), ("demonstration", ["mini"]), ("paper", ["o1"]),
     ]  # fmt: skip
     first = by_title["TRUEBench"].groups[0]
-    assert boards.heading(first) == "TRUEBench v0.6.1 · judge gpt-4.1 (checklist) · 100 tasks"
+    assert boards.heading(first) == "TRUEBench v0.6.1 · judged by gpt-4.1 (checklist) · 100 tasks"
     trust = boards.judge_trust(now, first)
     assert trust is not None
     assert (trust.score.value, trust.where) == (0.5903, "RubricEval paper, Table 9, hard")
@@ -79,11 +79,11 @@ def test_boards_and_groups_in_the_order_of_the_page() -> None:
 
 LEADS = [
     # the spans of places of some models, the sentence, why
-    ([(1, 1), (2, 3), (2, 3), (4, 4)], "A leads; B and C cannot be told apart behind.", "one surely first"),
-    ([(1, 2), (1, 2), (3, 4), (3, 4)], "A and B cannot be told apart at the top.", "two could be first"),
+    ([(1, 1), (2, 3), (2, 3), (4, 4)], "A leads. Behind it B and C cannot be told apart.", "one surely first"),
+    ([(1, 2), (1, 2), (3, 4), (3, 4)], "A and B share the top: they cannot be told apart.", "two could be first"),
     ([(1, 1), (2, 2), (3, 3), (4, 4)], "A leads.", "all are told apart"),
-    ([(1, 4)] * 4, "A, B, C and D cannot be told apart at the top.", "none is told apart"),
-    ([(1, 5)] * 5, "A and 4 others cannot be told apart at the top.", "too many to be named"),
+    ([(1, 4)] * 4, "A, B, C and D share the top: they cannot be told apart.", "none is told apart"),
+    ([(1, 5)] * 5, "A and 4 others share the top: they cannot be told apart.", "too many to be named"),
     ([None] * 4, "", "nothing is ranked"),
 ]
 
@@ -105,7 +105,8 @@ BRACKETS = [
     ([(1, 2), (1, 2), (3, 4), (3, 4)], ["sese"], "one below the other in one lane"),
     ([(1, 1), (2, 2), (3, 3), (4, 4)], [], "all are told apart"),
     ([(1, 2), (1, 2), None, None], ["se  "], "without a rank nothing is said"),
-    ([(1, 4), (1, 5), (1, 6), (1, 7), (2, 7), (3, 7), (4, 7)], ["smme   ", " smme  ", "  smme "], "three at most"),
+    ([(1, 6), (1, 7), (1, 8), (1, 9), (1, 10), (1, 11), *[(2, 11)] * 5],
+     ["smmmme     ", " smmmme    ", "  smmmme   ", "   smmmme  ", "    smmmme "], "five at most"),
 ]  # fmt: skip
 
 
@@ -115,7 +116,7 @@ def test_brackets_join_models_that_cannot_be_told_apart(
 ) -> None:
     entries = [
         replace(entry(name, 0.5), rank=span and span[0], last=span and span[1])
-        for name, span in zip("ABCDEFG", spans, strict=False)
+        for name, span in zip("ABCDEFGHIJK", spans, strict=False)
     ]
     drawn = leaderboard.brackets(entries)
     assert len(drawn) == len(spans)
@@ -128,7 +129,7 @@ def test_trust_in_the_judge_is_of_the_way_it_was_asked() -> None:
         for score, how in ((0.9, "checklist, no reasoning"), (0.52, "checklist, reasoning"))
     ]  # fmt: skip
     trusted = (
-        "judge: balanced accuracy 52.0 % (42.3 to 61.5) on 100 rubrics of labels, asked by checklist, reasoning: no better "
+        "judge: balanced accuracy 52.0 % (42.3 to 61.5) on 100 rubrics of labels, asked at checklist level with reasons: no better "
         "than guessing, which gets 50"
     )
     markup = page(snapshot(entry("a", 0.5), *judges))
@@ -136,19 +137,21 @@ def test_trust_in_the_judge_is_of_the_way_it_was_asked() -> None:
     assert 'class="trust warns"' in markup, "the interval holds 50 %"
     own = entry("a", 0.5, facts={"Judge": "openai:own (checklist)"}), replace(judges[0], name="own")
     markup = page(snapshot(*own))
-    assert "90.0 % (82.6 to 94.5) on 100 rubrics of labels, asked by checklist, no reasoning, another way" in text_of(
-        markup
+    assert (
+        "90.0 % (82.6 to 94.5) on 100 rubrics of labels, asked at checklist level without reasons, unlike here"
+        in text_of(markup)
     )
     assert "warns" not in markup
     unknown = page(snapshot(entry("a", 0.5, facts={"Judge": "nobody"})))
-    assert "how far the judge can be trusted was not measured here" in unknown
+    assert "how often the judge is right was not measured here" in unknown
 
 
 def test_a_sample_is_ranked_among_its_own_and_the_title_names_it() -> None:
     sample = {"Data": "support.jsonl, sample of 600"}
     now = snapshot(*(entry(name, score, facts=sample) for name, score in (("a", 0.9), ("b", 0.3))))
     assert [(row.name, row.rank) for row in _rows(now)] == [("a", "1"), ("b", "2")]
-    assert boards.title(now) == "2 models on support, sample of 600"
+    board, *_ = boards.boards(now)
+    assert boards.title(board, board.groups[0]) == "2 models on support, sample of 600"
 
 
 def test_results_as_json() -> None:
@@ -190,8 +193,12 @@ def test_cells_say_what_stands_behind_them() -> None:
     first, second, last = _rows(printed)
     assert (first.cells[0].text, second.cells[0].why) == ("50 (!)", "not published")
     assert (last.rank_why, last.score) == ("not ranked: nothing was decided", Cell("–", None, "nothing was decided"))
-    details = _rows(printed, leaderboard.DETAILS)
-    assert [cell.why for cell in details[0].cells[:2]] == ["not told in the paper", ""]
+    details = leaderboard.page(now, BoardQuery(view=leaderboard.DETAILS)).table
+    assert details
+    assert [column.name for column in details.columns[:2]] == ["coverage", "n"], "as they differ"
+    details = leaderboard.page(printed, BoardQuery(view=leaderboard.DETAILS)).table
+    assert details
+    assert "coverage" not in [column.name for column in details.columns], "all of it was decided"
 
 
 def test_two_lines_of_one_name_are_told_apart() -> None:
@@ -226,7 +233,7 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
     sizes, calls, judges = leaderboard.page(now, BoardQuery(view=leaderboard.CHARTS)).plots
     assert sizes.title == "Overall and size (B)"
     assert [(line.name, [point[:2] for point in line.points]) for line in sizes.series] == [
-        (hostile, [(7.0, 50.0)]), ("c", [(30.0, 40.0)]), ("b", [(70.0, 60.0)]), ("Pareto front", [(7.0, 50.0), (70.0, 60.0)]),
+        ("Models", [(7.0, 50.0), (30.0, 40.0), (70.0, 60.0)]), ("Pareto front", [(7.0, 50.0), (70.0, 60.0)]),
     ]  # fmt: skip
     assert [point[3] for point in sizes.series[-1].points] == [hostile, "b"], "their names stand beside them"
     assert (sizes.x and sizes.x.log, calls.x and calls.x.log) == (False, False), "70 is ten times 7, and no more"
@@ -260,15 +267,17 @@ def test_a_model_is_held_against_the_field_and_has_a_page_of_its_own() -> None:
     elsewhere = entry("d", 0.25, setting="t", facts={"Judge": "openai:o3"}, key="other")
     now = snapshot(*(entry(name, 0.5, safety=score) for name, score in safety.items()), elsewhere)
     text = text_of(page(now, tab="model", model="d"))
-    assert "Pass rate in %: 50.0 over 100 tasks, rank 1–4 of 4" in text
+    assert "Pass rate in %: 50.0 (40.4 to 59.6) over 100 tasks, rank 1–4 of 4" in text
     assert "Better than its score suggests Safety 90 % (+53)" in text
     assert "Worse than its score suggests Safety 10 % (-53)" in text_of(page(now, tab="model", model="a"))
-    assert "Its other results TRUEBench v0.6.1 · judge o3 · 100 tasks 25.0" in text
+    assert "Its other results TRUEBench v0.6.1 · judged by o3 · 100 tasks 25.0" in text
     assert "This result came without verdicts on single criteria." in text
     assert "Its judge has a balanced accuracy of 59.0 % (no interval) of RubricEval paper, Table 9, hard" in text
     few = snapshot(*(entry(name, 0.5) for name in "abcd"))
-    assert "too few other models, or too few tasks of a kind" in page(few, tab="model", model="d")
-    assert "Model page" in page(snapshot(entry("hf:org/m", 0.5)), tab="model", model="hf:org/m")
+    assert "no column that stands on 30 tasks or more" in page(few, tab="model", model="d")
+    two = snapshot(*(entry(name, 0.5) for name in "ab"))
+    assert "compared with others where there are at least 3" in page(two, tab="model", model="a")
+    assert "On the Hub" in page(snapshot(entry("hf:org/m", 0.5)), tab="model", model="hf:org/m")
     assert "1 task left open" in page(snapshot(entry("m", 0.5, left=1)), tab="model", model="m")
 
 
@@ -279,7 +288,7 @@ def test_models_of_real_runs_and_hostile_texts_stay_texts(tmp_path: Path) -> Non
     alpha = next(e for e in group.entries if "Alpha" in e.name)
     markup = page(board, tab="model", model=alpha.key)
     text = text_of(markup)
-    assert "Pass rate in %: 75.0 over 36 tasks, rank 1–2 of 2" in text
+    assert "Pass rate in %: 75.0 (58.9 to 86.2) over 36 tasks, rank 1–2 of 2" in text
     assert "3 examples" in text
     assert "Measured on 20" in text
     assert "<script" not in markup

@@ -139,15 +139,28 @@ if (board) {
   });
 }
 
+// A chosen tab that lies outside of its row comes into sight.
+all(".choices [aria-current]").forEach(link => link.scrollIntoView({ block: "nearest", inline: "nearest" }));
+
+// Sends a form with what stays in all addresses, without what is empty.
+function go(form) {
+  kept.forEach(name => form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value: query.get(name) })));
+  [...form.elements].filter(field => !field.value).forEach(field => { field.disabled = true; });
+  form.submit();
+}
+const highlight = document.querySelector(".highlight");
+if (highlight) {
+  highlight.querySelector("button").hidden = true;
+  highlight.addEventListener("change", () => go(highlight));
+}
+
 // The explorer: a choice goes at once; j and k go through the list, and Enter into the conversation, but where one types.
 const form = document.querySelector(".filters");
 if (form) {
   form.addEventListener("change", event => {
     const others = [...form.elements].filter(field => field.name && field !== event.target && field.name !== "tab");
     if (event.target.name === "run") others.forEach(field => { field.disabled = true; });
-    kept.forEach(name => form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value: query.get(name) })));
-    [...form.elements].filter(field => !field.value).forEach(field => { field.disabled = true; });
-    form.submit();
+    go(form);
   });
   document.querySelector(".list [aria-current]")?.scrollIntoView({ block: "nearest" });
   addEventListener("keydown", event => {

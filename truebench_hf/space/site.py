@@ -34,6 +34,7 @@ from truebench_hf.version import __version__
 GRADIO = ("playground", "submit")  # the tabs that Gradio draws
 _NAME = "TRUEBench: do models do office work as told?"
 _ALL_CRITERIA = "Real tasks, each with a checklist. An answer passes only when it meets every criterion."
+_FIRST = BoardQuery()  # the results that stand first
 _KEPT = 40  # pages of one state of the results
 _SOURCES: dict[Source, str] = {"paper": "Published", "measured": "Measured", "submitted": "Submitted"}
 _MOST_DATA = 8  # names of data sets; submissions may name any number of them
@@ -59,7 +60,7 @@ class Pages:
             content = self._recent.of(key, lambda: self._content(tab, snapshot, query))
         theme = query.get("__theme", "")
         return filled(
-            "page", heading=head(snapshot, "leaderboard" if tab == "model" or tab not in TABS else tab),
+            "page", heading=head(snapshot, tab if tab in TABS else "leaderboard", BoardQuery.of(query)),
             content=Markup(content), theme=theme if theme in ("light", "dark") else "", style=_STYLE, script=_SCRIPT,
         )  # fmt: skip
 
@@ -100,12 +101,13 @@ class Pages:
         return filled("badge", name=drawn.board.title if drawn else "truebench_hf", score=score)
 
 
-def head(snapshot: Snapshot, tab: str) -> Markup:
-    """Return the heading of all pages, which comes from the results that stand first, and the way to other pages."""
-    title = boards.title(snapshot)
-    kind = boards.boards(snapshot)[0].kind
-    below = _ALL_CRITERIA if not title or kind.name == TRUEBENCH else kind.title
-    return Markup(macro("parts", "head", title or _NAME, SUBTITLES.get(tab, below), TABS, tab))
+def head(snapshot: Snapshot, tab: str, query: BoardQuery = _FIRST) -> Markup:
+    """Return the heading of all pages, and the way to other pages; on the leaderboard it comes from the results shown."""
+    _, board, group = leaderboard.chosen(snapshot, query if tab == "leaderboard" else _FIRST)
+    is_asked_for = bool(query.board or query.group)  # else papers' tables are what there is for want of results
+    title = boards.title(board, group) if group and (is_asked_for or group.what != "paper") else _NAME
+    below = _ALL_CRITERIA if board.kind.name == TRUEBENCH else board.kind.title
+    return Markup(macro("parts", "head", title, SUBTITLES.get(tab, below), TABS, tab))
 
 
 def results_json(snapshot: Snapshot, query: BoardQuery) -> dict[str, Any]:

@@ -145,14 +145,11 @@ def is_part(group: BoardGroup, other: BoardGroup) -> bool:
     )
 
 
-def title(snapshot: Snapshot) -> str:
-    """Return what the page is about: the results of ours that come first; "" where there are papers' tables alone."""
-    board = boards(snapshot)[0]
-    if not board.ours:
-        return ""
-    group, noun = board.ours[0], "judge" if board.kind.name == JUDGES else "model"
-    data = words.data(group.entries[0].facts.get("Data", "")) or board.title
-    return f"{how_many(len(group.entries), noun)} on {data}"
+def title(board: ShownBoard, group: BoardGroup) -> str:
+    """Return what a page of a group is about: how many models, on which data."""
+    count = how_many(len(group.entries), "judge" if board.kind.name == JUDGES else "model")
+    data = _without_count(group.entries[0].facts.get("Data", "")) or board.title
+    return f"{count}, as printed in the {data}" if group.what == "paper" else f"{count} on {data}"
 
 
 def lead(group: BoardGroup) -> str:
@@ -169,10 +166,10 @@ def lead(group: BoardGroup) -> str:
         return ""
     first = [entry for entry in ranked if entry.rank == 1]
     if len(first) > 1:
-        return f"{listed(first)} cannot be told apart at the top."
+        return f"{listed(first)} share the top: they cannot be told apart."
     second = [entry for entry in ranked[1:] if entry.rank == 2]
-    behind = f"; {listed(second)} cannot be told apart behind" if len(second) > 1 else ""
-    return f"{words.model(first[0].name)} leads{behind}."
+    behind = f" Behind it {listed(second)} cannot be told apart." if len(second) > 1 else ""
+    return f"{words.model(first[0].name)} leads.{behind}"
 
 
 def heading(group: BoardGroup) -> str:
@@ -183,11 +180,16 @@ def heading(group: BoardGroup) -> str:
         judge = " + ".join(PAPERS[first.kind].judges) or judge
     most = max(e.overall.n + e.overall.unscored for e in group.entries)
     parts = [
-        re.sub(r", [\d,]+ \w+\Z", "", words.data(first.facts.get("Data", ""))),
-        f"judge {words.fact('Judge', judge)}" if judge else "",
+        _without_count(first.facts.get("Data", "")),
+        f"judged by {words.fact('Judge', judge)}" if judge else "",
         how_many(most, group.noun) if most else "",
     ]
     return " · ".join(filter(None, parts))
+
+
+def _without_count(fact: str) -> str:
+    """Return a `Data` fact as it reads, without the number of instances behind it."""
+    return re.sub(r", [\d,]+ \w+\Z", "", words.data(fact))
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,10 @@ class JudgeTrust:
         score = self.score
         interval = "({:.1f} to {:.1f})".format(*(100 * end for end in score.ci95)) if score.ci95 else "(no interval)"
         on = f"on {how_many(score.n, 'rubric')} of {self.where}" if score.n else f"of {self.where}"
-        way = (f", asked by {self.how}" if self.how else "") + ("" if self.same_way else ", another way than here")
+        level, _, reasons = self.how.partition(", ")
+        ways = {"reasoning": " with reasons", "no reasoning": " without reasons"}
+        way = f", asked at {level} level{ways.get(reasons, '')}" if level else ""
+        way += "" if self.same_way else ", unlike here"
         chance = ": no better than guessing, which gets 50" if self.is_chance else "; guessing gets 50"
         return f"{interval} {on}{way}{chance}"
 

@@ -117,7 +117,7 @@ def by_paradigm(group: BoardGroup, parts: Sequence[BoardGroup] = ()) -> Table:
         Column(TOKENS, "Tokens per verdict", "score", "Tokens read and written, per rubric", "", 0),
     ]  # fmt: skip
     mean = "mean of the four instruction categories, as in the paper"
-    pooled = "all rubrics pooled, since not every instruction category of the paper is there"
+    pooled = "all rubrics counted together, as some of the paper's instruction categories are missing here"
     note = (
         f"In %, {mean if measure == MAIN.name else pooled}; lines are 95 % intervals, and the mark at 50 is chance. Calls "
         "and tokens are all that the run made for this judge and paradigm, per rubric."
@@ -128,14 +128,14 @@ def by_paradigm(group: BoardGroup, parts: Sequence[BoardGroup] = ()) -> Table:
 def by_type(group: BoardGroup, judge: str) -> Table:
     """Return balanced accuracy of one judge by type of rubric, with a column for each way it was asked."""
     lines = list(_labelled([entry for entry in _best_first(group.entries) if entry.name == judge]))
-    columns = [Column("dimension", "Dimension"), Column("type", "Type")]
+    columns = [Column("dimension", "Dimension"), Column("type", "Type", "prose")]
     columns += [_accuracy(label, label.capitalize()) for label, _ in lines]
     rows = []
     for kind in RUBRIC_TYPES.values():
         scores: dict[str, Score | None] = {label: entry.scores.get(BALANCED + kind.name) for label, entry in lines}
         if any(scores.values()):
             rows.append({"dimension": titled(kind.dimension), "type": titled(kind.name), **scores})
-    note = "In %, all rubrics of a type pooled." if rows else "These results do not tell it by type of rubric."
+    note = "In %, over all rubrics of a type." if rows else "These results do not tell it by type of rubric."
     return Table("types", columns, rows, f"Balanced accuracy of {words.model(judge)} by type of rubric", note, 2)
 
 

@@ -22,8 +22,7 @@ from truebench_hf.types import Score
 
 CHARTS, DETAILS = "Charts", "Details"
 FEW = 30  # below so many instances a cell is shown pale: its interval is wider than most differences
-_MOST_NAMED = 12  # models that a chart gives a colour each
-_LANES = 3  # brackets that stand beside each other at most
+_LANES = 5  # brackets that stand beside each other at most
 _SUBMITTED = "Submitted by visitors: the scores follow from the judgments handed in; answers and judge are their word."
 
 
@@ -187,8 +186,10 @@ def _columns(kind: Kind, entries: Sequence[BoardEntry], view: str) -> Iterator[C
         if any(coverage(entry.overall) < 1 for entry in entries):
             yield decided
         return
-    yield decided
-    yield Column("n", f"{kind.noun}s".capitalize(), "count")
+    if any(coverage(entry.overall) < 1 for entry in entries):
+        yield decided
+    if len({entry.overall.n for entry in entries}) > 1:  # else the heading says it
+        yield Column("n", f"{kind.noun}s".capitalize(), "count")
     for title, name in list(kind.scores.items())[1:]:
         if not kind.column[name].group and name in present:
             yield scored(name, title)
@@ -267,7 +268,7 @@ def _rank(group: BoardGroup, entry: BoardEntry) -> tuple[str, str]:
 def brackets(entries: Sequence[BoardEntry]) -> list[tuple[str, ...]]:
     """Return the parts of brackets beside each entry: a bracket holds neighbours that cannot be told apart.
 
-    None stands within another; more than three beside each other are not drawn.
+    None stands within another; more than five beside each other are not drawn.
     """
     lanes, reached = [[""] * len(entries) for _ in range(_LANES)], 0
     for place, entry in enumerate(entries):
@@ -327,24 +328,24 @@ def _against(
     """Return scores against what they cost, with the Pareto front: those that no cheaper one beats."""
     drawn = sorted((entry for entry in entries if entry.key in costs), key=lambda entry: costs[entry.key])
     placed = [(costs[entry.key], kind.factor * (entry.overall.value or 0.0), entry) for entry in drawn]
-    best, named_at = list[tuple[float, float, float, str]](), y.low - y.high
-    for across, score, entry in placed:
-        if not best or score > best[-1][1]:
-            has_room = score - named_at > (y.high - y.low) / 25 and entry.key != selected
-            named_at = score if has_room else named_at
-            best.append((across, score, 0.0, words.model(entry.name) if has_room else ""))
-    series = [
-        Series(words.model(entry.name), ((x, score, 0.4, f"{score:.1f} at {x:g}"),), brought_out=entry.key == selected)
-        for x, score, entry in placed
-    ]
-    if len(series) > _MOST_NAMED:
-        others, chosen_model = ([line for line in series if line.brought_out == out] for out in (False, True))
-        named = [(*point[:3], f"{line.name}: {point[3]}") for line in others for point in line.points]
-        series = [Series("Models", tuple(named)), *chosen_model]
-    line = [Series("Pareto front", tuple(best), joined=True, named=True)] if len(best) > 1 else []
     low, high = min(costs.values()), max(costs.values())
     wide = low > 0 and high > 10 * low
     x = Axis(title, low / 1.2, 1.2 * high, log=True) if wide else Axis(title, 0.0, 1.1 * high or 1.0)
+    best, named = list[tuple[float, float, float, str]](), list[tuple[float, float]]()
+    for across, score, entry in placed:
+        if not best or score > best[-1][1]:
+            place = x.share(across), y.share(score)
+            has_room = all(place[0] - other[0] > 0.25 or place[1] - other[1] > 0.04 for other in named)
+            if is_named := has_room and entry.key != selected:
+                named.append(place)
+            best.append((across, score, 0.0, words.model(entry.name) if is_named else ""))
+    points = [
+        (entry.key == selected, (x, score, 0.4, f"{words.model(entry.name)}: {score:.1f} at {x:g}"))
+        for x, score, entry in placed
+    ]
+    series = [Series("Models", tuple(point for is_selected, point in points if not is_selected))]
+    series += [Series(point[3].rpartition(": ")[0], (point,), brought_out=True) for chosen, point in points if chosen]
+    line = [Series("Pareto front", tuple(best), joined=True, named=True)] if len(best) > 1 else []
     return Plot(f"{kind.main} and {title[:1].lower()}{title[1:]}", (*series, *line), x, y)
 
 

@@ -30,7 +30,7 @@ _Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class ModelPage:
-    """What the template draws. `against` and `missed` are titles with lines; `missing` is why there is no more."""
+    """What the template draws. `against` and `missed` are titles with lines; `alone` and `missing` are why there are no more."""
 
     key: str
     name: str
@@ -44,6 +44,7 @@ class ModelPage:
     hub_page: str
     explorable: bool
     against: tuple[tuple[str, _Pairs], ...]
+    alone: str
     missing: str
     missed: tuple[tuple[str, _Pairs], ...]
     examples: tuple[Example, ...]
@@ -72,7 +73,8 @@ def _page(
         rank = f"rank {places(entry)} of {sum(other.rank is not None for other in group.entries)}"
         if len(group.entries) == 1 or entry.rank is None:
             rank = "not ranked"
-        summary = f"{kind.unit}: {_score(kind, entry)}{number}, {rank}"
+        sure = " ({:.1f} to {:.1f})".format(*(kind.factor * end for end in score.ci95)) if score.ci95 else ""
+        summary = f"{kind.unit}: {_score(kind, entry)}{sure}{number}, {rank}"
     missing = ""
     if entry.source == "paper":
         missing = "The paper prints scores only: answers, verdicts and the criteria that were missed are not published."
@@ -81,12 +83,17 @@ def _page(
         missing += " The explorer has its conversations." if entry.folder else ""
     elif not story.examples:
         missing = "No criterion was missed." if any(story.decided.values()) else "No criterion was decided."
+    against, alone = tuple(_against(kind, group, entry)), ""
+    if not against:
+        alone = f"It departs from the others in no column that stands on {FEW} {kind.noun}s or more."
+        if len(_field(group, entry)) < _FIELD:
+            alone = f"It is compared with others where there are at least {_FIELD}."
     hub, left, trust = _HUB.fullmatch(entry.name), score.unscored, boards.judge_trust(snapshot, group)
     return ModelPage(
         entry.key, words.model(entry.name), board, group, _score(kind, entry), summary,
         f"{how_many(left, kind.noun)} left open: no verdict could be had" if left else "",
         f"{trust.percent} % {trust.text}" if trust else "", tuple(_facts(kind, entry)),
-        hub[1] if hub else "", entry.folder is not None, tuple(_against(kind, group, entry)), missing,
+        hub[1] if hub else "", entry.folder is not None, against, alone, missing,
         tuple(_missed(story)) if story else (), story.examples if story else (), tuple(_others(snapshot, entry)),
     )  # fmt: skip
 
@@ -138,7 +145,7 @@ def _against(kind: Kind, group: BoardGroup, entry: BoardEntry) -> Iterator[tuple
         score = other.scores.get(name)
         return None if score is None or 0 < score.n < FEW else score.value
 
-    field = [other for other in group.entries if other.overall.value is not None and other is not entry]
+    field = _field(group, entry)
     if entry.overall.value is None or len(field) < _FIELD:
         return
     level = entry.overall.value - fmean(other.overall.value or 0.0 for other in field)
@@ -157,6 +164,11 @@ def _against(kind: Kind, group: BoardGroup, entry: BoardEntry) -> Iterator[tuple
     for title, lines in (("Better than its score suggests", better), ("Worse than its score suggests", worse)):
         if lines:
             yield title, tuple((name, text) for _, name, text in lines)
+
+
+def _field(group: BoardGroup, entry: BoardEntry) -> list[BoardEntry]:
+    """Return the other results of a group that have a score."""
+    return [other for other in group.entries if other.overall.value is not None and other is not entry]
 
 
 def _missed(story: Story) -> Iterator[tuple[str, _Pairs]]:
