@@ -90,6 +90,15 @@ def test_answers_are_those_of_every_prompt_alone(model: Any, monkeypatch: pytest
         assert answers == [alone(model, prompt) for prompt in prompts], name
 
 
+def test_an_answer_that_only_counts_repeats_itself() -> None:
+    model, numbers = made("plain keys and values"), Numbers()
+    model.generation_config.eos_token_id = numbers.eos_token_id = 10**6  # no such token: nothing ends early
+    prompts, limit = [words(5), words(9)], Sampling(max_tokens=400)  # all that the model writes are numbers
+    counted = generate(model, numbers, prompts, limit, usual=[20, 300])
+    assert [answer.usage.output_tokens for answer in counted] == [256, 384], "no usual answer is cut off"
+    assert [answer.usage.output_tokens for answer in generate(model, numbers, prompts, limit)] == [400, 400]
+
+
 def test_a_batch_may_hold_half_of_what_the_weights_hold() -> None:
     """46,080 bytes a token (2 x 30 layers x 3 heads x 64 numbers of 4 bytes), and 538 MB of weights."""
     import torch

@@ -93,8 +93,14 @@ def test_a_judge_that_repeats_itself_is_cut_off_there(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(model.lm_head, "forward", stuck)
     question, limit = (Message("user", QUESTIONS[1]),), Sampling(max_tokens=900)
-    judged, answer = _complete(local, [ChatRequest(question, limit, example="yes"), ChatRequest(question, limit)])
+    long = ChatRequest(question, limit, example="yes " * 300)
+    usual = len(local._load()[1].encode(long.example))
+    assert 256 < usual < 900
+    judged, answer, patient = _complete(
+        local, [ChatRequest(question, limit, example="yes"), ChatRequest(question, limit), long]
+    )
     assert judged.usage.output_tokens == 256
+    assert patient.usage.output_tokens == 128 * -(-usual // 128), "a verdict on many criteria takes as long"
     assert answer.text.startswith(judged.text)
     assert answer.usage.output_tokens == 900
     assert (judged.truncated, answer.truncated) == (True, True)

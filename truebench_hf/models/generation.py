@@ -7,6 +7,7 @@ rounding. Rows that have ended leave their batch; those for which memory has no 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from truebench_hf.models.chat_template import completed, too_long, window_of, ye
 from truebench_hf.models.protocol import Completion, NoDecisions, Sampling
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
-_LOOP = 256  # tokens at the end of an answer that repeat each other at least four times: greedily drawn, they would for ever
+_LOOP = 256  # tokens at the end of an answer that are looked at for what repeats itself at least four times
 _ROOM = 2**28  # bytes that keys and values of a batch may take in any case
 _QUESTIONS = 8  # questions read at once: each needs a copy of the state's keys and values, and logits
 
@@ -65,13 +66,14 @@ class SharedPrefix:
 
 def generate(
     model: Any, tokenizer: Any, prompts: list[list[int]], sampling: Sampling, prefix: SharedPrefix | None = None, *,
-    stop_loops: bool = False, **streaming: Any,
+    usual: Sequence[int] = (), **streaming: Any,
 ) -> list[Completion]:  # fmt: skip
     """Complete token prompts in left-padded batches. Returns one Completion per prompt.
 
-    `prefix` holds what earlier batches began with; it is left holding what this one does. With `stop_loops` an answer
-    that has come to repeat itself is cut off there, and not at its limit; only at temperature 0. `streaming` goes to
-    transformers' `generate`: a streamer, say, which sees the answer to the only prompt grow.
+    `prefix` holds what earlier batches began with; it is left holding what this one does. `usual` are the tokens of a
+    usual answer to each prompt: a longer one that has come to repeat itself, be it with other numbers, is cut off there
+    and not at its limit; only at temperature 0. `streaming` goes to transformers' `generate`: a streamer, say, which sees
+    the answer to the only prompt grow.
     """
     window = window_of(model)
     # A prompt that fits gets the rest of the window at most.
@@ -88,7 +90,7 @@ def generate(
     to_the_end = bool(streaming) or not _keeps(model, windows=True)
     prefix = prefix or SharedPrefix(model)
     with evaluating(model):
-        rows = _Rows(prompts, limits, ends, how, prefix, to_the_end, stop_loops and not drawn).written()
+        rows = _Rows(prompts, limits, ends, how, prefix, to_the_end, tokenizer, () if drawn else usual).written()
     completions = []
     for row, prompt in zip(rows, prompts, strict=True):
         stop = next((i for i, token in enumerate(row) if token in ends), None)
@@ -156,7 +158,8 @@ class _Rows:
     how: dict[str, Any]
     prefix: SharedPrefix
     to_the_end: bool
-    stop_loops: bool
+    tokenizer: Any
+    usual: Sequence[int]
 
     def written(self) -> list[list[int]]:
         """The new tokens of each row."""
@@ -191,7 +194,7 @@ class _Rows:
                 rows[i] += tokens
             if self.to_the_end or tokens_written.shape[1] < most:  # all have ended
                 break
-            stays = [i for i in going if len(rows[i]) < self.limits[i] and not self._has_ended(rows[i])]
+            stays = [i for i in going if len(rows[i]) < self.limits[i] and not self._has_ended(rows[i], i)]
             size = _fitting(self.prefix.model, out.sequences.shape[1])
             stays, later = stays[:size], later + stays[size:]
             if stays:
@@ -202,11 +205,13 @@ class _Rows:
             going = stays
         return later
 
-    def _has_ended(self, row: list[int]) -> bool:
-        tail, periods = row[-_LOOP:], range(1, _LOOP // 4 + 1)
-        if self.stop_loops and len(tail) == _LOOP and any(tail[period:] == tail[:-period] for period in periods):
-            return True  # it repeats itself
-        return bool(self.ends.intersection(row))
+    def _has_ended(self, row: list[int], place: int) -> bool:
+        if self.ends.intersection(row):
+            return True
+        if not self.usual or len(row) < max(self.usual[place], _LOOP):
+            return False
+        tail = re.sub(r"\d+", "0", self.tokenizer.decode(row[-_LOOP:]))
+        return any(tail[period:] == tail[:-period] for period in range(1, len(tail) // 4 + 1))
 
     def _laid(self, texts: list[list[int]]) -> tuple[Any, Any, Any]:
         """Tokens, left-padded, their mask, and a cache of the first of them where all texts begin alike."""

@@ -128,7 +128,8 @@ class LocalModel(Checkpoint):
         for sampling, judges in dict.fromkeys(kinds):
             group = [i for i, kind in enumerate(kinds) if kind == (sampling, judges) and len(prompts[i]) < window]
             texts, prefix = [prompts[i] for i in group], self._shared_prefix(model)
-            completions = generate(model, tokenizer, texts, sampling, prefix, stop_loops=judges)
+            usual = [len(tokenizer.encode(requests[i].example)) for i in group] if judges else []
+            completions = generate(model, tokenizer, texts, sampling, prefix, usual=usual)
             for i, completion in zip(group, completions, strict=True):
                 answers[i] = replace(completion, served=_commit(model))
         return answers
