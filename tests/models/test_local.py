@@ -10,7 +10,7 @@ import copy
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +104,22 @@ def test_a_judge_that_repeats_itself_is_cut_off_there(tmp_path: Path, monkeypatc
     assert answer.text.startswith(judged.text)
     assert answer.usage.output_tokens == 900
     assert (judged.truncated, answer.truncated) == (True, True)
+
+
+def test_a_judge_that_says_the_same_hundred_words_again_is_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local, steps = LocalModel(tiny_llama.save(tmp_path / "tiny"), LocalOptions()), count()
+    model, _ = local._load()
+
+    def next_word(states: Any) -> Any:
+        logits = states.new_zeros(*states.shape[:-1], model.config.vocab_size)
+        logits[..., 300 + next(steps) % 100] = 1
+        return logits
+
+    monkeypatch.setattr(model.lm_head, "forward", next_word)
+    (judged,) = _complete(local, [ChatRequest((Message("user", "Hi"),), Sampling(max_tokens=900), example="yes")])
+    assert judged.usage.output_tokens == 512, "looked at every 128 tokens, and after 400 it has been said four times"
 
 
 def test_options_of_a_model_stand_in_place_of_what_a_command_asks_for(local: LocalModel) -> None:

@@ -18,7 +18,7 @@ from truebench_hf.models.chat_template import completed, too_long, window_of, ye
 from truebench_hf.models.protocol import Completion, NoDecisions, Sampling
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
-_LOOP = 256  # tokens at the end of an answer that are looked at for what repeats itself at least four times
+_LOOP = 256  # tokens at the end of an answer, at least, that repeat themselves four times or more where it is in a loop
 _ROOM = 2**28  # bytes that keys and values of a batch may take in any case
 _QUESTIONS = 8  # questions read at once: each needs a copy of the state's keys and values, and logits
 
@@ -210,8 +210,12 @@ class _Rows:
             return True
         if not self.usual or len(row) < max(self.usual[place], _LOOP):
             return False
-        tail = re.sub(r"\d+", "0", self.tokenizer.decode(row[-_LOOP:]))
-        return any(tail[period:] == tail[:-period] for period in range(1, len(tail) // 4 + 1))
+        least, tail = (re.sub(r"\d+", "0", self.tokenizer.decode(row[-size:])) for size in (_LOOP, 4 * _LOOP))
+        for period in range(1, len(tail) // 4 + 1):
+            loop = tail[-max(4 * period, len(least)) :]
+            if loop[period:] == loop[:-period]:
+                return True
+        return False
 
     def _laid(self, texts: list[list[int]]) -> tuple[Any, Any, Any]:
         """Tokens, left-padded, their mask, and a cache of the first of them where all texts begin alike."""
