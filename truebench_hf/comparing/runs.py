@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,7 +18,8 @@ from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.results import form, judging_specs, judgments, made_by, read_each, read_frames
 from truebench_hf.benchmarks.truebench.scores import response_values, rule
 from truebench_hf.data.judged import Judged
-from truebench_hf.data.records import JUDGED, Form
+from truebench_hf.data.records import JUDGED, Form, Stamp
+from truebench_hf.data.records import stamp as file_stamp
 from truebench_hf.data.rows import Record, user_error
 from truebench_hf.engine.folder import INFO
 from truebench_hf.errors import UserError, unknown
@@ -165,14 +165,9 @@ def below(root: str, flag: str = "", remedy: str = "; give the --out of finished
     return run_folders
 
 
-def stamp(folder: Path) -> tuple[int, ...]:
+def stamp(folder: Path) -> tuple[Stamp, ...]:
     """Changes when the results in a folder do."""
-    parts = []
-    for name in (INFO, *JUDGED):
-        with suppress(OSError):  # absent, or gone meanwhile
-            facts = (folder / name).stat()
-            parts += [facts.st_mtime_ns, facts.st_size]
-    return tuple(parts)
+    return tuple(file_stamp(folder / name) for name in (INFO, *JUDGED))
 
 
 def read_board(folder: Path) -> BoardRun | None:
