@@ -95,7 +95,7 @@ def test_runs_have_hard_and_soft_scores(tmp_path: Path) -> None:
     assert [y for _, y, *_ in plot.series[0].points] == pytest.approx([90, 60, 30])  # type: ignore[union-attr]
     told = outcome.items["correlate.json"]["models"]
     assert [point["y"] for point in told if point["column"] == "hard"] == pytest.approx([0.9, 0.6, 0.3])
-    published = read_scores(["published"], (), "SCORES", "--column").columns["Overall"]
+    published = read_scores(["published"], (), "SCORES", "--column").frame["Overall"]
     assert published["o1"] == pytest.approx(0.6907)
     assert any(row["with"] == "Chatbot Arena" for row in grid.rows)  # type: ignore[union-attr]
     chosen = correlate([str(tmp_path / "runs")], [others], column=["soft (turn)"])
@@ -125,7 +125,8 @@ def test_tables_are_read(
     tmp_path: Path, name: str, text: str, columns: dict[str, Any], wanted: tuple[str, ...]
 ) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    assert read_scores([str(tmp_path / name)], wanted, "SCORES", "--column").columns == columns
+    scores = read_scores([str(tmp_path / name)], wanted, "SCORES", "--column").frame
+    assert scores.astype(object).where(scores.notna(), None).to_dict() == columns
 
 
 @pytest.mark.parametrize(
