@@ -23,6 +23,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from truebench_hf.data.judged import unusual
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import MaybeText, Name, Record, Row, Text, fold, holds, named, unwrapped, words
 from truebench_hf.data.rules import stored, stored_text
@@ -213,8 +214,7 @@ def as_row(instance: Instance) -> dict[str, Any]:
     for turn in instance.turns:
         criteria: list[str | dict[str, Any]] = []
         for criterion in turn.criteria:
-            more = {name: getattr(criterion, name) for name in ("kind", "condition", "weight", "rule")}
-            more = {name: value for name, value in more.items() if value is not None and (name, value) != ("weight", 1)}
+            more = unusual(criterion)
             criteria.append({"text": criterion.text, **more} if more else criterion.text)
         turns.append({"prompt": turn.prompt, "criteria": criteria})
         turns[-1] |= {} if turn.reference is None else {"reference": turn.reference}

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError, with_co
 from typing_extensions import TypedDict  # pydantic cannot read that of typing before Python 3.12
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.judged import Judged, Marked
+from truebench_hf.data.judged import USUAL, Judged, Marked, unusual
 from truebench_hf.data.rows import Record, adapter, user_error
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.votes import mean, vote_share
@@ -200,9 +200,7 @@ class Reader:
 
 
 def _criterion_of(cell: CriterionRow) -> Criterion:
-    return Criterion(
-        cell["criterion"], cell.get("kind"), cell.get("condition"), cell.get("weight", 1.0), cell.get("rule")
-    )
+    return Criterion(cell["criterion"], **{name: cell[name] for name in USUAL if name in cell})  # type: ignore[literal-required]
 
 
 def _conversation(line: Any, criteria: Sequence[tuple[Criterion, ...]], where: str) -> tuple[Instance, Response]:
@@ -302,10 +300,7 @@ def told(messages: Sequence[Message]) -> tuple[list[str], str | None]:
 
 
 def _criterion(criterion: Criterion) -> dict[str, Any]:
-    row: dict[str, Any] = {"criterion": criterion.text}
-    more = {"kind": criterion.kind, "condition": criterion.condition, "rule": criterion.rule}
-    row |= {name: text for name, text in more.items() if text is not None}
-    return row if criterion.weight == 1 else row | {"weight": criterion.weight}
+    return {"criterion": criterion.text, **unusual(criterion)}
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
