@@ -28,7 +28,7 @@ from truebench_hf.models.spec import family
 from truebench_hf.results.finished import Finished, JudgedKind, model_runs
 from truebench_hf.results.folder import Results
 from truebench_hf.results.verdicts import VerdictFrames
-from truebench_hf.study.ranking import LONGEST, Board, BoardColumn
+from truebench_hf.study.ranking import LONGEST, Board
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Score
 
@@ -128,16 +128,11 @@ class BoardEntry:
 
 @dataclass(frozen=True)
 class BoardRun:
-    """A board as one run (or one paper) has it: its columns, the main one, and its lines."""
+    """A board as one run (or one paper) has it, and its lines to be shown."""
 
     kind: str
-    main: str
-    ascending: bool
-    columns: tuple[BoardColumn, ...]
+    board: Board
     entries: tuple[BoardEntry, ...]
-    title: str = ""
-    unit: str = ""
-    noun: str = ""
 
 
 def folders(roots: Iterable[Path], depth: int = 0) -> Iterator[Path]:
@@ -194,14 +189,14 @@ def lines(
 ) -> BoardRun:  # fmt: skip
     """The board of a study as lines to show, each with a hash of what it is made of; lines of one hash are told apart by
     their place. What was submitted or printed is never ranked with what was measured."""
-    entries, ascending = [], board.order == "ascending"
+    entries = []
     for place, (row, content) in enumerate(zip(board.rows, contents, strict=True)):
         setting, number = f"{source} {row.setting}", contents[:place].count(content)
         key = f"{slug(row.name)}-{digest(canonical([content, setting, number]))[:8]}"
         overall = row.scores.get(board.main, Score(None, 0))
-        facts = (row.scores, row.facts, ascending, folder, content)
+        facts = (row.scores, row.facts, board.order == "ascending", folder, content)
         entries.append(BoardEntry(key, kind, row.name, source, setting, overall, *facts, data=data))
-    return BoardRun(kind, board.main, ascending, board.columns, tuple(entries), board.title, board.unit, board.noun)
+    return BoardRun(kind, board, tuple(entries))
 
 
 def once(lines_of_all: Iterable[BoardEntry]) -> list[BoardEntry]:
