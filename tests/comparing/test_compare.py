@@ -261,4 +261,4 @@ def test_memory_hardly_grows_with_the_instances_whatever_they_hold(
         tracemalloc.stop()
         assert (done.returncode, f"Flipped: {rows} instances" in done.stdout) == (0, True), done.stderr
     grown = (peaks[1] - peaks[0]) / (many - few)
-    assert grown < 8 * characters, "bytes an instance of both runs: of its 22 texts those of flips.csv are held"
+    assert grown < 8 * characters, "bytes an instance of both runs: of its 22 texts only those that are shown are held"

@@ -13,7 +13,7 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.options import NOBODY
-from truebench_hf.report.sections import Beside, Conversation, as_counted, conversation, csv_text, percent
+from truebench_hf.report.sections import Beside, Conversation, as_counted, conversation, percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.finished import Finished
 from truebench_hf.results.verdicts import ordered
@@ -161,7 +161,7 @@ def _both_values(first: Any, second: Any) -> str:
     return " and ".join(shortened(text, 60) for text in values)
 
 
-_SHOWN = 20  # flips on the terminal; all are in the CSV
+_SHOWN = 20  # flips on the terminal; all are in compare.json
 _ON_PAGE = 1000  # flips with both answers on the page: more than anybody reads
 _LONGEST = 160  # characters of a reason on the terminal
 
@@ -173,7 +173,7 @@ def outcome(comparison: Comparison, *, page: bool = True) -> Outcome[Comparison]
         comparison, title=_title(comparison), notes=notes(comparison),
         tables=[_differences(comparison), *([_flips(comparison)] if flipped else [])],
         charts=[_beside(comparison)] if flipped and page else [],
-        items={"compare.json": as_json(comparison), "flips.csv": _csv(comparison)},
+        items={"compare.json": as_json(comparison)},
     )  # fmt: skip
 
 
@@ -267,8 +267,7 @@ def _flips(comparison: Comparison) -> Table:
     lower = [pair[a > b] for pair, a, b in zip(reasons, flips["a"], flips["b"], strict=True)]
     shown = flips.assign(id=flips.index, a=flips["a"].map(_score), b=flips["b"].map(_score), why=lower)
     more = len(comparison.flips) - len(flips)
-    pages = "report.html and flips.csv" if len(comparison.flips) <= _ON_PAGE else "flips.csv"
-    note = f"And {more} more, in {pages} of --out." if more else ""
+    note = f"And {more} more, in report.html of --out (the ids in compare.json, too)." if more else ""
     title = f"Flipped: {how_many(len(comparison.flips), 'instance')}"
     return Table.of_frame("flips", shown, _FLIPS, title=title, note=note)
 
@@ -297,7 +296,7 @@ def _beside(comparison: Comparison) -> Beside:
         for *scores, items in zip(flips["a"], flips["b"], comparison.texts(flips, lambda item: item), strict=True)
     )
     more = len(comparison.flips) - len(flips)
-    less = f" The {len(flips)} greatest in both directions; {more} more are in flips.csv." if more else ""
+    less = f" The {len(flips)} greatest in both directions; {more} more are named in compare.json." if more else ""
     return Beside("Flipped, answer by answer", rows, f"First where B is ahead. Both answers with every verdict.{less}")
 
 
@@ -309,27 +308,6 @@ def _side(comparison: Comparison, scores: Sequence[float], place: int, item: Jud
     who = f"{'AB'[place]}: {_name(comparison, place)}" + ("" if decided else f", {_score(score)}")
     name = f"{whole_conversation.name} · A {_score(scores[0])}, B {_score(scores[1])}"
     return replace(whole_conversation, name=name, who=who, outcome=whole_conversation.outcome if decided else "")
-
-
-_COLUMNS = (
-    "id", "language", "category", "score_a", "score_b", "prompts", "answers_a", "answers_b", "failed_a", "failed_b",
-)  # fmt: skip
-
-
-def _csv(comparison: Comparison) -> Iterator[str]:
-    """A line for every flip."""
-    yield csv_text([_COLUMNS])
-    flips = comparison.flips[["language", "category", "a", "b"]].itertuples(name=None)
-    for (*about, a, b), cells in zip(flips, comparison.texts(comparison.flips, _cells), strict=True):
-        (prompts, *first), (_, *second) = cells
-        both = [cell for pair in zip(first, second, strict=True) for cell in pair]
-        yield csv_text([(*about, f"{a:g}", f"{b:g}", prompts, *both)])
-
-
-def _cells(item: Judged) -> tuple[str, str, str]:
-    """The prompts, the answers and what failed of them."""
-    prompts = "\n\n".join(turn.prompt for turn in item.instance.turns)
-    return prompts, "\n\n".join(item.response.answers), "\n".join(_failed(item))
 
 
 def _listed(ids: Sequence[str]) -> str:

@@ -96,6 +96,7 @@ def _pairing(ours: ModelScores, column: str, theirs: ModelScores, other: str, se
 
 
 _PLOTS = 12
+_NAMED = 10  # models that only one side has
 _PRINTED = ("Hard", "Soft (criterion)", "Soft (turn)")
 _PAIR = (Column("with", "held against"), Column("column", "scores"))
 _COEFFICIENTS = (
@@ -136,7 +137,7 @@ def outcome(correlated: Correlated) -> Outcome[Correlated]:
     }  # fmt: skip
     return Outcome(
         correlated, title=f"{where} against {others}", notes=notes(correlated),
-        tables=[coefficients(correlated, percent=True), *(off_the_line if len(far) else []), *_missing(correlated)],
+        tables=[coefficients(correlated, percent=True), *(off_the_line if len(far) else [])],
         charts=[*map(_plot, drawn)], items={"correlate.json": content, "models.csv": models.to_csv()},
     )  # fmt: skip
 
@@ -146,6 +147,12 @@ def notes(correlated: Correlated) -> list[str]:
     lines = [*correlated.scores.notes, *correlated.others.notes]
     if few := [count for pairing in correlated.pairings if (count := len(pairing.points)) < MIN_CLUSTERS]:
         lines.append(f"With fewer than {MIN_CLUSTERS} models in common ({few[0]} here) there are no intervals.")
+    for side, where in enumerate((correlated.scores.where, correlated.others.where)):
+        if only := list(dict.fromkeys(name for pairing in correlated.pairings for name in pairing.only[side])):
+            more = f" and {len(only) - _NAMED} more" if len(only) > _NAMED else ""
+            lines.append(
+                f"Only in {where}: {', '.join(only[:_NAMED])}{more}; names are compared exactly, but for providers."
+            )
     if (count := len(correlated.pairings)) > _PLOTS:
         lines.append(f"The first {_PLOTS} of {count} pairs are drawn; name columns to choose others.")
     return lines
@@ -205,21 +212,6 @@ def _axis(label: str, values: list[float]) -> Axis:
     return Axis(label, low - margin, high + margin)
 
 
-def _missing(correlated: Correlated) -> list[Table]:
-    """Who is in one of the two alone, and whose name the other has in another spelling."""
-    sides = (correlated.scores.where, correlated.others.where)
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for pairing in correlated.pairings:
-        folded = [{name.casefold(): name for name in only} for only in pairing.only]
-        for side, only in enumerate(pairing.only):
-            for name in only:
-                alike = folded[1 - side].get(name.casefold(), "")
-                rows.setdefault((name, sides[side]), {"model": name, "where": sides[side], "alike": alike})
-    about = "The same name in another case; names are compared exactly, without who provides the model."
-    columns = (Column("model", "model"), Column("where", "only in"), Column("alike", "there is also", about=about))
-    return [Table("missing", columns, list(rows.values()), f"Not in common: {len(rows)}")] if rows else []
-
-
 PUBLISHED_SCORES = "published"  # instead of a file: the paper's Table 5
 SOFT = {"overall": "hard", "soft_criterion": "soft (criterion)", "soft_turn": "soft (turn)"}  # as Table 7 names them
 _NAMES = ("model", "model name", "model_name", "name", "llm", "system")
@@ -277,15 +269,15 @@ def _scores_of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, c
     boards = [(folder, runs.read_board(folder)) for root in folders for folder in runs.below(root, f"{flag} ", "")]
     for folder, run in ((folder, run) for folder, run in boards if run):
         kinds.add(run.kind)
-        main = next(column for column in run.columns if column.name == run.main)
-        titles = SOFT if run.kind == TRUEBENCH else {run.main: main.title}
+        main = next(column for column in run.board.columns if column.name == run.board.main)
+        titles = SOFT if run.kind == TRUEBENCH else {main.name: main.title}
         for entry in run.entries:
             name = without_provider(entry.name)
             if folder_of.setdefault(name, folder).resolve() != folder.resolve():
                 raise UserError(f"{name} stands in {folder_of[name]} and in {folder}; name one run of each model")
             settings.add(entry.setting)
             cells = scores_in(folder, entry.name) if run.kind == TRUEBENCH else {}
-            cells[run.main] = entry.overall
+            cells[main.name] = entry.overall
             scores[name] = {titles[column]: cells[column].value for column in titles if column in cells}
             shares |= set(scores[name]) if main.percent else set()
     if not folder_of:
