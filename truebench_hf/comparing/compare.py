@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
@@ -28,19 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SAME = 1e-12  # scores that differ by no more are equal
-# What shapes verdicts, by the names under which runs of any kind note it, and how that is called.
-_SHAPING = {
-    "judge": "judge", "judges": "judges", "cascade_judge": "second judge", "panel": "panel", "judging": "judging",
-    "judge_level": "judge level", "templates": "templates", "eligibility": "eligibility", "protocol": "protocol",
-    "votes": "votes", "threshold": "threshold", "judge_temperature": "judge temperature", "baseline": "baseline",
-    "rules": "rules", "judge_models": "how the judge was run", "prompts": "judge prompts",
-}  # fmt: skip
-# Where the first differs, the second says nothing more.
-_IMPLIED = (
-    ("judge", "judge_models"), ("judge", "panel"), ("judges", "judge_models"), ("judges", "templates"),
-    ("judges", "eligibility"), ("judge", "judge_level"), ("judging", "prompts"), ("judging", "rules"), ("judge_level", "prompts"),
-    ("templates", "prompts"),
-)  # fmt: skip
 GROUPS = {"Category": "category", "Language": "language"}
 
 
@@ -138,18 +126,27 @@ def differences(run_a: Finished, run_b: Finished, otherwise: bool) -> list[str]:
             return [f"nothing is known of how {run.where} was judged (no run.json)"]
     if otherwise:
         differences.append("other data")
-    settings = [anonymous.settings({name: run.settings.get(name) for name in _SHAPING}) for run in (run_a, run_b)]
+    shaping, rules = _shaping()["shaping"], _shaping()["implied"]
+    settings = [anonymous.settings({name: run.settings.get(name) for name in shaping}) for run in (run_a, run_b)]
     for prompts in (held["prompts"] or {} for held in settings):
         prompts.pop("generate_checklist", None)  # who writes checklists judges nothing; they are compared themselves
-    pairs = {name: [held[name] or None for held in settings] for name in _SHAPING}
+    pairs = {name: [held[name] or None for held in settings] for name in shaping}
     unlike = [name for name, (a, b) in pairs.items() if a != b]
-    implied = {after for before, after in _IMPLIED if before in unlike}
+    implied = {after for before in unlike for after in rules.get(before, ())}
     if NOBODY in pairs["judge"]:  # who asks nobody asks in no way
         implied.add("judging")
     ran = [providers(run.settings, {}).get(run.model) for run in (run_a, run_b)]
     if run_a.model == run_b.model and ran[0] != ran[1]:
         differences.append(f"provider of {run_a.model}: {_both_values(*ran)}")
-    return differences + [f"{_SHAPING[name]}: {_both_values(*pairs[name])}" for name in unlike if name not in implied]
+    return differences + [f"{shaping[name]}: {_both_values(*pairs[name])}" for name in unlike if name not in implied]
+
+
+@cache
+def _shaping() -> Any:
+    """What `shaping.yaml` holds."""
+    import yaml
+
+    return yaml.safe_load((files(__package__) / "shaping.yaml").read_text(encoding="utf-8"))
 
 
 def _both_values(first: Any, second: Any) -> str:
