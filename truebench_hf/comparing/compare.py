@@ -262,11 +262,11 @@ def _flips(comparison: Comparison) -> Table:
     # Of each the first criterion that it fails, with the judge's reason.
     reasons = comparison.texts(flips, lambda item: (next(iter(_failed(item)), item.response.error or ""))[:_LONGEST])
     lower = [pair[a > b] for pair, a, b in zip(reasons, flips["a"], flips["b"], strict=True)]
-    shown = flips.assign(id=flips.index, a=flips["a"].map(_score), b=flips["b"].map(_score), why=lower)
+    cells = flips.assign(id=flips.index, a=flips["a"].map(_score), b=flips["b"].map(_score), why=lower)
     more = len(comparison.flips) - len(flips)
     note = f"And {more} more, in report.html of --out (the ids in compare.json, too)." if more else ""
     title = f"Flipped: {how_many(len(comparison.flips), 'instance')}"
-    return Table.of_frame("flips", shown, _FLIPS, title=title, note=note)
+    return Table.of_frame("flips", cells, _FLIPS, title=title, note=note)
 
 
 def _greatest(flips: DataFrame, number: int) -> DataFrame:

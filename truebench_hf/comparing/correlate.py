@@ -287,8 +287,8 @@ def _scores_of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, c
     notes = ("These runs were not all judged alike, on the same data: their scores are no one scale.",)
     frame = pd.DataFrame.from_dict(scores, orient="index").astype(float)
     wanted = _chosen(columns or list(frame), list(frame), column_flag)
-    where, several = ", ".join(folders), len(settings) > 1
-    return ModelScores(where, frame[wanted], kinds == {TRUEBENCH}, shares, notes if several else ())
+    where, mixed = ", ".join(folders), len(settings) > 1
+    return ModelScores(where, frame[wanted], kinds == {TRUEBENCH}, shares, notes if mixed else ())
 
 
 def _scores_of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScores:
