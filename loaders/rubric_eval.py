@@ -83,6 +83,7 @@ class PublishedRow(RubricRow):
     it.
     """
 
+    response: str
     instruction_id: Id
     response_id: Id
     response_model: Text

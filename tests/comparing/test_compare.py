@@ -43,8 +43,9 @@ def test_by_hand(pair: tuple[str, str]) -> None:
     assert gap.ci95 == pytest.approx((-0.700, -0.118), abs=1e-3)
     assert gap.p_value == pytest.approx(2 * (1 + 11) / 2**11)
     assert gap.ahead == -1
-    assert [flip.ids[0] for flip in comparison.flips] == ["q19", *(f"q{n}" for n in range(4, 14))]
-    assert (comparison.differs, comparison.undecided, comparison.otherwise, comparison.only) == ((), (), (), ((), ()))
+    assert list(comparison.flips.index) == ["q19", *(f"q{n}" for n in range(4, 14))]
+    assert (comparison.differs, comparison.undecided, comparison.pairing.changed) == ((), [], ())
+    assert comparison.pairing.only == ((), ())
     french = comparison.groups["Language"]["FR"]
     assert (french.difference.n, french.first, french.second) == (10, 0.7, 0.3)  # odd: 1 to 13; 1, 3 and 19
     assert list(comparison.groups["Category"]) == ["Editing"]
@@ -56,7 +57,7 @@ def test_few_instances_are_compared_by_mcnemar(tmp_path: Path) -> None:
     comparison = compare(one, two)
     gap = comparison.overall.difference
     assert (gap.n, gap.ci95, gap.p_value, gap.ahead) == (7, None, 2 / 2**7, -1)
-    assert (comparison.undecided, gap.unscored) == (("q7",), 1)
+    assert (comparison.undecided, gap.unscored) == (["q7"], 1)
     notes = " ".join(sections_of.notes(comparison))
     assert "McNemar's exact test" in notes
     assert "Undecided in one of the runs, and left out: 1 (q7)." in notes
@@ -98,8 +99,8 @@ def test_what_is_not_comparable_is_said_first(tmp_path: Path, name: str) -> None
     assert bool(comparison.differs) == bool(differs)
     notes = sections_of.notes(comparison)
     assert notes[0].startswith("Not comparable as models: ") == bool(differs)
-    assert comparison.otherwise == (("q1",) if "asks" in options else ())
-    assert comparison.overall.difference.n == 3 - len(comparison.otherwise) - len(comparison.only[0])
+    assert comparison.pairing.changed == (("q1",) if "asks" in options else ())
+    assert comparison.overall.difference.n == 3 - len(comparison.pairing.changed) - len(comparison.pairing.only[0])
 
 
 def test_the_official_rule_counts_what_ours_leaves_open_as_failed(tmp_path: Path) -> None:
@@ -120,9 +121,9 @@ def test_a_row_inserted_on_top_shifts_the_ids_and_nothing_else(tmp_path: Path) -
     one = renumbered(finished(tmp_path / "a", "one", numbered([True, False, True, True])))
     two = renumbered(finished(tmp_path / "b", "two", {"new": True} | numbered([True] * 4)))
     comparison = compare(one, two)
-    assert (comparison.overall.difference.n, comparison.by_content, comparison.differs) == (4, 4, ())
-    assert (comparison.otherwise, comparison.only) == ((), ((), ("0",)))
-    assert [flip.ids for flip in comparison.flips] == [("1", "2")]
+    assert (comparison.overall.difference.n, comparison.pairing.by_content, comparison.differs) == (4, 4, ())
+    assert (comparison.pairing.changed, comparison.pairing.only) == ((), ((), ("0",)))
+    assert comparison.flips["other"].to_dict() == {"1": "2"}
     assert list(comparison.texts(comparison.flips, lambda item: item.instance.turns[0].prompt)) == [("Ask <q1>. ",) * 2]
     notes = sections_of.notes(comparison)
     assert "Paired by what they ask, under different ids: 4." in notes
@@ -220,7 +221,7 @@ def test_contexts_are_compared_and_read_whether_a_line_holds_or_names_them(tmp_p
     one = stored(tmp_path / "a", *(judged(name, "yes", "", text) for name, text in contexts.items()))
     two = stored(tmp_path / "b", *(judged(name, "no", "", contexts[name]) for name in "qp"), judged("r", "no", "", "y"))
     comparison = compare(one, two)
-    assert comparison.otherwise == ("r",), "it has another context"
+    assert comparison.pairing.changed == ("r",), "it has another context"
     texts = comparison.texts(comparison.flips, lambda item: item.instance.context)
     assert list(texts) == [("one text", "one text")] * 2
 
@@ -260,4 +261,4 @@ def test_memory_hardly_grows_with_the_instances_whatever_they_hold(
         tracemalloc.stop()
         assert (done.returncode, f"Flipped: {rows} instances" in done.stdout) == (0, True), done.stderr
     grown = (peaks[1] - peaks[0]) / (many - few)
-    assert grown < 8 * characters, "bytes an instance of both runs: of its 22 texts those of flips.csv are held"
+    assert grown < 8 * characters, "bytes an instance of both runs: of its 22 texts only those that are shown are held"

@@ -170,12 +170,10 @@ def test_an_answer_that_is_json_is_a_text(tmp_path: Path) -> None:
     assert response.answers == ('{"a": [1, 2]}',)
 
 
-def test_the_two_conversations_of_an_arena_and_models_by_name(tmp_path: Path) -> None:
+def test_of_rows_of_several_models_those_of_a_name_are_read(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    log.write_bytes(as_lines({
-        "model_a": "m", "model_b": "n", "winner": "model_a", "conversation_a": [user("Hi."), assistant("A")],
-        "conversation_b": [user("Hi."), assistant("B")],
-    }))  # fmt: skip
+    rows = [{"model": name, "messages": [user("Hi."), assistant(text)]} for name, text in (("m", "A"), ("n", "B"))]
+    log.write_bytes(as_lines(*rows))
     for name, answers in (("m", ["A"]), ("n", ["B"]), ("both", ["A", "B"])):
         responses = [response for _, response in read_logs(log, C, model_name=name).answered]
         assert [response.answers[0] for response in responses] == answers

@@ -12,7 +12,7 @@ from truebench_hf.comparing.runs import BoardEntry, BoardRun
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.space.board.store import BoardStore, Snapshot
 from truebench_hf.space.site import Pages
-from truebench_hf.study.ranking import BoardColumn
+from truebench_hf.study.ranking import Board, BoardColumn
 from truebench_hf.types import Score
 
 COLUMNS = (BoardColumn("overall", "Overall"), BoardColumn("category:Safety", "Safety", "Categories"))
@@ -30,7 +30,7 @@ def entry(name: str, value: float | None, **more: Any) -> BoardEntry:
 
 def snapshot(*entries: BoardEntry, columns: tuple[BoardColumn, ...] = COLUMNS) -> Snapshot:
     """A board with these results, ranked by their totals, and what papers print of judges."""
-    runs = [BoardRun("truebench", "overall", False, columns, entries), papers.PAPERS["metaeval"].published()]
+    runs = [BoardRun("truebench", Board("overall", columns, ()), entries), papers.PAPERS["metaeval"].published()]
     kinds, found = table.merged(runs)
     return Snapshot(table.by_score(found), kinds)
 

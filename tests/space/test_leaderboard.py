@@ -21,7 +21,7 @@ from truebench_hf.space.board.items import RecentItems
 from truebench_hf.space.board.leaderboard import Cell, PageRow
 from truebench_hf.space.board.queries import BoardQuery
 from truebench_hf.space.board.store import BoardStore, Snapshot
-from truebench_hf.study.ranking import BoardColumn
+from truebench_hf.study.ranking import Board, BoardColumn
 from truebench_hf.types import Score
 
 
@@ -214,7 +214,7 @@ def test_figures_that_are_no_shares_fill_the_scale_that_they_need() -> None:
         BoardEntry(n, "haiku", n, "measured", "s", s, {"errors": s}, ascending=True)
         for n, s in (("a", Score(1.0, 40, 0, (0.5, 1.5))), ("b", Score(3.0, 40, 0, (2.0, 4.0))))
     ]
-    kinds, found = table.merged([BoardRun("haiku", "errors", True, columns, tuple(lines))])
+    kinds, found = table.merged([BoardRun("haiku", Board("errors", columns, (), "ascending"), tuple(lines))])
     now = Snapshot(table.by_score(found), kinds)
     assert [(row.name, row.rank, row.score.text) for row in _rows(now)] == [("a", "1", "1.0"), ("b", "2", "3.0")]
     assert 'cx="25.0"' in page(now)
@@ -257,7 +257,7 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
 
 
 def test_no_results_at_all() -> None:
-    kinds, _ = table.merged([BoardRun("truebench", "overall", False, COLUMNS, ())])
+    kinds, _ = table.merged([BoardRun("truebench", Board("overall", COLUMNS, ()), ())])
     assert boards.boards(Snapshot((), kinds)) == ()
 
 

@@ -177,7 +177,7 @@ def test_a_folder_that_may_not_be_looked_into_hides_no_other(mode: int, why: str
 
 
 def test_a_folder_that_is_gone_when_it_is_read_is_nothing(tmp_path: Path) -> None:
-    assert runs.stamp(tmp_path / "gone") == ()
+    assert runs.stamp(tmp_path / "gone") == runs.stamp(tmp_path / "nowhere")
     assert runs.read_board(tmp_path / "gone") is None
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
-from truebench_hf.comparing.runs import judges, pair_runs, read_run, self_judged
+from truebench_hf.comparing.runs import Pairing, judges, pair_runs, read_run, self_judged
 from truebench_hf.data.judged import Judged
 from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.comparison import PairedDifference, paired_difference
 from truebench_hf.options import NOBODY
-from truebench_hf.report.sections import Beside, Conversation, as_counted, conversation, csv_text, percent
+from truebench_hf.report.sections import Beside, Conversation, as_counted, conversation, percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.results.finished import Finished
 from truebench_hf.results.verdicts import ordered
@@ -27,58 +29,64 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SAME = 1e-12  # scores that differ by no more are equal
-# What shapes verdicts, by the names under which runs of any kind note it, and how that is called.
-_SHAPING = {
-    "judge": "judge", "judges": "judges", "cascade_judge": "second judge", "panel": "panel", "judging": "judging",
-    "judge_level": "judge level", "templates": "templates", "eligibility": "eligibility", "protocol": "protocol",
-    "votes": "votes", "threshold": "threshold", "judge_temperature": "judge temperature", "baseline": "baseline",
-    "rules": "rules", "judge_models": "how the judge was run", "prompts": "judge prompts",
-}  # fmt: skip
-# Where the first differs, the second says nothing more.
-_IMPLIED = (
-    ("judge", "judge_models"), ("judge", "panel"), ("judges", "judge_models"), ("judges", "templates"),
-    ("judges", "eligibility"), ("judge", "judge_level"), ("judging", "prompts"), ("judging", "rules"), ("judge_level", "prompts"),
-    ("templates", "prompts"),
-)  # fmt: skip
 GROUPS = {"Category": "category", "Language": "language"}
 
 
 @dataclass(frozen=True)
 class ComparedMeans:
-    """Both means (0..1) over the instances that both runs decided, and second minus first: above 0 the second is better."""
+    """Both means (0..1) over the instances that both runs decided, second minus first (above 0 the second is better), and
+    of how many instances the first alone passes (or scores more), and the second alone."""
 
     first: float | None
     second: float | None
     difference: PairedDifference
+    alone: tuple[int, int]
 
-
-@dataclass(frozen=True, slots=True)
-class Flip:
-    """An instance that the runs score differently: `Comparison.texts` has what they answered. `ids` are those in A and B."""
-
-    ids: tuple[str, str]
-    language: str
-    category: str
-    scores: tuple[float, float]
+    @classmethod
+    def of(cls, pairs: DataFrame) -> ComparedMeans:
+        """The means of some rows of a `Pairing`."""
+        decided = pairs[["a", "b"]].dropna()
+        first, second = (sum(decided[run].tolist()) / len(decided) if len(decided) else None for run in "ab")
+        gaps = decided["a"] - decided["b"]
+        alone = int((gaps > _SAME).sum()), int((gaps < -_SAME).sum())
+        return cls(first, second, paired_difference(pairs["b"].to_numpy(), pairs["a"].to_numpy()), alone)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two runs say of the instances that both hold.
-
-    `differs` names what keeps the difference from being one of the models alone. `otherwise` are instances of one id
-    that do not ask the same in both; `only` those that one run alone holds; `by_content` are paired under different ids.
-    """
+    """What two runs say of the instances that both hold; `differs` names what keeps the difference from being one of the
+    models alone."""
 
     runs: tuple[Finished, Finished]
     differs: tuple[str, ...]
-    overall: ComparedMeans
-    groups: Mapping[str, Mapping[str, ComparedMeans]]
-    flips: tuple[Flip, ...]
-    undecided: tuple[str, ...]
-    otherwise: tuple[str, ...]
-    only: tuple[tuple[str, ...], tuple[str, ...]]
-    by_content: int = 0
+    pairing: Pairing = field(repr=False)
+
+    @cached_property
+    def overall(self) -> ComparedMeans:
+        """Both means over all instances."""
+        return ComparedMeans.of(self.pairing.rows)
+
+    @cached_property
+    def groups(self) -> dict[str, dict[str, ComparedMeans]]:
+        """The same by category and by language."""
+        groups = {}
+        for title, column in GROUPS.items():
+            rows = {str(name): of for name, of in self.pairing.rows.groupby(column, sort=False, observed=True) if name}
+            groups[title] = {name: ComparedMeans.of(rows[name]) for name in ordered(rows, (*CATEGORIES, *LANGUAGES))}
+        return groups
+
+    @cached_property
+    def flips(self) -> DataFrame:
+        """The rows of the pairing that the runs score differently, first where the second is ahead most."""
+        rows = self.pairing.rows
+        apart = rows[(rows["a"] - rows["b"]).abs() > _SAME]
+        return apart.iloc[(apart["a"] - apart["b"]).argsort(kind="stable")]
+
+    @property
+    def undecided(self) -> list[str]:
+        """The instances that one of the runs left undecided."""
+        rows = self.pairing.rows
+        return list(rows.index[rows[["a", "b"]].isna().any(axis=1)])
 
     @property
     def self_judged(self) -> tuple[bool, bool]:
@@ -86,12 +94,11 @@ class Comparison:
         first, second = (self_judged(run.model, judges(run.kind, run.settings) or {run.judge}) for run in self.runs)
         return first, second
 
-    def texts(self, flips: Sequence[Flip], make: Callable[[Judged], T]) -> Iterator[tuple[T, T]]:
+    def texts(self, flips: DataFrame, make: Callable[[Judged], T]) -> Iterator[tuple[T, T]]:
         """What `make` returns of the answer and verdicts of each flip in either run. Raises UserError as `Finished.judged`."""
-        texts_a, texts_b = (
-            run.judged([flip.ids[place] for flip in flips], make) for place, run in enumerate(self.runs)
-        )
-        return ((texts_a[flip.ids[0]], texts_b[flip.ids[1]]) for flip in flips)
+        names = flips.index.tolist(), flips["other"].tolist()
+        first, second = (run.judged(ids, make) for run, ids in zip(self.runs, names, strict=True))
+        return ((first[a], second[b]) for a, b in zip(*names, strict=True))
 
 
 def compare(first: str, second: str, *, model_a: str | None = None, model_b: str | None = None) -> Comparison:
@@ -105,36 +112,7 @@ def compare(first: str, second: str, *, model_a: str | None = None, model_b: str
 def compare_runs(run_a: Finished, run_b: Finished) -> Comparison:
     """Compare two runs that are read already. Raises as `compare`."""
     pairing = pair_runs(run_a, run_b)
-    pairs = pairing.rows
-    groups = {
-        title: {str(name): rows for name, rows in pairs.groupby(column, sort=False, observed=True) if name}
-        for title, column in GROUPS.items()
-    }
-    apart = pairs[(pairs["a"] - pairs["b"]).abs() > _SAME]
-    apart = apart.iloc[(apart["a"] - apart["b"]).argsort(kind="stable")]  # first where B is ahead most
-    flips = zip(
-        apart.index, *(apart[name].tolist() for name in ("other", "language", "category", "a", "b")), strict=True
-    )
-    return Comparison(
-        (run_a, run_b),
-        tuple(differences(run_a, run_b, bool(pairing.changed))),
-        _means(pairs),
-        {
-            title: {name: _means(of[name]) for name in ordered(of, (*CATEGORIES, *LANGUAGES))}
-            for title, of in groups.items()
-        },
-        tuple(Flip((name, other), language, category, (a, b)) for name, other, language, category, a, b in flips),
-        tuple(pairs.index[pairs[["a", "b"]].isna().any(axis=1)]),
-        pairing.changed,
-        pairing.only,
-        pairing.by_content,
-    )
-
-
-def _means(pairs: DataFrame) -> ComparedMeans:
-    decided = pairs[["a", "b"]].dropna()
-    first, second = (sum(decided[run].tolist()) / len(decided) if len(decided) else None for run in "ab")
-    return ComparedMeans(first, second, paired_difference(pairs["b"].to_numpy(), pairs["a"].to_numpy()))
+    return Comparison((run_a, run_b), tuple(differences(run_a, run_b, bool(pairing.changed))), pairing)
 
 
 def differences(run_a: Finished, run_b: Finished, otherwise: bool) -> list[str]:
@@ -148,18 +126,27 @@ def differences(run_a: Finished, run_b: Finished, otherwise: bool) -> list[str]:
             return [f"nothing is known of how {run.where} was judged (no run.json)"]
     if otherwise:
         differences.append("other data")
-    settings = [anonymous.settings({name: run.settings.get(name) for name in _SHAPING}) for run in (run_a, run_b)]
+    shaping, rules = _shaping()["shaping"], _shaping()["implied"]
+    settings = [anonymous.settings({name: run.settings.get(name) for name in shaping}) for run in (run_a, run_b)]
     for prompts in (held["prompts"] or {} for held in settings):
         prompts.pop("generate_checklist", None)  # who writes checklists judges nothing; they are compared themselves
-    pairs = {name: [held[name] or None for held in settings] for name in _SHAPING}
+    pairs = {name: [held[name] or None for held in settings] for name in shaping}
     unlike = [name for name, (a, b) in pairs.items() if a != b]
-    implied = {after for before, after in _IMPLIED if before in unlike}
+    implied = {after for before in unlike for after in rules.get(before, ())}
     if NOBODY in pairs["judge"]:  # who asks nobody asks in no way
         implied.add("judging")
     ran = [providers(run.settings, {}).get(run.model) for run in (run_a, run_b)]
     if run_a.model == run_b.model and ran[0] != ran[1]:
         differences.append(f"provider of {run_a.model}: {_both_values(*ran)}")
-    return differences + [f"{_SHAPING[name]}: {_both_values(*pairs[name])}" for name in unlike if name not in implied]
+    return differences + [f"{shaping[name]}: {_both_values(*pairs[name])}" for name in unlike if name not in implied]
+
+
+@cache
+def _shaping() -> Any:
+    """What `shaping.yaml` holds."""
+    import yaml
+
+    return yaml.safe_load((files(__package__) / "shaping.yaml").read_text(encoding="utf-8"))
 
 
 def _both_values(first: Any, second: Any) -> str:
@@ -171,19 +158,19 @@ def _both_values(first: Any, second: Any) -> str:
     return " and ".join(shortened(text, 60) for text in values)
 
 
-_SHOWN = 20  # flips on the terminal; all are in the CSV
+_SHOWN = 20  # flips on the terminal; all are in compare.json
 _ON_PAGE = 1000  # flips with both answers on the page: more than anybody reads
 _LONGEST = 160  # characters of a reason on the terminal
 
 
 def outcome(comparison: Comparison, *, page: bool = True) -> Outcome[Comparison]:
     """What a comparison shows and writes; what only a `page` shows is not read for the terminal."""
-    flipped = bool(comparison.flips)
+    flipped = len(comparison.flips) > 0
     return Outcome(
         comparison, title=_title(comparison), notes=notes(comparison),
         tables=[_differences(comparison), *([_flips(comparison)] if flipped else [])],
         charts=[_beside(comparison)] if flipped and page else [],
-        items={"compare.json": as_json(comparison), "flips.csv": _csv(comparison)},
+        items={"compare.json": as_json(comparison)},
     )  # fmt: skip
 
 
@@ -195,13 +182,14 @@ def notes(comparison: Comparison) -> list[str]:
     """What keeps the runs from being comparable, what is not compared, and what came out."""
     lines = [f"Not comparable as models: {'; '.join(comparison.differs)}."] if comparison.differs else []
     lines.append(_verdict(comparison))
-    if comparison.undecided:
-        lines.append(f"Undecided in one of the runs, and left out: {_listed(comparison.undecided)}.")
-    if comparison.by_content:
-        lines.append(f"Paired by what they ask, under different ids: {comparison.by_content}.")
-    if comparison.otherwise:
-        lines.append(f"Same id, different prompt or criteria, left out: {_listed(comparison.otherwise)}.")
-    lines += [f"Only in {letter}: {_listed(only)}." for letter, only in zip("AB", comparison.only, strict=True) if only]
+    pairing, undecided = comparison.pairing, comparison.undecided
+    if undecided:
+        lines.append(f"Undecided in one of the runs, and left out: {_listed(undecided)}.")
+    if pairing.by_content:
+        lines.append(f"Paired by what they ask, under different ids: {pairing.by_content}.")
+    if pairing.changed:
+        lines.append(f"Same id, different prompt or criteria, left out: {_listed(pairing.changed)}.")
+    lines += [f"Only in {letter}: {_listed(only)}." for letter, only in zip("AB", pairing.only, strict=True) if only]
     lines += [
         f"Self-judged: the model of {letter} and a judge belong to one family, which favours it."
         for letter, own in zip("AB", comparison.self_judged, strict=True)
@@ -213,13 +201,14 @@ def notes(comparison: Comparison) -> list[str]:
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """The content of `compare.json`: shares are between 0 and 1, differences (B - A) between -1 and 1."""
     runs, table = zip("ab", comparison.runs, strict=True), _differences(comparison)
+    pairing, flips = comparison.pairing, comparison.flips[["other", "a", "b"]].rename(columns={"other": "id_b"})
     return {
         **{letter: {"run": run.where, "model": run.model, "judge": run.judge} for letter, run in runs},
         "kind": comparison.runs[0].kind, "differs": list(comparison.differs),
         "differences": [{"by": row["by"], **record} for row, record in zip(table.rows, table.records(), strict=True)],
-        "flips": [{"id": flip.ids[0], "id_b": flip.ids[1], "a": flip.scores[0], "b": flip.scores[1]} for flip in comparison.flips],
-        "undecided": list(comparison.undecided), "otherwise": list(comparison.otherwise),
-        "only_a": list(comparison.only[0]), "only_b": list(comparison.only[1]), "self_judged": list(comparison.self_judged),
+        "flips": flips.rename_axis("id").reset_index().to_dict("records"),
+        "undecided": comparison.undecided, "otherwise": list(pairing.changed),
+        "only_a": list(pairing.only[0]), "only_b": list(pairing.only[1]), "self_judged": list(comparison.self_judged),
     }  # fmt: skip
 
 
@@ -253,13 +242,13 @@ _FLIPS = (
 def _differences(comparison: Comparison) -> Table:
     lines = [("", "Overall", comparison.overall)]
     lines += [(by, name, line) for by, of_group in comparison.groups.items() for name, line in of_group.items()]
-    rows = []
-    for by, name, line in lines:
-        scores = [flip.scores for flip in comparison.flips if not by or getattr(flip, GROUPS[by]) == name]
-        rows.append({
+    rows = [
+        {
             "name": name, "by": by, "a": line.first, "b": line.second, "difference": line.difference,
-            "p_value": line.difference.p_value, "alone": f"{sum(a > b for a, b in scores)} : {sum(a < b for a, b in scores)}",
-        })  # fmt: skip
+            "p_value": line.difference.p_value, "alone": f"{line.alone[0]} : {line.alone[1]}",
+        }
+        for by, name, line in lines
+    ]  # fmt: skip
     note = (
         f"Of {comparison.runs[0].of.about}; B - A in points over the instances that both decided: above 0, B is better. "
         "Intervals: Bonett and Price for passes, else of the mean difference; none below ten instances. McNemar: exact, "
@@ -271,23 +260,19 @@ def _differences(comparison: Comparison) -> Table:
 def _flips(comparison: Comparison) -> Table:
     flips = _greatest(comparison.flips, _SHOWN)
     # Of each the first criterion that it fails, with the judge's reason.
-    both = comparison.texts(flips, lambda item: next(iter(_failed(item)), item.response.error or ""))
-    rows = [
-        {
-            "id": flip.ids[0], "language": flip.language, "category": flip.category, "a": _score(flip.scores[0]),
-            "b": _score(flip.scores[1]), "why": reasons[flip.scores[0] > flip.scores[1]][:_LONGEST],
-        }
-        for flip, reasons in zip(flips, both, strict=True)
-    ]  # fmt: skip
-    more = len(comparison.flips) - len(rows)
-    pages = "report.html and flips.csv" if len(comparison.flips) <= _ON_PAGE else "flips.csv"
-    note = f"And {more} more, in {pages} of --out." if more else ""
-    return Table("flips", _FLIPS, rows, f"Flipped: {how_many(len(comparison.flips), 'instance')}", note)
+    reasons = comparison.texts(flips, lambda item: (next(iter(_failed(item)), item.response.error or ""))[:_LONGEST])
+    lower = [pair[a > b] for pair, a, b in zip(reasons, flips["a"], flips["b"], strict=True)]
+    cells = flips.assign(id=flips.index, a=flips["a"].map(_score), b=flips["b"].map(_score), why=lower)
+    more = len(comparison.flips) - len(flips)
+    note = f"And {more} more, in report.html of --out (the ids in compare.json, too)." if more else ""
+    title = f"Flipped: {how_many(len(comparison.flips), 'instance')}"
+    return Table.of_frame("flips", cells, _FLIPS, title=title, note=note)
 
 
-def _greatest(flips: Sequence[Flip], number: int) -> Sequence[Flip]:
+def _greatest(flips: DataFrame, number: int) -> DataFrame:
     """The flips from both ends, where B is ahead most and where A is; all where there are no more than this number."""
-    return flips if len(flips) <= number else [*flips[: number // 2], *flips[-(number // 2) :]]
+    ends = [*range(number // 2), *range(len(flips) - number // 2, len(flips))]
+    return flips if len(flips) <= number else flips.iloc[ends]
 
 
 def _score(score: float) -> str:
@@ -304,43 +289,22 @@ def _failed(item: Judged) -> list[str]:
 def _beside(comparison: Comparison) -> Beside:
     flips = _greatest(comparison.flips, _ON_PAGE)
     rows = tuple(
-        tuple(_side(comparison, flip, place, item) for place, item in enumerate(items))
-        for flip, items in zip(flips, comparison.texts(flips, lambda item: item), strict=True)
+        tuple(_side(comparison, scores, place, item) for place, item in enumerate(items))
+        for *scores, items in zip(flips["a"], flips["b"], comparison.texts(flips, lambda item: item), strict=True)
     )
     more = len(comparison.flips) - len(flips)
-    less = f" The {len(flips)} greatest in both directions; {more} more are in flips.csv." if more else ""
+    less = f" The {len(flips)} greatest in both directions; {more} more are named in compare.json." if more else ""
     return Beside("Flipped, answer by answer", rows, f"First where B is ahead. Both answers with every verdict.{less}")
 
 
-def _side(comparison: Comparison, flip: Flip, place: int, item: Judged) -> Conversation:
+def _side(comparison: Comparison, scores: Sequence[float], place: int, item: Judged) -> Conversation:
     """The conversation of one run of a flip, under the scores of both."""
-    score = flip.scores[place]
+    score = scores[place]
     decided = score in (0, 1)
     whole_conversation = conversation(item, bool(score) if decided else None)
     who = f"{'AB'[place]}: {_name(comparison, place)}" + ("" if decided else f", {_score(score)}")
-    name = f"{whole_conversation.name} · A {_score(flip.scores[0])}, B {_score(flip.scores[1])}"
+    name = f"{whole_conversation.name} · A {_score(scores[0])}, B {_score(scores[1])}"
     return replace(whole_conversation, name=name, who=who, outcome=whole_conversation.outcome if decided else "")
-
-
-_COLUMNS = (
-    "id", "language", "category", "score_a", "score_b", "prompts", "answers_a", "answers_b", "failed_a", "failed_b",
-)  # fmt: skip
-
-
-def _csv(comparison: Comparison) -> Iterator[str]:
-    """A line for every flip."""
-    yield csv_text([_COLUMNS])
-    for flip, cells in zip(comparison.flips, comparison.texts(comparison.flips, _cells), strict=True):
-        scores = (f"{score:g}" for score in flip.scores)
-        (prompts, *first), (_, *second) = cells
-        both = [cell for pair in zip(first, second, strict=True) for cell in pair]
-        yield csv_text([(flip.ids[0], flip.language, flip.category, *scores, prompts, *both)])
-
-
-def _cells(item: Judged) -> tuple[str, str, str]:
-    """The prompts, the answers and what failed of them."""
-    prompts = "\n\n".join(turn.prompt for turn in item.instance.turns)
-    return prompts, "\n\n".join(item.response.answers), "\n".join(_failed(item))
 
 
 def _listed(ids: Sequence[str]) -> str:

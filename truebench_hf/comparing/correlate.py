@@ -72,14 +72,14 @@ def correlate(
     """
     ours = read_scores([scores] if isinstance(scores, str) else scores, column, "SCORES", "--column")
     theirs = read_scores([others] if isinstance(others, str) else others, with_column, "--with", "--with-column")
-    pairings = (_pairing(ours, name, theirs, other, seed) for other in theirs.columns for name in ours.columns)
+    pairings = (_pairing(ours, name, theirs, other, seed) for other in theirs.frame for name in ours.frame)
     return Correlated(ours, theirs, tuple(pairings))
 
 
 def _pairing(ours: ModelScores, column: str, theirs: ModelScores, other: str, seed: int) -> RankPairing:
     import pandas as pd
 
-    y, x = (pd.Series(of.columns[name], dtype=float).dropna() for of, name in ((ours, column), (theirs, other)))
+    y, x = ours.frame[column].dropna(), theirs.frame[other].dropna()
     points = pd.DataFrame({"x": x.reindex(y.index), "y": y}).dropna()
     ranks = points.rank(method="min", ascending=False).astype(int)
     line = trend(points["x"].tolist(), points["y"].tolist())
@@ -96,6 +96,7 @@ def _pairing(ours: ModelScores, column: str, theirs: ModelScores, other: str, se
 
 
 _PLOTS = 12
+_NAMED = 10  # models that only one side has
 _PRINTED = ("Hard", "Soft (criterion)", "Soft (turn)")
 _PAIR = (Column("with", "held against"), Column("column", "scores"))
 _COEFFICIENTS = (
@@ -136,7 +137,7 @@ def outcome(correlated: Correlated) -> Outcome[Correlated]:
     }  # fmt: skip
     return Outcome(
         correlated, title=f"{where} against {others}", notes=notes(correlated),
-        tables=[coefficients(correlated, percent=True), *(off_the_line if len(far) else []), *_missing(correlated)],
+        tables=[coefficients(correlated, percent=True), *(off_the_line if len(far) else [])],
         charts=[*map(_plot, drawn)], items={"correlate.json": content, "models.csv": models.to_csv()},
     )  # fmt: skip
 
@@ -146,6 +147,12 @@ def notes(correlated: Correlated) -> list[str]:
     lines = [*correlated.scores.notes, *correlated.others.notes]
     if few := [count for pairing in correlated.pairings if (count := len(pairing.points)) < MIN_CLUSTERS]:
         lines.append(f"With fewer than {MIN_CLUSTERS} models in common ({few[0]} here) there are no intervals.")
+    for side, where in enumerate((correlated.scores.where, correlated.others.where)):
+        if only := list(dict.fromkeys(name for pairing in correlated.pairings for name in pairing.only[side])):
+            more = f" and {len(only) - _NAMED} more" if len(only) > _NAMED else ""
+            lines.append(
+                f"Only in {where}: {', '.join(only[:_NAMED])}{more}; names are compared exactly, but for providers."
+            )
     if (count := len(correlated.pairings)) > _PLOTS:
         lines.append(f"The first {_PLOTS} of {count} pairs are drawn; name columns to choose others.")
     return lines
@@ -205,21 +212,6 @@ def _axis(label: str, values: list[float]) -> Axis:
     return Axis(label, low - margin, high + margin)
 
 
-def _missing(correlated: Correlated) -> list[Table]:
-    """Who is in one of the two alone, and whose name the other has in another spelling."""
-    sides = (correlated.scores.where, correlated.others.where)
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for pairing in correlated.pairings:
-        folded = [{name.casefold(): name for name in only} for only in pairing.only]
-        for side, only in enumerate(pairing.only):
-            for name in only:
-                alike = folded[1 - side].get(name.casefold(), "")
-                rows.setdefault((name, sides[side]), {"model": name, "where": sides[side], "alike": alike})
-    about = "The same name in another case; names are compared exactly, without who provides the model."
-    columns = (Column("model", "model"), Column("where", "only in"), Column("alike", "there is also", about=about))
-    return [Table("missing", columns, list(rows.values()), f"Not in common: {len(rows)}")] if rows else []
-
-
 PUBLISHED_SCORES = "published"  # instead of a file: the paper's Table 5
 SOFT = {"overall": "hard", "soft_criterion": "soft (criterion)", "soft_turn": "soft (turn)"}  # as Table 7 names them
 _NAMES = ("model", "model name", "model_name", "name", "llm", "system")
@@ -227,9 +219,9 @@ _MISSING = ("", "-", "nan", "n/a", "na", "none", "null")
 _MOST = 6  # columns taken where none is named
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ModelScores:
-    """Scores by column and by the model's name without its provider; None where a model has none.
+    """Scores: a column each, by the model's name without its provider; NaN where a model has none.
 
     `truebench`: they are TRUEBench's, so that the paper's Table 7 may stand beside. `shares` are the columns of our own
     figures that are shares (0 to 1), which people read in percent; a table's are as it gives them. `notes` say what a
@@ -237,7 +229,7 @@ class ModelScores:
     """
 
     where: str
-    columns: Mapping[str, Mapping[str, float | None]]
+    frame: DataFrame
     truebench: bool = False
     shares: Collection[str] = ()
     notes: tuple[str, ...] = field(default=())
@@ -249,13 +241,14 @@ def read_scores(sources: Sequence[str], columns: Sequence[str], flag: str, colum
     `columns` names those wanted; else all that are numbers. Raises UserError where something is not to be read, where two
     rows are about one model, and naming what there is.
     """
+    import pandas as pd
+
     if not sources:
         raise UserError(f"{flag}: give a table of scores, run folders, or {PUBLISHED_SCORES}")
     if list(sources) == [PUBLISHED_SCORES]:
-        rows = paper_rows(TRUEBENCH, "truebench_table5")
-        wanted = _chosen(columns or ["Overall"], [name for name in rows[0] if name != "Model"], column_flag)
-        scores = {name: {r["Model"]: None if r[name] is None else r[name] / 100 for r in rows} for name in wanted}
-        return ModelScores("TRUEBench as published", scores, truebench=True, shares=wanted)
+        frame = pd.DataFrame(paper_rows(TRUEBENCH, "truebench_table5")).set_index("Model") / 100
+        wanted = _chosen(columns or ["Overall"], list(frame), column_flag)
+        return ModelScores("TRUEBench as published", frame[wanted], truebench=True, shares=wanted)
     folders = [source for source in sources if Path(source).is_dir()]
     if folders and len(folders) == len(sources):
         return _scores_of_runs(folders, columns, flag, column_flag)
@@ -268,32 +261,34 @@ def read_scores(sources: Sequence[str], columns: Sequence[str], flag: str, colum
 
 
 def _scores_of_runs(folders: Sequence[str], columns: Sequence[str], flag: str, column_flag: str) -> ModelScores:
+    import pandas as pd
+
     scores: dict[str, dict[str, float | None]] = {}
     folder_of: dict[str, Path] = {}
     settings, kinds, shares = set[str](), set[str](), set[str]()
     boards = [(folder, runs.read_board(folder)) for root in folders for folder in runs.below(root, f"{flag} ", "")]
     for folder, run in ((folder, run) for folder, run in boards if run):
         kinds.add(run.kind)
-        main = next(column for column in run.columns if column.name == run.main)
-        titles = SOFT if run.kind == TRUEBENCH else {run.main: main.title}
+        main = next(column for column in run.board.columns if column.name == run.board.main)
+        titles = SOFT if run.kind == TRUEBENCH else {main.name: main.title}
         for entry in run.entries:
             name = without_provider(entry.name)
             if folder_of.setdefault(name, folder).resolve() != folder.resolve():
                 raise UserError(f"{name} stands in {folder_of[name]} and in {folder}; name one run of each model")
             settings.add(entry.setting)
             cells = scores_in(folder, entry.name) if run.kind == TRUEBENCH else {}
-            cells[run.main] = entry.overall
-            for column in (column for column in titles if column in cells):
-                scores.setdefault(titles[column], {})[name] = cells[column].value
-                shares |= {titles[column]} if main.percent else set()
+            cells[main.name] = entry.overall
+            scores[name] = {titles[column]: cells[column].value for column in titles if column in cells}
+            shares |= set(scores[name]) if main.percent else set()
     if not folder_of:
         raise UserError(f"{flag}: no finished run in {', '.join(folders)}; finish one, or give a table")
     if len(kinds) > 1:
         raise UserError(f"{flag}: holds runs of kind {', '.join(sorted(kinds))}; name run folders of one kind")
     notes = ("These runs were not all judged alike, on the same data: their scores are no one scale.",)
-    wanted = _chosen(columns or list(scores), list(scores), column_flag)
-    chosen = {name: scores[name] for name in wanted}
-    return ModelScores(", ".join(folders), chosen, kinds == {TRUEBENCH}, shares, notes if len(settings) > 1 else ())
+    frame = pd.DataFrame.from_dict(scores, orient="index").astype(float)
+    wanted = _chosen(columns or list(frame), list(frame), column_flag)
+    where, mixed = ", ".join(folders), len(settings) > 1
+    return ModelScores(where, frame[wanted], kinds == {TRUEBENCH}, shares, notes if mixed else ())
 
 
 def _scores_of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScores:
@@ -301,42 +296,35 @@ def _scores_of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScor
 
     rows = list(records(path))
     cells = pd.DataFrame([record.row for record in rows], dtype=object)
-    cells = cells.where(cells.notna(), "")
-    numbers = {name: [_number(value) for value in cells[name]] for name in cells if _is_numeric(cells[name])}
-    name = _name_column(cells, numbers, path)
+    texts = cells.map(lambda value: "" if pd.api.types.is_scalar(value) and pd.isna(value) else str(value).strip())
+    numbers = cells.map(_number).astype(float)
+    empty = texts.apply(lambda column: column.str.casefold().isin(_MISSING))
+    numeric = [column for column in cells if (empty | numbers.notna())[column].all() and texts[column].any()]
+    name = _name_column(cells, numeric, path)
     others = [column for column in cells if column != name]
-    if not numbers.keys() - {name}:
+    if not set(numeric) - {name}:
         raise UserError(f"{path}: no column of numbers beside {name!r}; it has {', '.join(cells)}")
-    wanted = _chosen(columns or [column for column in others if column in numbers], others, flag)
-    if texts := [column for column in wanted if column not in numbers]:
-        raise UserError(f"{path}: column {texts[0]!r} is not all numbers; blank cells may stand for missing ones")
+    wanted = _chosen(columns or [column for column in others if column in numeric], others, flag)
+    if words := [column for column in wanted if column not in numeric]:
+        raise UserError(f"{path}: column {words[0]!r} is not all numbers; blank cells may stand for missing ones")
     if not columns and len(wanted) > _MOST:
         raise UserError(f"{path}: has {len(wanted)} columns of numbers: {', '.join(wanted)}; name some by {flag}")
-    place_of: dict[str, int] = {}  # by name without provider
-    names = [str(value).strip() for value in cells[name]]
-    for place, model in enumerate(names):
-        bare = without_provider(model)
-        if model and place_of.setdefault(bare, place) != place:
-            other = names[place_of[bare]]
-            both = f"{model!r} stands twice" if other == model else f"{other!r} and {model!r} are both {bare!r}"
-            raise UserError(f"{rows[place].where}: {both}; leave one row for each model")
-    scores = {column: {bare: numbers[column][place] for bare, place in place_of.items()} for column in wanted}
-    nameless = names.count("")
+    models = texts[name][texts[name] != ""]
+    bare = models.map(without_provider)
+    for place in bare.index[bare.duplicated()][:1]:
+        model, other = models[place], models[bare == bare[place]].iloc[0]
+        both = f"{model!r} stands twice" if other == model else f"{other!r} and {model!r} are both {bare[place]!r}"
+        raise UserError(f"{rows[place].where}: {both}; leave one row for each model")
+    nameless = len(cells) - len(models)
     notes = (f"{path}: {how_many(nameless, 'row')} without a name in {name!r}, left out.",) if nameless else ()
-    return ModelScores(str(path), scores, notes=notes)
+    return ModelScores(str(path), numbers.loc[models.index, wanted].set_axis(bare), notes=notes)
 
 
-def _is_numeric(cells: Any) -> bool:
-    """Whether a column holds numbers and words for missing ones, and is not blank."""
-    words = cells.map(lambda value: str(value).strip().casefold())
-    return bool((words != "").any() and (words.isin(_MISSING) | cells.map(_number).notna()).all())
-
-
-def _name_column(cells: DataFrame, numbers: Collection[str], path: Path) -> str:
+def _name_column(cells: DataFrame, numeric: Collection[str], path: Path) -> str:
     folded = {column.strip().casefold(): column for column in cells}
     known = [folded[name] for name in _NAMES if name in folded]
     texts = cells.map(lambda value: isinstance(value, str) and bool(value.strip())).all()
-    known += [column for column in cells if texts[column] and column not in numbers]
+    known += [column for column in cells if texts[column] and column not in numeric]
     if not known:
         raise UserError(f"{path}: no column names the models; call it 'model'")
     return str(known[0])
@@ -349,12 +337,10 @@ def _chosen(wanted: Sequence[str], known: Sequence[str], flag: str) -> list[str]
     return list(wanted)
 
 
-def _number(value: Any) -> float | None:
-    """A finite number, also as a text, of percent with its sign; else None."""
-    if isinstance(value, bool):
-        return None
+def _number(value: Any) -> float:
+    """A finite number, also as a text, of percent with its sign; else NaN."""
     try:
         number = float(value.strip().removesuffix("%")) if isinstance(value, str) else float(value)
     except (TypeError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
+        return math.nan
+    return number if math.isfinite(number) and not isinstance(value, bool) else math.nan

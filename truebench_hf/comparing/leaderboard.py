@@ -69,7 +69,7 @@ def leaderboard(folders: Sequence[str], *, published: bool = False, kind: str = 
         )
     (merged,), entries = table.merged(boards)
     plain = table.by_score(runs.once(entries))
-    order = table.by_rank(table.paired(plain, _outcomes(plain, read_runs)))
+    order = table.by_rank(table.paired(plain, _outcomes(plain)))
     names = map("".join, chain(ascii_uppercase, product(ascii_uppercase, repeat=2)))
     letters = dict(zip(dict.fromkeys(entry.setting for entry in order), names, strict=False))
     lines = []
@@ -119,17 +119,15 @@ def _marked(run: BoardRun, specs: Collection[str], untold: str) -> BoardRun:
     return replace(run, entries=tuple(entries))
 
 
-def _outcomes(entries: Iterable[BoardEntry], read_runs: Mapping[Path, BoardRun]) -> dict[str, Outcomes]:
+def _outcomes(entries: Iterable[BoardEntry]) -> dict[str, Outcomes]:
     """By the key of an entry the results of its instances, where its folder holds them."""
-    folder_of = {entry.key: folder for folder, run in read_runs.items() for entry in run.entries}
-    passed = {folder: _passed(folder) for folder, run in read_runs.items() if run.kind == TRUEBENCH}
-    scores = cache(_scores)
+    passed, scores = cache(_passed), cache(_scores)
     results: dict[str, Outcomes] = {}
     for entry in entries:
-        if folder := folder_of.get(entry.key):
-            results[entry.key] = of_entry(passed.get(folder, {}), entry.name) or {}
-            if not table.is_the_share(entry, results[entry.key]):
-                results[entry.key] = scores(folder).get(entry.name, {})
+        if entry.folder:
+            own = of_entry(passed(entry.folder), entry.name) if entry.kind == TRUEBENCH else None
+            is_own = own is not None and table.is_the_share(entry, own)
+            results[entry.key] = own if own and is_own else scores(entry.folder).get(entry.name, {})
     return results
 
 

@@ -16,8 +16,6 @@ from truebench_hf.benchmarks.rubric_eval import scores as judges
 from truebench_hf.benchmarks.rubric_eval.comparisons import published_rows
 from truebench_hf.benchmarks.truebench import results as truebench
 from truebench_hf.comparing.runs import BoardRun, lines
-from truebench_hf.data import jsonl
-from truebench_hf.data.catalogue import MINI
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.report.table import paper_rows, paper_table
 from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
@@ -40,12 +38,6 @@ class Paper:
     notes: tuple[str, ...]
     published: Callable[[], BoardRun]
     judges: tuple[str, ...] = ()
-
-
-@cache
-def mini() -> tuple[dict[str, Any], ...]:
-    """The rows of the built-in TRUEBench sample, with the official columns."""
-    return tuple(row for _, row in jsonl.read(MINI))
 
 
 @cache

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,7 +18,8 @@ from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
 from truebench_hf.benchmarks.truebench.results import form, judging_specs, judgments, made_by, read_each, read_frames
 from truebench_hf.benchmarks.truebench.scores import response_values, rule
 from truebench_hf.data.judged import Judged
-from truebench_hf.data.records import JUDGED, Form
+from truebench_hf.data.records import JUDGED, Form, Stamp
+from truebench_hf.data.records import stamp as file_stamp
 from truebench_hf.data.rows import Record, user_error
 from truebench_hf.engine.folder import INFO
 from truebench_hf.errors import UserError, unknown
@@ -28,7 +28,7 @@ from truebench_hf.models.spec import family
 from truebench_hf.results.finished import Finished, JudgedKind, model_runs
 from truebench_hf.results.folder import Results
 from truebench_hf.results.verdicts import VerdictFrames
-from truebench_hf.study.ranking import LONGEST, Board, BoardColumn
+from truebench_hf.study.ranking import LONGEST, Board
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Score
 
@@ -128,16 +128,11 @@ class BoardEntry:
 
 @dataclass(frozen=True)
 class BoardRun:
-    """A board as one run (or one paper) has it: its columns, the main one, and its lines."""
+    """A board as one run (or one paper) has it, and its lines to be shown."""
 
     kind: str
-    main: str
-    ascending: bool
-    columns: tuple[BoardColumn, ...]
+    board: Board
     entries: tuple[BoardEntry, ...]
-    title: str = ""
-    unit: str = ""
-    noun: str = ""
 
 
 def folders(roots: Iterable[Path], depth: int = 0) -> Iterator[Path]:
@@ -165,14 +160,9 @@ def below(root: str, flag: str = "", remedy: str = "; give the --out of finished
     return run_folders
 
 
-def stamp(folder: Path) -> tuple[int, ...]:
+def stamp(folder: Path) -> tuple[Stamp, ...]:
     """Changes when the results in a folder do."""
-    parts = []
-    for name in (INFO, *JUDGED):
-        with suppress(OSError):  # absent, or gone meanwhile
-            facts = (folder / name).stat()
-            parts += [facts.st_mtime_ns, facts.st_size]
-    return tuple(parts)
+    return tuple(file_stamp(folder / name) for name in (INFO, *JUDGED))
 
 
 def read_board(folder: Path) -> BoardRun | None:
@@ -199,14 +189,14 @@ def lines(
 ) -> BoardRun:  # fmt: skip
     """The board of a study as lines to show, each with a hash of what it is made of; lines of one hash are told apart by
     their place. What was submitted or printed is never ranked with what was measured."""
-    entries, ascending = [], board.order == "ascending"
+    entries = []
     for place, (row, content) in enumerate(zip(board.rows, contents, strict=True)):
         setting, number = f"{source} {row.setting}", contents[:place].count(content)
         key = f"{slug(row.name)}-{digest(canonical([content, setting, number]))[:8]}"
         overall = row.scores.get(board.main, Score(None, 0))
-        facts = (row.scores, row.facts, ascending, folder, content)
+        facts = (row.scores, row.facts, board.order == "ascending", folder, content)
         entries.append(BoardEntry(key, kind, row.name, source, setting, overall, *facts, data=data))
-    return BoardRun(kind, board.main, ascending, board.columns, tuple(entries), board.title, board.unit, board.noun)
+    return BoardRun(kind, board, tuple(entries))
 
 
 def once(lines_of_all: Iterable[BoardEntry]) -> list[BoardEntry]:

@@ -81,24 +81,26 @@ def merged(runs: Sequence[BoardRun]) -> tuple[tuple[Kind, ...], list[BoardEntry]
     kinds = []
     for name, same in of_kind.items():
         columns: dict[str, BoardColumn] = {}
-        for column in chain.from_iterable(run.columns for run in same):
+        for column in chain.from_iterable(run.board.columns for run in same):
             columns.setdefault(column.name, column)
-        main = [column for column in columns.values() if column.name == same[0].main]
+        main = [column for column in columns.values() if column.name == same[0].board.main]
         facts = dict.fromkeys(
             fact for run in same for entry in run.entries for fact in entry.facts if fact not in _OURS
         )
         paper = PAPERS.get(name)
         title, unit, noun = (
-            getattr(paper, part) if paper else next((text for run in same if (text := getattr(run, part))), usual)
+            getattr(paper, part) if paper else next((text for run in same if (text := getattr(run.board, part))), usual)
             for part, usual in (("title", name), ("unit", main[0].title), ("noun", "result"))
         )
         rest = [column for column in columns.values() if column not in main]
         kinds.append(Kind(name, (*main, *rest), tuple(facts), title, unit, noun))
-    first = {name: same[0] for name, same in of_kind.items()}
-    entries = [
-        replace(entry, overall=entry.scores.get(first[run.kind].main, Score(None, 0)), ascending=first[run.kind].ascending)
-        for run in runs for entry in run.entries
-    ]  # fmt: skip
+    entries = []
+    for run in runs:
+        first = of_kind[run.kind][0].board
+        ascending = first.order == "ascending"
+        entries += [
+            replace(e, overall=e.scores.get(first.main, Score(None, 0)), ascending=ascending) for e in run.entries
+        ]
     return tuple(kinds), entries
 
 
@@ -239,18 +241,18 @@ def score_table(folders: Sequence[str], by: str = OVERVIEW) -> Table:
     columns = [
         Column("name", "Model"),
         *(Column(name, fact) for name, fact in telling.items()),
-        Column(main.name, main.title, "score", main.about or boards[0].unit, "%" if main.percent else "", parts=("value", "interval", "n"), drawn=main.percent),
+        Column(main.name, main.title, "score", main.about or boards[0].board.unit, "%" if main.percent else "", parts=("value", "interval", "n"), drawn=main.percent),
         *(Column(c.name, c.title, "score", unit="%" if c.percent else "", digits=1, minor=1) for c in beside),
     ]  # fmt: skip
     rows = [
         {"name": entry.name, **{name: entry.facts.get(fact) for name, fact in telling.items()}, **entry.scores}
         for entry in entries
     ]
-    note = f"{boards[0].unit or 'Shares in %'}; intervals of 95 %."
+    note = f"{boards[0].board.unit or 'Shares in %'}; intervals of 95 %."
     note += f" {main.title}: {main.about}" if main.about else ""
     if has_settings:
         note += " Data, judge or way of judging differ between these runs: `truebench leaderboard` says how."
-    return Table("scores", columns, rows, boards[0].title, note)
+    return Table("scores", columns, rows, boards[0].board.title, note)
 
 
 def telling_apart(

@@ -327,8 +327,8 @@ def _texts(values: Iterable[Any]) -> tuple[str, ...]:
     """Every text in nested values; a list that is written as a JSON text (a chat, say) counts as what is in it."""
     texts: list[str] = []
     for text in (leaf for value in values for leaf in _leaves(value) if isinstance(leaf, str)):
-        inner = jsonl.maybe(text) if text.lstrip().startswith("[") else None
-        texts += [leaf for leaf in _leaves(inner) if isinstance(leaf, str)]
+        inner = jsonl.held(text)
+        texts += [leaf for leaf in _leaves(inner if isinstance(inner, list) else []) if isinstance(leaf, str)]
         texts += [text] if text.strip() else []
     return tuple(texts)
 

@@ -75,30 +75,32 @@ class Written(_Part):
     questions: Annotated[tuple[str, ...], *Texts.__metadata__]
 
 
-class ChecklistAnswers(_Part):
-    """Yes or no by an annotator to each question of a checklist about a response, None where it was left open."""
+class _Answers(_Part):
+    """Yes or no to each question of a checklist about a response, None where it was left open."""
 
     keeps_blanks = ("answers",)
-    keys = (("annotator", "response_id", "checklist_id"),)
 
     response_id: Id
     checklist_id: Id
-    annotator: FilledText
     answers: _Parts[MaybeLabel]
 
 
-class Judgments(_Part):
+class ChecklistAnswers(_Answers):
+    """Such answers by an annotator."""
+
+    keys = (("annotator", "response_id", "checklist_id"),)
+
+    annotator: FilledText
+
+
+class Judgments(_Answers):
     """The same by a judge: how it was asked, and which draw this is (from 1)."""
 
-    keeps_blanks = ("answers",)
     keys = (("judge", "mode", "sample", "response_id", "checklist_id"),)
 
-    response_id: Id
-    checklist_id: Id
     judge: FilledText
     mode: Literal["direct", "reasoning"]
     sample: _Number = 1
-    answers: _Parts[MaybeLabel]
 
 
 class Sorting(_Part):

@@ -23,6 +23,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from truebench_hf.data.judged import unusual
 from truebench_hf.data.row_formats import read_text
 from truebench_hf.data.rows import MaybeText, Name, Record, Row, Text, fold, holds, named, unwrapped, words
 from truebench_hf.data.rules import stored, stored_text
@@ -99,27 +100,27 @@ def _under_our_names(
 
 @dataclass
 class Headers:
-    """Which column of some rows is read as which of ours; `taken` says so, for the columns of other names."""
+    """By our names the columns of some rows; texts of several columns stand below each other in one field of ours.
+    `taken` says so."""
 
-    columns: dict[str, str]
-    joined: bool = False  # the prompt is an instruction with the input that it is about
+    columns: dict[str, tuple[str, ...]]
 
     @property
     def taken(self) -> str:
-        parts = [f"{theirs!r} as {ours}" for ours, theirs in self.columns.items()]
-        parts += ["'instruction' with 'input' below it as prompt"] * self.joined
-        return ", ".join(parts)
+        named = {
+            ours: repr(theirs) + "".join(f" with {name!r} below it" for name in more)
+            for ours, (theirs, *more) in self.columns.items()
+        }
+        return ", ".join(f"{theirs} as {ours}" for ours, theirs in named.items())
 
     def renamed(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """The row under our names."""
-        row, theirs = unwrapped(row), set(self.columns.values())
-        ours = {name: row.get(column) for name, column in self.columns.items()}
-        row = {name: value for name, value in row.items() if name not in theirs} | ours
-        if not self.joined:
-            return row
-        parts = [str(row.get(name) or "").strip() for name in ("instruction", "input")]
-        rest = {name: value for name, value in row.items() if name not in ("instruction", "input")}
-        return rest | {"prompt": "\n\n".join(filter(None, parts))}
+        row, ours = unwrapped(row), dict[str, Any]()
+        for name, (first, *more) in self.columns.items():
+            texts = (str(row.get(column) or "").strip() for column in (first, *more))
+            ours[name] = "\n\n".join(filter(None, texts)) if more else row.get(first)
+        theirs = {*chain(*self.columns.values())}
+        return {name: value for name, value in row.items() if name not in theirs} | ours
 
 
 def headers(rows: Iterable[Record], columns: Mapping[str, Sequence[str]]) -> Headers:
@@ -142,9 +143,8 @@ def headers(rows: Iterable[Record], columns: Mapping[str, Sequence[str]]) -> Hea
             continue
         prompts = set(group) & set(used.values())
         if "input" in group and plain and "instruction" in used.values() and prompts == {"input"}:
-            head.joined = True
-            parts = {folded: name for name, folded in used.items() if folded in ("instruction", "input")}
-            head.columns |= {ours: theirs for ours, theirs in parts.items() if ours != theirs}
+            parts = {folded: name for name, folded in used.items()}
+            head.columns["prompt"] = parts["instruction"], parts["input"]  # an instruction with what it is about
         elif not set(group) & set(used):
             # One of its names in another case, or else a likely name.
             chosen = [(folded, name) for name, folded in used.items() if folded in group]
@@ -154,7 +154,7 @@ def headers(rows: Iterable[Record], columns: Mapping[str, Sequence[str]]) -> Hea
                 (ours, first), (_, second) = chosen[:2]
                 remedy = f"say which by --column {ours}={first!r}"
                 raise UserError(f"the columns {first!r} and {second!r} may both be the {group[0]}; {remedy}")
-            head.columns |= dict(chosen)
+            head.columns |= {ours: (theirs,) for ours, theirs in chosen}
     return head
 
 
@@ -213,8 +213,7 @@ def as_row(instance: Instance) -> dict[str, Any]:
     for turn in instance.turns:
         criteria: list[str | dict[str, Any]] = []
         for criterion in turn.criteria:
-            more = {name: getattr(criterion, name) for name in ("kind", "condition", "weight", "rule")}
-            more = {name: value for name, value in more.items() if value is not None and (name, value) != ("weight", 1)}
+            more = unusual(criterion)
             criteria.append({"text": criterion.text, **more} if more else criterion.text)
         turns.append({"prompt": turn.prompt, "criteria": criteria})
         turns[-1] |= {} if turn.reference is None else {"reference": turn.reference}

@@ -58,6 +58,14 @@ def parsed(text: str | bytes, where: str, *, unique: bool = False) -> Any:
         raise UserError(f"{where}: not JSON: {error}") from error
 
 
+def held(value: Any) -> Any:
+    """The object or the list that a text holds as JSON, as a cell of a table does; any other value as it is."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
+        return value
+    inner = maybe(value)
+    return value if inner is None else inner
+
+
 def maybe(text: str | bytes) -> Any:
     """The value of a text that may be JSON; None where it is none."""
     try:

@@ -223,6 +223,15 @@ def category_shown(before: Sequence[Message]) -> str | None:
     return "system" if before else None
 
 
+# What a criterion is beside its text, where nothing is said of it.
+USUAL: Mapping[str, Any] = {"kind": None, "condition": None, "rule": None, "weight": 1.0}
+
+
+def unusual(criterion: Criterion) -> dict[str, Any]:
+    """What there is to a criterion beside its text, by field."""
+    return {name: value for name, usual in USUAL.items() if (value := getattr(criterion, name)) != usual}
+
+
 def names_fault(text: str) -> bool:
     """Whether a criterion as it is stated names a fault, which a good answer does not have."""
     return text.endswith(FAULT)

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,14 +75,14 @@ def read_logs(
 
 
 def _records(path: Path) -> Iterator[tuple[str, Record | None]]:
-    """Yield (place, row of one conversation) of a log; None for a row that is malformed."""
+    """Yield (place, row) of a log; None for a row that is malformed."""
     check_path(path)
     rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}", together=True)
     for number, entry in enumerate(joined(rows.entries()), 1):
         if isinstance(entry, UserError):
             yield f"{path}, row {number}", None
         else:
-            yield from ((record.where, record) for record in apart(entry))
+            yield entry.where, entry
 
 
 class _Conversation(NamedTuple):
@@ -194,16 +193,6 @@ def chat_of(row: Mapping[str, Any]) -> Chat:
     return chat
 
 
-def apart(record: Record) -> list[Record]:
-    """A row for each conversation of one that holds several, or the row as it is."""
-    columns: Mapping[str, list[str]] = words("apart")
-    if not all(holds(record.row.get(name)) for name in columns["conversation"]):
-        return [record]
-    rest = {name: value for name, value in record.row.items() if name not in {*chain(*columns.values())}}
-    rows = ({ours: record.row.get(theirs[place]) for ours, theirs in columns.items()} for place in range(2))
-    return [replace(record, row=rest | row) for row in rows]
-
-
 def joined(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Requests and results of a batch, which stand in two files, in one row each; all other rows as they are."""
     waiting: dict[tuple[str, str], Record] = {}
@@ -244,12 +233,12 @@ def _at(value: Mapping[str, Any], what: str) -> Iterator[Any]:
     """What the paths of a slot lead to from an object under folded names, where they lead to anything."""
     for path in words(what):
         first, *way = path.split(".")
-        inner = _decoded(value.get(first))
+        inner = jsonl.held(value.get(first))
         for name in way:
             if isinstance(inner, list):
-                inner = _decoded(inner[int(name)]) if name.isdecimal() and int(name) < len(inner) else None
+                inner = jsonl.held(inner[int(name)]) if name.isdecimal() and int(name) < len(inner) else None
             else:
-                inner = _decoded(_nested(inner).get(name)) if isinstance(inner, Mapping) else None
+                inner = jsonl.held(_nested(inner).get(name)) if isinstance(inner, Mapping) else None
         if inner:
             yield inner
 
@@ -263,7 +252,7 @@ def _first(value: Mapping[str, Any], role: Role, slot: str) -> Chat:
 def chat_in(value: Any, role: Role = "user", slot: str = "answered") -> Chat:
     """The conversation in one field: a text is a message of the role, a list its messages in any of the forms, an object
     whatever form it has."""
-    text, value, chat = value, _decoded(value), Chat()
+    text, value, chat = value, jsonl.held(value), Chat()
     if isinstance(value, str):
         chat.add(role, value)
     elif isinstance(value, list):
@@ -307,7 +296,9 @@ def _of_object(value: dict[str, Any], role: Role, slot: str) -> Chat:
 
 def _object(value: Mapping[str, Any], role: Role, slot: str) -> Chat:
     """The conversation in an object that is no message, with its system message where that stands beside it."""
-    lists = (chat_in(value[name], role, slot) for name in words("lists") if isinstance(_decoded(value.get(name)), list))
+    lists = (
+        chat_in(value[name], role, slot) for name in words("lists") if isinstance(jsonl.held(value.get(name)), list)
+    )
     chat = next((inner for inner in lists if inner.messages or inner.left_out), None)
     chat = chat or _first(value, "assistant" if slot == "answered" else role, slot)
     if slot == "asked" and chat.messages and not any(message.role == "system" for message in chat.messages):
@@ -377,7 +368,7 @@ def _nested(value: Mapping[str, Any]) -> dict[str, Any]:
         place, inner = flat, flat.pop(name)
         *before, last = name.split(".")
         for part in before:
-            held = _decoded(place.get(part))
+            held = jsonl.held(place.get(part))
             place[part] = dict(held) if isinstance(held, Mapping) else {}
             place = place[part]
         place[last] = inner
@@ -389,11 +380,3 @@ def _listed(value: Any) -> Any:
         return value
     inner = {name: _listed(part) for name, part in value.items()}
     return [inner[name] for name in sorted(inner, key=int)] if all(map(str.isdecimal, inner)) else inner
-
-
-def _decoded(value: Any) -> Any:
-    """A text that holds a JSON object or list, as a cell of a table does, as what it holds."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        held = jsonl.maybe(value)
-        return value if held is None else held
-    return value

@@ -8,7 +8,6 @@ the lines after it name that one's instance in `context_of`.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import zip_longest
@@ -19,7 +18,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError, with_co
 from typing_extensions import TypedDict  # pydantic cannot read that of typing before Python 3.12
 
 from truebench_hf.data import jsonl
-from truebench_hf.data.judged import Judged, Marked
+from truebench_hf.data.judged import USUAL, Judged, Marked, unusual
 from truebench_hf.data.rows import Record, adapter, user_error
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.votes import mean, vote_share
@@ -201,9 +200,7 @@ class Reader:
 
 
 def _criterion_of(cell: CriterionRow) -> Criterion:
-    return Criterion(
-        cell["criterion"], cell.get("kind"), cell.get("condition"), cell.get("weight", 1.0), cell.get("rule")
-    )
+    return Criterion(cell["criterion"], **{name: cell[name] for name in USUAL if name in cell})  # type: ignore[literal-required]
 
 
 def _conversation(line: Any, criteria: Sequence[tuple[Criterion, ...]], where: str) -> tuple[Instance, Response]:
@@ -303,10 +300,7 @@ def told(messages: Sequence[Message]) -> tuple[list[str], str | None]:
 
 
 def _criterion(criterion: Criterion) -> dict[str, Any]:
-    row: dict[str, Any] = {"criterion": criterion.text}
-    more = {"kind": criterion.kind, "condition": criterion.condition, "rule": criterion.rule}
-    row |= {name: text for name, text in more.items() if text is not None}
-    return row if criterion.weight == 1 else row | {"weight": criterion.weight}
+    return {"criterion": criterion.text, **unusual(criterion)}
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
@@ -327,22 +321,14 @@ T = TypeVar("T")
 
 def read_outcomes(file: Path) -> dict[str, dict[str, float | None]]:
     """By model (as strangers may see its name), instance id -> the share of its scored samples that passed (None: not
-    scored), from a `judgments.jsonl`.
-
-    Only the head of each line is read, since files are large. Raises OSError, and UserError on lines of another form.
-    """
+    scored), from a `judgments.jsonl`. Raises OSError, and UserError on lines of another form."""
     passed: dict[tuple[str, str], list[bool | None]] = {}
     with file.open("rb") as content:
         for where, line in jsonl.lines(content, file.name):
-            text = line.decode("utf-8", "replace")
-            if (head := _HEAD.match(text)) is not None:
-                name, model, outcome = head[1], head[2], _PASSED[head[3]]
-            else:
-                row = jsonl.parsed(text, where)
-                if not isinstance(row, dict) or not isinstance(row.get("passed", ""), bool | None) or "id" not in row:
-                    raise UserError(f"{where}: not a line of {JUDGMENTS}")
-                name, model, outcome = str(row["id"]), str(row.get("model") or ""), row["passed"]
-            passed.setdefault((model, name), []).append(outcome)
+            row = jsonl.parsed(line, where)
+            if not isinstance(row, dict) or not isinstance(row.get("passed", ""), bool | None) or "id" not in row:
+                raise UserError(f"{where}: not a line of {JUDGMENTS}")
+            passed.setdefault((str(row.get("model") or ""), str(row["id"])), []).append(row["passed"])
     public, outcomes = anonymous.names(model for model, _ in passed), dict[str, dict[str, float | None]]()
     for (model, name), values in passed.items():
         outcomes.setdefault(public[model], {})[name] = mean(values)
@@ -352,11 +338,3 @@ def read_outcomes(file: Path) -> dict[str, dict[str, float | None]]:
 def of_entry(by_model: Mapping[str, T], name: str) -> T | None:
     """What of a file is about the model of a board's line; what is of one model alone is, whatever the line is called."""
     return next(iter(by_model.values())) if len(by_model) == 1 else by_model.get(name)
-
-
-# Texts with an escape in them are left to the JSON reader.
-_HEAD = re.compile(
-    r'\{"id": "([^"\\]*)", "language": "[^"\\]*", "category": "[^"\\]*", "task": "[^"\\]*", "model": "([^"\\]*)", '
-    r'(?:"sample": \d+, )?"judge": .*?(?<!\\)"passed": (true|false|null),'
-)
-_PASSED = {"true": True, "false": False, "null": None}

@@ -310,9 +310,7 @@ def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in row.items():
         if fold(name) not in _WRAPPERS:
             continue
-        if isinstance(value, str) and value.lstrip().startswith("{"):
-            value = jsonl.maybe(value)
-        if isinstance(value, Mapping):
+        if isinstance(value := jsonl.held(value), Mapping):
             del flat[name]
             flat = {**value, **flat}
     for name in [name for name in flat if "." in str(name)]:

@@ -170,7 +170,7 @@ COLUMNS = (
 
 
 class RubricRow(Row):
-    """A row: messages, response, instruction_category, and rubric or rubric_index are needed.
+    """A row: messages, instruction_category, and rubric or rubric_index are needed, and of a label the response.
 
     Where they are absent, ids are made of the content and all else is None or "".
     """
@@ -178,7 +178,7 @@ class RubricRow(Row):
     keeps_blanks = ("response", "rule")
 
     messages: Messages
-    response: str
+    response: str | None = None
     instruction_category: Category
     id: Id = ""
     instruction_id: Id = ""
@@ -234,29 +234,22 @@ class RubricRow(Row):
         return index
 
 
-class UnansweredRow(RubricRow):
-    """A row that may be without response, as long as it has no label."""
-
-    response: str | None = None  # type: ignore[assignment]  # the form of fewer rows, read by the same code
-
-    @model_validator(mode="after")
-    def _labels_an_answer(self) -> Self:
-        if self.response is None and self.label is not None:
-            raise ValueError("field 'response' must be a text")
-        return self
-
-
 class Responses:
-    """Rows put together by response as they are added, in the order in which responses and rows first appear."""
+    """Rows put together by response as they are added, in the order in which responses and rows first appear.
 
-    def __init__(self, form: type[RubricRow] = RubricRow) -> None:
-        self._form = form
+    Rows without label may lack the response where not all must be `answered`.
+    """
+
+    def __init__(self, *, answered: bool = True) -> None:
+        self._answered = answered
         self._rows: dict[str, list[tuple[Record, RubricRow, Rubric]]] = {}  # by response
         self._names: dict[str, str] = {}
 
     def add(self, record: Record) -> None:
         """Add a row. Raises UserError on one that cannot be used; then nothing of it is kept."""
-        row = record.read(self._form)
+        row = record.read(RubricRow)
+        if row.response is None and (self._answered or row.label is not None):
+            raise record.wrong("response", "must be a text")
         before = self._rows.get(row.response_id, [])
         origin, first = before[0][:2] if before else (record, row)
         for column in ("messages", "context", "reference", "response", "checklist"):

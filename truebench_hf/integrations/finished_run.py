@@ -173,17 +173,18 @@ def read(where: str) -> Exported:
             public_judged, name = public(judged), named[judged.response.model]
             public_judged = replace(public_judged, response=replace(public_judged.response, model=name))
             responses.setdefault(name, []).append(AnsweredInstance(public_judged, score))
-    board = runs.read_board(path)
-    if board is None:
+    run = runs.read_board(path)
+    if run is None:
         raise UserError(
             f"{where}: a study of kind {kind} scores no models or judges; its rows are files of that folder"
         )
     scores: dict[str, list[MeasuredScores]] = {}
     # The main score first. Without a value are those that nothing was decided for.
-    columns = sorted(board.columns, key=lambda column: column.name != board.main)
-    for entry in board.entries:
+    main = run.board.main
+    columns = sorted(run.board.columns, key=lambda column: column.name != main)
+    for entry in run.entries:
         scores.setdefault(entry.name, []).extend(
-            MeasuredScores(c.name, c.title, value, c.percent, c.name == board.main and entry.ascending, entry.facts)
+            MeasuredScores(c.name, c.title, value, c.percent, c.name == main and entry.ascending, entry.facts)
             for c in columns
             if c.group != COST and (value := entry.scores.get(c.name)) is not None
         )

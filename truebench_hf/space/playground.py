@@ -10,7 +10,7 @@ import yaml
 from markupsafe import escape
 
 from truebench_hf.benchmarks.facts.data import MINI, FactsItem, load
-from truebench_hf.comparing.papers import mini
+from truebench_hf.data import catalogue, jsonl
 from truebench_hf.data.judged import Case
 from truebench_hf.judging.grounding.types import Source
 from truebench_hf.judging.rules.deciding import ruled, rules_of
@@ -310,7 +310,9 @@ def _prompts() -> list[dict[str, Any]]:
         return sum((rules := rules_of(Criterion(text))) is not None and rules.complete for text in row["criteria"][0])
 
     best: dict[str, dict[str, Any]] = {}
-    for row in sorted((row for row in mini() if len(row["input"]) == 1), key=countable, reverse=True):
+    for row in sorted(
+        (row for _, row in jsonl.read(catalogue.MINI) if len(row["input"]) == 1), key=countable, reverse=True
+    ):
         best.setdefault(row["language"], row)
     return sorted(best.values(), key=lambda row: (row["language"] != "EN", row["language"]))
 

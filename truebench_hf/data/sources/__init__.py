@@ -23,7 +23,7 @@ from truebench_hf.data.row_files import Rows, Sieve, Usable
 from truebench_hf.data.row_files import is_source as is_source
 from truebench_hf.data.row_formats import Entry, RowFile
 from truebench_hf.data.rows import MaybeLabel, Record
-from truebench_hf.data.rubrics import Item, Responses, UnansweredRow
+from truebench_hf.data.rubrics import Item, Responses
 from truebench_hf.data.sources import forms
 from truebench_hf.data.sources.forms import SetForm, item_of, joined, messages_of, name_of, sets
 from truebench_hf.errors import UserError, unknown
@@ -87,7 +87,7 @@ def by_response(
     name: str, entries: Iterable[Entry], strict: bool = False, row: Columns = attrgetter("row")
 ) -> Usable[Item]:
     """Rows of rubric_eval, as `row` makes them of the file's; those without label may lack the response, too."""
-    responses = Responses(UnansweredRow)
+    responses = Responses(answered=False)
 
     def add(record: Record) -> list[Item]:
         responses.add(replace(record, row=row(record)))

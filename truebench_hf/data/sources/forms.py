@@ -179,7 +179,7 @@ def _lines(record: Record, name: str) -> list[str]:
     Without bullets every line is a criterion. Raises UserError where nothing is left.
     """
     text = record.text(name).strip()
-    if text.startswith("[") and (values := jsonl.maybe(text)) is not None:  # else a text in square brackets
+    if isinstance(values := jsonl.held(text), list):  # else a text, maybe in square brackets
         return record.part(name, None, {name: values}).texts(name)
     lines = [line for line in text.splitlines() if line.strip()]
     bulleted = any(map(_BULLET.match, lines))

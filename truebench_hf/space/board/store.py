@@ -14,7 +14,7 @@ from truebench_hf.comparing import runs, table
 from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import BoardEntry, BoardRun
 from truebench_hf.comparing.table import Kind
-from truebench_hf.data.records import JUDGMENTS, of_entry, read_outcomes
+from truebench_hf.data.records import JUDGMENTS, Stamp, of_entry, read_outcomes, stamp
 from truebench_hf.errors import UserError
 from truebench_hf.hub.results import ResultsCopy
 from truebench_hf.metrics.ranks import Results
@@ -55,8 +55,8 @@ class BoardStore:
     def __init__(self, roots: Sequence[Path] = (), hub_id: str = "") -> None:
         self.roots = tuple(roots)
         self._hub = ResultsCopy(hub_id) if hub_id else None
-        self._read: dict[Path, tuple[tuple[int, ...], BoardRun | None]] = {}
-        self._judged: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
+        self._read: dict[Path, tuple[tuple[Stamp, ...], BoardRun | None]] = {}
+        self._judged: dict[Path, tuple[Stamp, Mapping[str, Results]]] = {}
         self._lock = threading.Lock()
         self.ready = threading.Event()  # the sources were looked at once
         self._plain: tuple[BoardEntry, ...] = ()  # as they were before models were compared
@@ -113,13 +113,13 @@ class BoardStore:
 
     def _outcomes(self, entries: Sequence[BoardEntry]) -> dict[str, Results]:
         """Return who passed what, by key of those with judgments that can be read; a file is read once until it changes."""
-        judged: dict[Path, tuple[tuple[int, int], Mapping[str, Results]]] = {}
+        judged: dict[Path, tuple[Stamp, Mapping[str, Results]]] = {}
         outcomes: dict[str, Results] = {}
         for entry in (entry for entry in entries if entry.folder):
             try:
                 # A new commit of the results is a folder of links to files that are known already.
                 file = (entry.folder / JUDGMENTS).resolve(strict=True)  # type: ignore[operator]
-                mark, old = (file.stat().st_mtime_ns, file.stat().st_size), judged.get(file) or self._judged.get(file)
+                mark, old = stamp(file), judged.get(file) or self._judged.get(file)
                 judged[file] = old if old is not None and old[0] == mark else (mark, read_outcomes(file))
             except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError):
                 continue  # whoever wrote it: such a run is shown without
