@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.money import Budget, PaidTokens, Price, unanswered
-from truebench_hf.engine.retry import RequestFailed, Slot
+from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest
 from truebench_hf.text import redaction
@@ -201,7 +201,7 @@ class Caller:
             raise RequestFailed("offline: the cache has no answer to this")
         lost = unanswered()
         try:
-            async with Slot(self._slots):  # given back while the call waits for its next try
+            async with self._slots:
                 result, usage = await (_within(*self._limits, body, ask, limit, lost) if self._limits else ask())
         except Exception as failed:
             cause: BaseException | None = failed
