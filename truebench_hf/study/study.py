@@ -29,7 +29,7 @@ from truebench_hf.study.estimate import cost_notes, cost_table, estimated, local
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome, lines, write
-from truebench_hf.study.roles import NOTED, Editable, Roles, bound, growing, refuse_to_drop
+from truebench_hf.study.roles import NOTED, Roles, UserEditedFiles, bound, growing, refuse_to_drop
 
 O = TypeVar("O", bound=FolderOptions)  # noqa: E741
 T = TypeVar("T")
@@ -47,7 +47,7 @@ class Study(Generic[O, T, D, V]):
 
     `kind` stands in `run.json`. `files` are the files and folders of its own that it writes, beside those of the
     house (see `Outcome`): in a folder of somebody else they are not overwritten. The first of them (or else scores.json)
-    tells that there are results. Those in `editable` people edit, and give back by the option it names ("": by none): see `Editable`. `prompts` are those it
+    tells that there are results. Those in `editable` people edit, and give back by the option it names ("": by none): see `UserEditedFiles`. `prompts` are those it
     fills, beside those of the judges in `judge_settings`.
     """
 
@@ -154,7 +154,7 @@ class Study(Generic[O, T, D, V]):
         """
         need("stats", *self.needs, what="this command")
         settings = self._open()
-        edited = Editable(Path(self.options.out), self.editable, self.options)
+        edited = UserEditedFiles(Path(self.options.out), self.editable, self.options)
         if info := read_info(Path(self.options.out)):
             edited.check(info.get(NOTED, {}))
         if self.options.estimate:
@@ -265,7 +265,7 @@ class Study(Generic[O, T, D, V]):
         board = outcome.ranking.board() if outcome.ranking and least is not None else None
         return replace(outcome, failed=board.below(least) or outcome.failed) if board and least is not None else outcome
 
-    def _write_results(self, outcome: Outcome[V], held: Mapping[str, Any], edited: Editable) -> Outcome[V]:
+    def _write_results(self, outcome: Outcome[V], held: Mapping[str, Any], edited: UserEditedFiles) -> Outcome[V]:
         """The outcome, once its files and its report are in the folder."""
         undeclared = {Path(name).parts[0] for name in outcome.written} - {*self.files, *WRITTEN}
         assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
