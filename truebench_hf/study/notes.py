@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from truebench_hf.models.caller import Caller, ReadingCost
-from truebench_hf.models.providers import OPEN, pinning
+from truebench_hf.models.providers import OPEN
 from truebench_hf.report.sections import percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.ranking import Board
@@ -97,8 +97,8 @@ def reading_table(record: Mapping[str, Any]) -> list[Table]:
     return [Table("", _COLUMNS, rows, "How well the judges' answers could be read", note, printed=False)]
 
 
-def reading_notes(costs: Costs, callers: Iterable[Caller]) -> list[str]:
-    """What a reader has to know: labels that were hard to read or are missing, judges that never sign, lost thinking."""
+def reading_notes(costs: Costs) -> list[str]:
+    """What a reader has to know: labels that were hard to read or are missing, and judges that never sign."""
     notes = []
     total = sum((cost for _, cost in costs.values()), ReadingCost())
     if total.again or total.unread:
@@ -113,16 +113,6 @@ def reading_notes(costs: Costs, callers: Iterable[Caller]) -> list[str]:
             notes.append(
                 f"{part} ({model}) left the id out of its objects: {percent(cost.unsigned / read, 1)} % of its labels are "
                 "read without it."
-            )
-    thinking: dict[int, tuple[str, ReadingCost]] = {}
-    for caller in callers:
-        spec, cost = thinking.get(id(caller.model), (caller.model.spec, ReadingCost()))
-        thinking[id(caller.model)] = spec, sum(caller.costs.values(), cost)
-    for spec, cost in thinking.values():
-        if cost.thinking[False, True] and cost.thinking[True, False] and not cost.thinking[True, True]:
-            notes.append(
-                f"{spec} gave reasoning without a JSON schema and none with one: its server turns thinking off for "
-                "schemas; --structured off keeps it."
             )
     return notes
 
@@ -168,15 +158,8 @@ def providers(settings: Mapping[str, Any], served_by: Told) -> dict[str, str]:
 
 
 def provider_notes(settings: Mapping[str, Any], served_by: Told) -> list[str]:
-    """What readers must know: a provider that was left open, and models that several ran."""
-    by_spec = providers(settings, served_by)
-    left = [
-        f"{pinning(spec)}. Here it was: {provider}."
-        for spec, provider in by_spec.items()
-        if provider.endswith("not pinned")
-    ]
-    shared = [f"Several providers ran {spec}: {provider}." for spec, provider in by_spec.items() if " + " in provider]
-    return [*left, *(note for note in shared if "not pinned" not in note)]
+    """Say who answered for every model behind a router."""
+    return [f"{spec} was run by: {provider}." for spec, provider in providers(settings, served_by).items()]
 
 
 def marked(board: Board, settings: Mapping[str, Any], served_by: Told) -> Board:
