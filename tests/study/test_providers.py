@@ -42,7 +42,7 @@ def test_a_run_notes_who_answered_and_tells_of_several(
     assert again.returncode == 0, again.stderr
     info = json.loads((tmp_path / "out" / "run.json").read_text())
     assert info["served"] == {
-        "model openai:tea/small": {
+        "openai:tea/small": {
             "provider": {"together": 1, "novita": 1},
             "model": {"tea/small": 2},
             "system_fingerprint": {"fp_1": 2},
@@ -71,7 +71,7 @@ ROUTED = {"provider": "huggingface:together", "model": "q/m:together"}
 )  # fmt: skip
 def test_the_providers_of_a_run(identity: dict[str, Any], told: Any, expected: dict[str, str], reason: str) -> None:
     settings = {"model": f"openai:{identity['model']}", "models": {"model": identity}}
-    assert notes.providers(settings, {"model": told}) == expected, reason
+    assert notes.providers(settings, {f"openai:{identity['model']}": told}) == expected, reason
 
 
 def test_lines_of_one_model_by_two_providers_are_told_apart() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from truebench_hf.models.caller import Caller, ReadingCost
 from truebench_hf.models.providers import OPEN
@@ -13,9 +13,6 @@ from truebench_hf.report.sections import percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.study.ranking import Board
 from truebench_hf.text import anonymous
-
-if TYPE_CHECKING:
-    from truebench_hf.study.roles import Roles
 
 
 def weak_judges(specs: Iterable[object]) -> list[str]:
@@ -125,23 +122,13 @@ def _percent(bounds: Sequence[float] | None) -> str:
 
 
 FACT = "Provider"
-Told = Mapping[str, Mapping[str, Mapping[str, int]]]  # by model as run.json names it, kind and value how many answers
+Told = Mapping[str, Mapping[str, Mapping[str, int]]]  # by spec, kind and value how many answers: see `Calls.served`
 
 
-def served_by(roles: Roles, by_spec: Told) -> dict[str, Any]:
-    """By model as run.json names it what its answers told of who gave them; `by_spec` is that by spec (`Calls.served`)."""
-    return {
-        name: by_spec[model.spec]
-        for role in roles.models
-        for name, model in zip(roles.identities(role), roles.named(role).values(), strict=True)
-        if model.spec in by_spec
-    }
-
-
-def served_values(counts: Any, name: str, kind: str) -> list[str]:
+def served_values(counts: Any, spec: str, kind: str) -> list[str]:
     """What the answers of a model said of one kind; of a `run.json` whoever wrote it."""
     part = counts
-    for key in (name, kind):
+    for key in (spec, kind):
         part = part.get(key) if isinstance(part, Mapping) else None
     return list(map(str, part)) if isinstance(part, Mapping) else []
 
@@ -149,10 +136,10 @@ def served_values(counts: Any, name: str, kind: str) -> list[str]:
 def providers(settings: Mapping[str, Any], served_by: Told) -> dict[str, str]:
     """By spec the provider of every model that has one: that which answered, else the one its name pins."""
     by_spec = {}
-    for spec, (name, identity) in identities(settings).items():
+    for spec, (_, identity) in identities(settings).items():
         provider = str(identity.get("provider", ""))
         pinned, is_open = provider.partition(":")[2], provider == OPEN
-        answered_by = " + ".join(sorted(served_values(served_by, name, "provider"))) or ("" if is_open else pinned)
+        answered_by = " + ".join(sorted(served_values(served_by, spec, "provider"))) or ("" if is_open else pinned)
         by_spec[spec] = ", ".join(filter(None, (answered_by, "not pinned" if is_open else "")))
     return {spec: provider for spec, provider in by_spec.items() if provider}
 

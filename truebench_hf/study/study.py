@@ -167,7 +167,7 @@ class Study(Generic[O, T, D, V]):
             self.setup()
             with progress(self.bars()) as self.step:
                 done = run_async(self._work())
-            if served := notes.served_by(self.roles, self.ledger.served()):
+            if served := self.ledger.served():
                 self.folder.note(served=served)
             outcome = self._with_notes(self.score(done), len(done))
             return self._write_results(outcome, held, edited)
