@@ -16,7 +16,7 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.chat_template import byte_count, encode_chat, too_long, window_of
 from truebench_hf.models.generation import SharedPrefix, generate, yes_probabilities
-from truebench_hf.models.loading import EMBEDDED, Checkpoint, locate, unload
+from truebench_hf.models.loading import EMBEDDED, Checkpoint, locate
 from truebench_hf.models.protocol import (
     ChatRequest,
     Completion,
@@ -74,11 +74,6 @@ class LocalModel(Checkpoint):
         known = super().identity
         embedded = "SmolLM2-135M-Instruct (GGUF Q4_1)" if self._gguf else EMBEDDED
         return known if self._name else replace(known, model=embedded, revision=self._options.revision)
-
-    def unload(self) -> None:
-        """Give back the weights; the next request loads them again."""
-        MACHINE.submit(setattr, self, "_prefix", None)
-        MACHINE.submit(unload, "hf", self._folder, self._options).result()
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer a conversation as part of a batch; see `ChatModel.complete`."""

@@ -60,6 +60,11 @@ class LabelAskOptions(Options):
     )
     seed: int = option(0, help="Draws the sample and each annotator's order.")
 
+    @property
+    def names(self) -> list[str]:
+        """The annotators; none where they are left to the study."""
+        return []
+
 
 class LabelOutOptions(LabelAskOptions):
     """Who is asked, by sheets, how much of what a folder or a file holds."""
@@ -86,6 +91,11 @@ class LabelOpenOptions(LabelAskOptions):
     out: str | None = option(
         None, panel="Output", help="Rows of instructions: JSONL for the rows with all answers; may be their own file."
     )
+
+    @property
+    def names(self) -> list[str]:
+        """The one annotator."""
+        return [self.annotator]
 
 
 class LabelInOptions(Options):
@@ -246,7 +256,7 @@ def _check(options: Options, labelling: Labelling, special: set[str]) -> None:
 
 def label_open(labelling: Labelling, options: LabelOpenOptions, tell: Callable[[str], None]) -> Taken:
     """Serve the sheet until its annotator ends, then take the labels in; `tell` gets the address. Raises UserError."""
-    labels.check_names([options.annotator])
+    labels.check_names(options.names)
     draw = drawn(labelling, options)
     questions = labels.in_order(labels.check_questions(draw.questions), options.annotator, options.seed)
     folder = labelling.folder(options)
