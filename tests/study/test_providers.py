@@ -12,7 +12,6 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.models.providers import OPEN
 from truebench_hf.study import notes
-from truebench_hf.study.ranking import Board, BoardRow
 
 
 def answered(text: str, provider: str) -> dict[str, Any]:
@@ -48,7 +47,6 @@ def test_a_run_notes_who_answered_and_tells_of_several(
             "system_fingerprint": {"fp_1": 2},
         }
     }
-    assert info["board"]["rows"][0]["facts"]["Provider"] == "novita + together"
 
 
 ROUTED = {"provider": "huggingface:together", "model": "q/m:together"}
@@ -74,14 +72,6 @@ def test_the_providers_of_a_run(identity: dict[str, Any], told: Any, expected: d
     assert notes.providers(settings, {f"openai:{identity['model']}": told}) == expected, reason
 
 
-def test_lines_of_one_model_by_two_providers_are_told_apart() -> None:
+def test_who_answered_is_told_of_every_model_behind_a_router() -> None:
     settings = {"models": {"model openai:q/m": {"provider": OPEN, "model": "q/m"}}, "judge_models": ["odd"]}
-    board = Board(
-        "x",
-        (),
-        (BoardRow("openai:q/m", "s", {}), BoardRow("openai:q/m, greedy", "s", {}), BoardRow("vllm:q/m", "s", {})),
-    )
-    facts = [row.facts for row in notes.marked(board, settings, {}).rows]
-    assert facts == [{"Provider": "not pinned"}, {"Provider": "not pinned"}, {}]
-    (note,) = notes.provider_notes(settings, {})
-    assert note == "openai:q/m was run by: not pinned."
+    assert notes.provider_notes(settings, {}) == ["openai:q/m was run by: not pinned."]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from truebench_hf.models.caller import Caller, ReadingCost
 from truebench_hf.models.providers import OPEN
 from truebench_hf.report.sections import percent
 from truebench_hf.report.table import Column, Table
-from truebench_hf.study.ranking import Board
-from truebench_hf.text import anonymous
 
 
 def weak_judges(specs: Iterable[object]) -> list[str]:
@@ -121,7 +118,6 @@ def _percent(bounds: Sequence[float] | None) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-FACT = "Provider"
 Told = Mapping[str, Mapping[str, Mapping[str, int]]]  # by spec, kind and value how many answers: see `Calls.served`
 
 
@@ -147,17 +143,6 @@ def providers(settings: Mapping[str, Any], served_by: Told) -> dict[str, str]:
 def provider_notes(settings: Mapping[str, Any], served_by: Told) -> list[str]:
     """Say who answered for every model behind a router."""
     return [f"{spec} was run by: {provider}." for spec, provider in providers(settings, served_by).items()]
-
-
-def marked(board: Board, settings: Mapping[str, Any], served_by: Told) -> Board:
-    """The board with the provider among the facts of the lines that have one."""
-    by_name = {anonymous.name(spec): provider for spec, provider in providers(settings, served_by).items()}
-    rows = tuple(
-        replace(row, facts={**row.facts, FACT: by_name[spec]}) if spec in by_name else row
-        for row in board.rows
-        for spec in [row.name.partition(", ")[0]]  # behind it may stand how answers were selected
-    )
-    return replace(board, rows=rows)
 
 
 def identities(settings: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[str, Any]]]:
