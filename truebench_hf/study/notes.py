@@ -41,11 +41,6 @@ def decided_by_rules(decided: int, criteria: int) -> str:
     return f"Decided by rules: {decided} of {criteria} criteria."
 
 
-def decided_by_counting(decided: int, criteria: int) -> str:
-    """Say how many criteria of how many are decided where there is no judge."""
-    return f"No judge: {decided} of {criteria} criteria decided by counting, {criteria - decided} left open."
-
-
 def rules_fact(provenance: Mapping[str, Any]) -> dict[str, str]:
     """What a place on a board says of the rules that its verdicts were made with; nothing where there were none."""
     rules = provenance.get("rules", "off")
