@@ -169,12 +169,6 @@ def test_a_study_that_was_killed_while_it_wrote_is_finished_first(name: str, fol
 @pytest.mark.parametrize(
     ("name", "line", "message"),
     [
-        ("arbitration", "out out --model m", "--model: means nothing for out; leave it out"),
-        ("flex", "out scored --ask criterion", "--ask: means nothing for scored"),
-        ("rows", "out data.jsonl --unlabelled", "--unlabelled: means nothing for data.jsonl"),
-        ("run", "out out --author ada", "--author: means nothing for out"),
-        ("run", "in out --out x", "--out: means nothing for out"),
-        ("run", "open out --author ada", "--author: means nothing for"),
         ("run", "open out --annotator ../eva", "annotator '../eva'"),
         ("run", "open out --port 99999", "--port 99999: cannot be opened"),
         ("rows", "out data.jsonl --n 0", "--n 0: must be at least 1"),

@@ -152,7 +152,7 @@ def measured(
 ) -> tuple[dict[str, Any], str]:
     """The row of a model in the table of a run, and what it says was measured."""
     settings = {"model": spec, "models": {"model": identity}, "data": "org/set@v2", **settings}
-    info = {"kind": "tick", "settings": settings, "served": {"model": served}, "sessions": []}
+    info = {"kind": "tick", "settings": settings, "served": {spec: served}, "sessions": []}
     board = Board("x", (BoardColumn("x", "X"),), (BoardRow(spec, "s", {"x": Score(None, 0)}),))
     (row,) = table_of("id", info, board)
     return row, row["measurement"]

@@ -119,6 +119,7 @@ def test_no_batch_holds_more_than_it_has_room_for(monkeypatch: pytest.MonkeyPatc
     """Two rows of 500 tokens fit for one round of three; then one waits, is read again, and says the same."""
     model, at_once = made("plain keys and values"), list[tuple[int, int]]()
     model.generation_config.eos_token_id = 10**6  # no such token: nothing ends early
+    monkeypatch.setattr(Numbers, "eos_token_id", 10**6)
     prompts = [words(500), words(500), words(480), words(470)]
     expected = generate(model, Numbers(), prompts, Sampling(max_tokens=8))
     assert [one.usage.output_tokens for one in expected] == [8] * 4

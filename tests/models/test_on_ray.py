@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from truebench_hf.engine.money import PaidTokens, Price, note_unanswered, unanswered
-from truebench_hf.engine.retry import CircuitBreaker, RequestFailed, RetryPolicy, ServerUnavailable, TryAgain
+from truebench_hf.engine.retry import RequestFailed, ServerUnavailable
 from truebench_hf.errors import UserError
 from truebench_hf.models.on_ray import Cluster, Holder, OnRay
 from truebench_hf.models.protocol import ChatModel, ChatRequest, DecisionRequest, Identity, SchemaRefused
@@ -41,9 +41,9 @@ class Machines(Cluster):
 class Here(OnRay):
     """A model whose worker is in this process."""
 
-    def __init__(self, model: ChatModel, machines: Machines | None = None, calls: int = 8, **arguments: str) -> None:
+    def __init__(self, model: ChatModel, machines: Machines | None = None, **arguments: str) -> None:
         super().__init__(model, Opening.here(model.spec, arguments, None), machines or Machines())
-        self.holder = Holder(Opening.here(model.spec, {}, None), calls)
+        self.holder = Holder(Opening.here(model.spec, {}, None))
         self.holder._model = model
         self._slots = asyncio.Semaphore(100)
 
@@ -109,35 +109,6 @@ def test_what_a_provider_raises_is_raised_here(raised: Exception, arrives: type[
         assert other.text == "fine"
 
     asyncio.run(ask())
-
-
-def test_a_call_that_waits_for_its_next_try_holds_up_nobody_and_no_other_are_under_way() -> None:
-    class Waiting(ScriptedModel):
-        now = most = 0
-
-        async def complete(self, request: ChatRequest) -> Any:
-            async def server() -> Any:
-                self.now += 1
-                self.most = max(self.most, self.now)
-                await asyncio.sleep(0.01)
-                self.now -= 1
-                if "waits" in request.messages[-1].content and not answered:
-                    raise TryAgain("no", wait=0.1)
-                answered.append(request.messages[-1].content)
-                return await super(Waiting, self).complete(request)
-
-            return await CircuitBreaker("http://a/v1").ask(server, RetryPolicy(first_wait=0.01))
-
-    async def ask() -> None:
-        asked = Here(model, calls=2)
-        texts = ["waits 1", "waits 2", *map(str, range(6))]
-        await asyncio.gather(*(asked.complete(chat(text)) for text in texts))
-
-    answered: list[str] = []
-    model = Waiting("m", lambda request: "yes")
-    asyncio.run(asyncio.wait_for(ask(), 10))
-    assert (len(answered), model.most) == (8, 2)
-    assert {"waits 1", "waits 2"} == set(answered[-2:]), "the others are asked meanwhile"
 
 
 def test_what_was_billed_without_an_answer_is_told_here() -> None:

@@ -29,7 +29,10 @@ from truebench_hf.types import Message
         ({"max_tokens": 0}, "--max-tokens 0"),
         ({"judge_level": "rubrik"}, "did you mean rubric"),
         ({"judge_level": "text"}, "unknown judge level"),
-        ({"judge_level": "checklist"}, "is not for this command; rubric or decision"),
+        (
+            {"judge_level": "checklist"},
+            "unknown judge level for this command 'checklist': choose from rubric, decision",
+        ),
     ],
 )
 def test_labelling_options_that_make_no_sense(more: dict[str, Any], said: str) -> None:

@@ -12,7 +12,6 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.models.providers import OPEN
 from truebench_hf.study import notes
-from truebench_hf.study.ranking import Board, BoardRow
 
 
 def answered(text: str, provider: str) -> dict[str, Any]:
@@ -37,18 +36,17 @@ def test_a_run_notes_who_answered_and_tells_of_several(
         server.add_faults([answered("A.", "together"), answered("B.", "novita")])
         done = command_here(capsys, *arguments, "--model-base-url", server.url)
         assert done.returncode == 0, done.stderr
-        assert "Several providers ran openai:tea/small: novita + together." in " ".join(done.stdout.split())
+        assert "openai:tea/small was run by: novita + together." in " ".join(done.stdout.split())
         again = command_here(capsys, *arguments, "--model-base-url", server.url)  # asks nothing
     assert again.returncode == 0, again.stderr
     info = json.loads((tmp_path / "out" / "run.json").read_text())
     assert info["served"] == {
-        "model openai:tea/small": {
+        "openai:tea/small": {
             "provider": {"together": 1, "novita": 1},
             "model": {"tea/small": 2},
             "system_fingerprint": {"fp_1": 2},
         }
     }
-    assert info["board"]["rows"][0]["facts"]["Provider"] == "novita + together"
 
 
 ROUTED = {"provider": "huggingface:together", "model": "q/m:together"}
@@ -71,17 +69,9 @@ ROUTED = {"provider": "huggingface:together", "model": "q/m:together"}
 )  # fmt: skip
 def test_the_providers_of_a_run(identity: dict[str, Any], told: Any, expected: dict[str, str], reason: str) -> None:
     settings = {"model": f"openai:{identity['model']}", "models": {"model": identity}}
-    assert notes.providers(settings, {"model": told}) == expected, reason
+    assert notes.providers(settings, {f"openai:{identity['model']}": told}) == expected, reason
 
 
-def test_lines_of_one_model_by_two_providers_are_told_apart() -> None:
+def test_who_answered_is_told_of_every_model_behind_a_router() -> None:
     settings = {"models": {"model openai:q/m": {"provider": OPEN, "model": "q/m"}}, "judge_models": ["odd"]}
-    board = Board(
-        "x",
-        (),
-        (BoardRow("openai:q/m", "s", {}), BoardRow("openai:q/m, greedy", "s", {}), BoardRow("vllm:q/m", "s", {})),
-    )
-    facts = [row.facts for row in notes.marked(board, settings, {}).rows]
-    assert facts == [{"Provider": "not pinned"}, {"Provider": "not pinned"}, {}]
-    (note,) = notes.provider_notes(settings, {})
-    assert "pin one as openai:q/m:PROVIDER" in note
+    assert notes.provider_notes(settings, {}) == ["openai:q/m was run by: not pinned."]

@@ -1,7 +1,4 @@
-"""Calls that are repeated: what another try may mend, the pauses that all callers of a server share, and giving up.
-
-Calls under way are bounded by slots; a call that only waits for its next try holds none.
-"""
+"""Calls that are repeated: what another try may mend, the pauses that all callers of a server share, and giving up."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
-from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import inf
@@ -21,13 +17,12 @@ from truebench_hf.text.terminal import warn
 
 T = TypeVar("T")
 Kind = Literal["busy", "gone", "unreadable", "fault"]
-_SLOT: ContextVar[Slot | None] = ContextVar("slot", default=None)
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # where a busy server does not say how long
 _LONGEST_RETRY_AFTER = 3600.0  # a longer one is a limit per day, say: nothing to sit out
 _PROBE_AFTER = 60.0  # seconds of a pause after which one call looks whether the server takes calls again
 _PROBING = 0.5  # seconds until those who wait look whether the probe has ended the pause
-_UNREADABLE_TRIES = 3  # one after the other, at a server of which nothing could ever be read
+_UNREADABLE_TRIES = 3  # of one request, at a server of which nothing could ever be read
 _LONGEST_SILENCE = 60.0  # seconds that one request alone waits, of which nobody is told
 _CONNECTED = 35.0  # a call under way for longer has been connected: see the time limit of connecting
 
@@ -70,31 +65,6 @@ class RetryPolicy:
     patience: float = 60.0
 
 
-class Slot:
-    """One of the calls that may be under way at a time (`slots`), for the length of a block; given back by who waits."""
-
-    def __init__(self, slots: asyncio.Semaphore) -> None:
-        self._slots, self._held = slots, False
-
-    async def take(self) -> None:
-        """Wait until another call may be under way."""
-        self._held = await self._slots.acquire()
-
-    def leave(self) -> None:
-        """Let another call be under way."""
-        if self._held:
-            self._held = False
-            self._slots.release()
-
-    async def __aenter__(self) -> None:
-        await self.take()
-        self._before = _SLOT.set(self)
-
-    async def __aexit__(self, *_: object) -> None:
-        _SLOT.reset(self._before)
-        self.leave()
-
-
 class CircuitBreaker:
     """What all callers of one server know of it together: when to wait for it, and when to give it up."""
 
@@ -106,10 +76,6 @@ class CircuitBreaker:
         self._probe_at = 0.0  # the moment from which on one may
         self._announced = -inf  # the end of the pause that people were told of
         self._busy_rounds = 0  # pauses in a row
-        self._unreadable, self._unreadable_at = (
-            0,
-            -inf,
-        )  # failures in a row before any answer, and the last one's moment
         self._gone_since: float | None = None  # since when calls have ended in nothing but "gone"
         self._under_way: dict[object, float] = {}  # when the call of each request began
 
@@ -119,8 +85,7 @@ class CircuitBreaker:
         Then raises RequestFailed from the last TryAgain; a call still under way at the deadline is cancelled. Where the
         server is busy all callers wait together, without using up a try; in a long pause one call a minute is let
         through, and the first answer ends the pause for all. Raises ServerUnavailable where calls have ended in nothing
-        but "gone" for the policy's `patience` and none is being answered, and where the first three calls, one after the
-        other, brought nothing readable.
+        but "gone" for the policy's `patience` and none is being answered, and where nothing readable ever came.
         """
         request, limit = object(), asyncio.timeout(policy.deadline)
         tries = failures = 0
@@ -135,15 +100,21 @@ class CircuitBreaker:
                         return await self._through(call, request, policy.patience)
                     except TryAgain as error:
                         last = error
-                    seconds = 0.0
-                    if last.kind != "busy":  # else the next try waits until the pause of all is over
-                        failures += 1
-                        if failures >= min(last.tries or inf, policy.attempts):
-                            raise last
-                        longest = min(policy.longest_wait, policy.first_wait * 2 ** min(tries - 1, 20))
-                        seconds = max(min(last.wait or 0.0, _LONGEST_SILENCE), random.uniform(0.0, longest))
+                    if last.kind == "busy":  # the next try waits until the pause of all is over
+                        continue
+                    failures += 1
+                    bound = _UNREADABLE_TRIES if last.kind == "unreadable" and not self.answered else last.tries
+                    if failures >= min(bound or inf, policy.attempts):
+                        raise last
+                    longest = min(policy.longest_wait, policy.first_wait * 2 ** min(tries - 1, 20))
+                    seconds = max(min(last.wait or 0.0, _LONGEST_SILENCE), random.uniform(0.0, longest))
                     await _rest(limit, seconds, last)
         except TryAgain as error:
+            if error.kind == "unreadable" and not self.answered:
+                raise ServerUnavailable(
+                    f"no OpenAI-compatible API at {self._url}: {tries} tries brought nothing that can be read, the last "
+                    f"one: {error}; check --model-base-url/--judge-base-url and $OPENAI_BASE_URL"
+                ) from error
             raise RequestFailed(f"gave up after {tries} tries: {error}") from error
         except TimeoutError:
             if not limit.expired():
@@ -154,8 +125,8 @@ class CircuitBreaker:
     def _pause_left(self, request: object) -> float:
         """Return the seconds until a request may ask; 0.0 lets it ask now, as the probe where the server is busy."""
         now = time.monotonic()
-        if now >= self._opens:  # until anything was ever readable, one call at a time looks whether that changes
-            return _PROBING if self._unreadable and not self.answered and self._under_way else 0.0
+        if now >= self._opens:
+            return 0.0
         if self._probe is None and now >= self._probe_at:
             self._probe = request
             return 0.0
@@ -183,14 +154,6 @@ class CircuitBreaker:
                         f"stopped: for {patience:g} s every call found the server, the model or the key gone, the last one "
                         f"with: {error}; start the server, or check URL, model and key; the same command goes on where it "
                         "was (--model-arg/--judge-arg patience=SECONDS waits longer)"
-                    ) from error
-            elif kind == "unreadable" and not self.answered:
-                if began >= self._unreadable_at:  # of those that were under way together only the first one counts
-                    self._unreadable, self._unreadable_at = self._unreadable + 1, now
-                if self._unreadable >= _UNREADABLE_TRIES:
-                    raise ServerUnavailable(
-                        f"no OpenAI-compatible API at {self._url}: {_UNREADABLE_TRIES} tries brought nothing that can be "
-                        f"read, the last one: {error}; check --model-base-url/--judge-base-url and $OPENAI_BASE_URL"
                     ) from error
             raise
         finally:
@@ -221,21 +184,10 @@ class CircuitBreaker:
 
 
 async def _rest(limit: asyncio.Timeout, seconds: float, why: TryAgain) -> None:
-    """Sleep without a slot, then wait for one; that wait is not taken off the time limit.
-
-    Raises `why` where the sleep alone would last beyond the limit: it is not slept through in vain.
-    """
-    slot, loop, end = _SLOT.get(), asyncio.get_running_loop(), limit.when()
-    if loop.time() + seconds > (end or inf):
+    """Sleep; raises `why` where that would last beyond the limit, so that nobody sleeps in vain."""
+    if asyncio.get_running_loop().time() + seconds > (limit.when() or inf):
         raise why
-    if slot:
-        slot.leave()
     await asyncio.sleep(seconds)
-    if slot:
-        begun = loop.time()
-        limit.reschedule(None)
-        await slot.take()
-        limit.reschedule(None if end is None else end + loop.time() - begun)
 
 
 _BREAKERS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, CircuitBreaker]] = WeakKeyDictionary()

@@ -177,7 +177,7 @@ def reason(score: Score) -> str | None:
 def _model(row: BoardRow, info: Mapping[str, Any]) -> tuple[str, str | None, str | None, Mapping[str, Any]]:
     """(name, revision, provider, what shapes the answers) of the model of a line; None is what nobody told."""
     settings = _object(info.get("settings"))
-    known = {anonymous.name(spec): identity for spec, identity in identities(settings).items()}
+    known = {anonymous.name(spec): (spec, identity) for spec, (_, identity) in identities(settings).items()}
     spec, _, how = row.name.partition(", ")
     key, identity = known.get(row.name) or known.get(spec) or ("", {})
     provider_spec = str(identity.get("provider") or "")

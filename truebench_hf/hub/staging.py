@@ -21,7 +21,6 @@ from truebench_hf.hub.submission import Submission, by_rules, validate
 from truebench_hf.report.table import SCORES, Table
 from truebench_hf.results.folder import Results
 from truebench_hf.results.report import score_tables
-from truebench_hf.study.notes import marked
 from truebench_hf.study.outcome import scores_json
 from truebench_hf.study.ranking import Board
 from truebench_hf.text import anonymous
@@ -141,9 +140,8 @@ def public_judgments(judged: Iterable[Judged], judge: str) -> bytes:
 def _stage_judged(checked: Submission, by_labels: Mapping[str, Any], info: Mapping[str, Any], out: Path) -> Staged:
     # Board and content are computed as the scores are, whatever a run.json said.
     public_info = {**info, "kind": KIND, "format": FORMAT, "content": content(checked.judged, checked.judge)}
-    place = ranking({checked.model: checked.report}).board()
-    assert place is not None
-    ranked = marked(place, info.get("settings", {}), info.get("served") or {})
+    ranked = ranking({checked.model: checked.report}).board()
+    assert ranked is not None
     run_id = layout.run_name(checked.model, checked.judge, content=layout.measurements(public_info, ranked))
     reasons = {name: anonymous.text(reason) for name, reason in checked.report.unscored.items()}
     tables = score_tables({anonymous.name(checked.model): replace(checked.report, unscored=reasons)})

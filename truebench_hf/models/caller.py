@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 from weakref import WeakValueDictionary
 
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.money import Budget, PaidTokens, Price, unanswered
-from truebench_hf.engine.retry import RequestFailed, Slot
+from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest
 from truebench_hf.text import redaction
@@ -36,7 +35,7 @@ class ReadingCost:
 
     `again` labels were read only after the model was told what was wrong with an answer, `unread` ones in none of its
     answers, `unsigned` ones in an object without the id that was asked for. Of yes/no questions `yes` and `other` count
-    the labels, and `open` those that are unread. `thinking` counts answers by (with a JSON schema, with reasoning).
+    the labels, and `open` those that are unread.
 
     All follow from the answers alone: what the ledger replays is counted as it was when it was asked.
     """
@@ -48,7 +47,6 @@ class ReadingCost:
     yes: int = 0
     other: int = 0
     open: int = 0
-    thinking: Counter[tuple[bool, bool]] = field(default_factory=Counter)
 
     def add(
         self, answer: Any, offered_labels: Mapping[str, Iterable[object]], outcomes: Sequence[bool | None] | None = None
@@ -121,10 +119,6 @@ class Caller:
         """What reading the labels of this role costs; whoever reads them counts them here."""
         return self.costs[self._role]
 
-    def asked_without_schema(self) -> bool:
-        """Whether an earlier session was answered in this role without a JSON schema."""
-        return self.resumed and self._ledger.without_schema(self._role)
-
     def knows(self, request: ChatRequest) -> bool:
         """Whether the completion of `request` is in the ledger."""
         return self._ledger.get(self._chat_key(request)[1]) is not None
@@ -140,10 +134,7 @@ class Caller:
 
         limit = int(self._identity["options"].get("max_tokens") or request.sampling.max_tokens)
         known = await self._once(*self._chat_key(request), ask, limit)
-        usage = Usage(**known["usage"])
-        thought = bool(known["reasoning"] or usage.reasoning_tokens)
-        self.reading.thinking[request.schema is not None, thought] += 1
-        return Completion(known["text"], known["reasoning"], usage, known["truncated"])
+        return Completion(known["text"], known["reasoning"], Usage(**known["usage"]), known["truncated"])
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """The probabilities for `request`, from the ledger or from the model. Raises what the model raises."""
@@ -201,7 +192,7 @@ class Caller:
             raise RequestFailed("offline: the cache has no answer to this")
         lost = unanswered()
         try:
-            async with Slot(self._slots):  # given back while the call waits for its next try
+            async with self._slots:
                 result, usage = await (_within(*self._limits, body, ask, limit, lost) if self._limits else ask())
         except Exception as failed:
             cause: BaseException | None = failed

@@ -53,20 +53,11 @@ def load(kind: Kind, folder: str, how: Any, content: str = "", gguf: str = "") -
     A local folder whose `content` (its fingerprint) is another is loaded anew. Code that a repository brings is never
     run. Raises UserError when it cannot be had, or is of another kind.
     """
-    key = _key(kind, folder, how)
+    key = kind, folder, how.revision, how.dtype, how.device
     if key not in _KEPT or _KEPT[key][0] != content:
         _KEPT.pop(key, None)  # of one folder no two contents are held
         _KEPT[key] = content, _loaded(kind, folder, how, gguf)
     return _KEPT[key][1]
-
-
-def unload(kind: Kind, folder: str, how: Any) -> None:
-    """Forget a model that `load` was asked for, so that its memory is free once nobody holds it."""
-    _KEPT.pop(_key(kind, folder, how), None)
-
-
-def _key(kind: Kind, folder: str, how: Any) -> tuple[Kind, str, str, str, str]:
-    return kind, folder, how.revision, how.dtype, how.device
 
 
 def _loaded(kind: Kind, folder: str, how: Any, gguf: str) -> tuple[Any, Any]:

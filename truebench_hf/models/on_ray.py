@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from truebench_hf.engine.money import PaidTokens, note_unanswered, unanswered
-from truebench_hf.engine.retry import RequestFailed, Slot
+from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, SchemaRefused
 from truebench_hf.models.spec import Opening
@@ -104,22 +104,20 @@ class Cluster:
 
 
 class Holder:
-    """An actor of Ray that holds a provider, and answers requests, of which `calls` are under way at a time."""
+    """An actor of Ray that holds a provider, and answers requests."""
 
-    def __init__(self, opening: Opening, calls: int) -> None:
+    def __init__(self, opening: Opening) -> None:
         self._opening = opening
         self._model: ChatModel | None = None
-        self._slots = asyncio.Semaphore(calls)
 
     async def answer(self, request: ChatRequest | DecisionRequest) -> Reply:
         """Return what the provider answers, or how it failed."""
         lost = unanswered()
         answer: Completion | Decision | Exception
         try:
-            async with Slot(self._slots):  # given back while the call waits for its next try
-                self._model = self._model or self._opening.open()
-                ask: Any = self._model.decide if isinstance(request, DecisionRequest) else self._model.complete
-                answer = await ask(request)
+            self._model = self._model or self._opening.open()
+            ask: Any = self._model.decide if isinstance(request, DecisionRequest) else self._model.complete
+            answer = await ask(request)
         except (RequestFailed, SchemaRefused, UserError) as error:
             answer = type(error)(redaction.error(str(error)))
         except Exception:
@@ -212,11 +210,10 @@ class OnRay:
         import ray
 
         workers, calls, cpus, gpus = self.room()
-        # More than may be under way, so that a call that waits for its next try holds up no other.
-        self._slots = asyncio.Semaphore(2 * workers * calls)
-        takes = {"num_cpus": cpus, "num_gpus": gpus, "max_concurrency": 4 * calls, "scheduling_strategy": "SPREAD"}
+        self._slots = asyncio.Semaphore(workers * calls)
+        takes = {"num_cpus": cpus, "num_gpus": gpus, "max_concurrency": calls, "scheduling_strategy": "SPREAD"}
         opening = ray.put(self._opening)  # which no log of Ray shows
-        self._start_one = partial(ray.remote(Holder).options(**takes).remote, opening, calls)
+        self._start_one = partial(ray.remote(Holder).options(**takes).remote, opening)
         self._load = Counter({self._start_one(): 0 for _ in range(workers)})
         needs = f"each worker takes {cpus:g} processors and {gpus} GPUs; `ray status` shows what is free"
         asyncio.get_running_loop().call_later(_SILENT, self._tell_waiting, needs)

@@ -205,11 +205,8 @@ class OpenAIModel:
         try:
             return await breaker.ask(understood, self.policy)
         except RequestFailed as error:
-            last = error.__cause__
-            is_gone = (
-                isinstance(last, TryAgain) and last.kind == "gone" and not isinstance(last.__cause__, reading.Refusal)
-            )
-            if breaker.answered or not is_gone:
+            last = error.__cause__  # no connection, if its tries are bounded
+            if breaker.answered or not (isinstance(last, TryAgain) and last.kind == "gone" and last.tries):
                 raise
             remedy = f"start the server, or check {reading.URLS} and $OPENAI_BASE_URL"
             raise UserError(f"{self.spec}: cannot be reached: {error}; {remedy}") from error

@@ -166,11 +166,8 @@ def _count(value: Any) -> int | None:
 
 # Wordings are looked for in "code type: message", in lower case.
 _TOO_LONG = re.compile(
-    r"context_length_exceeded|exceed_context_size|string_above_max|maximum context (length|size|window)"
-    r"|(exceed|longer|larger|greater|too large).{0,40}\bcontext (length|size|window|limit)|context length (is|of) only"
-    r"|maximum (model|prompt) length|input tokens exceed|input token count.{0,30}exceeds"
-    r"|must have less than \d+ tokens|max_new_tokens. must be|(prompt|input) is too long|prompt exceeds max length"
-    r"|reduce the length of the (messages|input|prompt)"
+    r"context_length_exceeded|exceed_context_size|string_above_max|context (length|size|window|limit)|too long"
+    r"|(model|prompt|max) length|reduce the length|input tokens?\b|must have less than \d+ tokens|max_new_tokens"
 )
 _PROMPT_FILTERED = re.compile(r"^(content_filter|invalid_prompt|data_inspection_failed)\b")
 # "Exceeded your current quota" is left out: some say so of a limit per minute.

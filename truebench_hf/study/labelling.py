@@ -22,7 +22,7 @@ from typing import Any, ClassVar, TypeVar
 
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
-from truebench_hf.options import Options, flag, option
+from truebench_hf.options import Options, option
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations, Question, Settled, SheetAnswer
 from truebench_hf.report.sections import Section
@@ -137,7 +137,6 @@ class Labelling:
 
     annotators: ClassVar[tuple[str, ...]] = ("A",)
     answers: ClassVar[tuple[str, ...]] = ("yes", "no")
-    heeds: ClassVar[Collection[str]] = ()  # options that mean something here, beside those that always do
     keeps_others: ClassVar[bool] = False  # whether labels of what is not asked here wait until it is
     written: ClassVar[bool] = False  # whether answers may be texts of the annotator's own
 
@@ -191,22 +190,15 @@ def label_out(labelling: Labelling, options: LabelOutOptions) -> Taken:
 
     Raises UserError.
     """
-    draw = drawn(labelling, options)
+    draw = labelling.draw(options)
     out = options.out or labelling.folder(options)
     files = labels.write(draw.questions, out, options.names or labelling.annotators, options.seed)
     draw.keep()
     return Taken(None, notes=draw.lines, files=files)
 
 
-def drawn(labelling: Labelling, options: LabelAskOptions) -> Draw:
-    """Draw what is asked now. Raises UserError on options that mean nothing for such a folder or file."""
-    _check(options, labelling, {"ask", "unlabelled", "model", "author"})
-    return labelling.draw(options)
-
-
 def label_in(labelling: Labelling, options: LabelInOptions) -> Taken:
     """Read filled-in sheets, and take their labels into the folder or file. Raises UserError on what does not belong."""
-    _check(options, labelling, {"model", "out"})
     paths: Iterable[str | Path] = options.sheets
     if not (paths or options.decisions):
         paths = labelling.unnamed_sheets(options)
@@ -247,17 +239,10 @@ def open_notes(settled: Settled) -> list[str]:
     return [f"Open, left out: {len(left)} (ties or unanswered): {', '.join(left[:5])}."] if left else []
 
 
-def _check(options: Options, labelling: Labelling, special: set[str]) -> None:
-    """Raise UserError where an option is set that means nothing for such a folder or file."""
-    for name, field in type(options).model_fields.items():
-        if name in special - set(labelling.heeds) and getattr(options, name) != field.default:
-            raise UserError(f"{flag(name)}: means nothing for {labelling.place}; leave it out")
-
-
 def label_open(labelling: Labelling, options: LabelOpenOptions, tell: Callable[[str], None]) -> Taken:
     """Serve the sheet until its annotator ends, then take the labels in; `tell` gets the address. Raises UserError."""
     labels.check_names(options.names)
-    draw = drawn(labelling, options)
+    draw = labelling.draw(options)
     questions = labels.in_order(labels.check_questions(draw.questions), options.annotator, options.seed)
     folder = labelling.folder(options)
     folder.mkdir(parents=True, exist_ok=True)

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from truebench_hf.models.caller import Caller, ReadingCost
-from truebench_hf.models.providers import OPEN, pinning
+from truebench_hf.models.providers import OPEN
 from truebench_hf.report.sections import percent
 from truebench_hf.report.table import Column, Table
-from truebench_hf.study.ranking import Board
-from truebench_hf.text import anonymous
-
-if TYPE_CHECKING:
-    from truebench_hf.study.roles import Roles
 
 
 def weak_judges(specs: Iterable[object]) -> list[str]:
@@ -45,11 +39,6 @@ def from_cache(own: int, count: int, first: float, last: float) -> list[str]:
 def decided_by_rules(decided: int, criteria: int) -> str:
     """Say how many criteria of how many rules decided."""
     return f"Decided by rules: {decided} of {criteria} criteria."
-
-
-def decided_by_counting(decided: int, criteria: int) -> str:
-    """Say how many criteria of how many are decided where there is no judge."""
-    return f"No judge: {decided} of {criteria} criteria decided by counting, {criteria - decided} left open."
 
 
 def rules_fact(provenance: Mapping[str, Any]) -> dict[str, str]:
@@ -97,8 +86,8 @@ def reading_table(record: Mapping[str, Any]) -> list[Table]:
     return [Table("", _COLUMNS, rows, "How well the judges' answers could be read", note, printed=False)]
 
 
-def reading_notes(costs: Costs, callers: Iterable[Caller]) -> list[str]:
-    """What a reader has to know: labels that were hard to read or are missing, judges that never sign, lost thinking."""
+def reading_notes(costs: Costs) -> list[str]:
+    """What a reader has to know: labels that were hard to read or are missing, and judges that never sign."""
     notes = []
     total = sum((cost for _, cost in costs.values()), ReadingCost())
     if total.again or total.unread:
@@ -114,16 +103,6 @@ def reading_notes(costs: Costs, callers: Iterable[Caller]) -> list[str]:
                 f"{part} ({model}) left the id out of its objects: {percent(cost.unsigned / read, 1)} % of its labels are "
                 "read without it."
             )
-    thinking: dict[int, tuple[str, ReadingCost]] = {}
-    for caller in callers:
-        spec, cost = thinking.get(id(caller.model), (caller.model.spec, ReadingCost()))
-        thinking[id(caller.model)] = spec, sum(caller.costs.values(), cost)
-    for spec, cost in thinking.values():
-        if cost.thinking[False, True] and cost.thinking[True, False] and not cost.thinking[True, True]:
-            notes.append(
-                f"{spec} gave reasoning without a JSON schema and none with one: its server turns thinking off for "
-                "schemas; --structured off keeps it."
-            )
     return notes
 
 
@@ -134,24 +113,13 @@ def _percent(bounds: Sequence[float] | None) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-FACT = "Provider"
-Told = Mapping[str, Mapping[str, Mapping[str, int]]]  # by model as run.json names it, kind and value how many answers
+Told = Mapping[str, Mapping[str, Mapping[str, int]]]  # by spec, kind and value how many answers: see `Calls.served`
 
 
-def served_by(roles: Roles, by_spec: Told) -> dict[str, Any]:
-    """By model as run.json names it what its answers told of who gave them; `by_spec` is that by spec (`Calls.served`)."""
-    return {
-        name: by_spec[model.spec]
-        for role in roles.models
-        for name, model in zip(roles.identities(role), roles.named(role).values(), strict=True)
-        if model.spec in by_spec
-    }
-
-
-def served_values(counts: Any, name: str, kind: str) -> list[str]:
+def served_values(counts: Any, spec: str, kind: str) -> list[str]:
     """What the answers of a model said of one kind; of a `run.json` whoever wrote it."""
     part = counts
-    for key in (name, kind):
+    for key in (spec, kind):
         part = part.get(key) if isinstance(part, Mapping) else None
     return list(map(str, part)) if isinstance(part, Mapping) else []
 
@@ -159,35 +127,17 @@ def served_values(counts: Any, name: str, kind: str) -> list[str]:
 def providers(settings: Mapping[str, Any], served_by: Told) -> dict[str, str]:
     """By spec the provider of every model that has one: that which answered, else the one its name pins."""
     by_spec = {}
-    for spec, (name, identity) in identities(settings).items():
+    for spec, (_, identity) in identities(settings).items():
         provider = str(identity.get("provider", ""))
         pinned, is_open = provider.partition(":")[2], provider == OPEN
-        answered_by = " + ".join(sorted(served_values(served_by, name, "provider"))) or ("" if is_open else pinned)
+        answered_by = " + ".join(sorted(served_values(served_by, spec, "provider"))) or ("" if is_open else pinned)
         by_spec[spec] = ", ".join(filter(None, (answered_by, "not pinned" if is_open else "")))
     return {spec: provider for spec, provider in by_spec.items() if provider}
 
 
 def provider_notes(settings: Mapping[str, Any], served_by: Told) -> list[str]:
-    """What readers must know: a provider that was left open, and models that several ran."""
-    by_spec = providers(settings, served_by)
-    left = [
-        f"{pinning(spec)}. Here it was: {provider}."
-        for spec, provider in by_spec.items()
-        if provider.endswith("not pinned")
-    ]
-    shared = [f"Several providers ran {spec}: {provider}." for spec, provider in by_spec.items() if " + " in provider]
-    return [*left, *(note for note in shared if "not pinned" not in note)]
-
-
-def marked(board: Board, settings: Mapping[str, Any], served_by: Told) -> Board:
-    """The board with the provider among the facts of the lines that have one."""
-    by_name = {anonymous.name(spec): provider for spec, provider in providers(settings, served_by).items()}
-    rows = tuple(
-        replace(row, facts={**row.facts, FACT: by_name[spec]}) if spec in by_name else row
-        for row in board.rows
-        for spec in [row.name.partition(", ")[0]]  # behind it may stand how answers were selected
-    )
-    return replace(board, rows=rows)
+    """Say who answered for every model behind a router."""
+    return [f"{spec} was run by: {provider}." for spec, provider in providers(settings, served_by).items()]
 
 
 def identities(settings: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[str, Any]]]:

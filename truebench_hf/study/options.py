@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.errors import UserError, unknown, write_error
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.judge import LEVELS, JudgeSettings, check_panel_rule, rule_in_words
+from truebench_hf.judging.judge import JudgeSettings, check_panel_rule, rule_in_words
 from truebench_hf.judging.rules.deciding import MODES
 from truebench_hf.models.protocol import Sampling
 from truebench_hf.options import Binds, Options, option, pairs, roles
@@ -208,10 +208,8 @@ class RuleOptions(Options):
         if self.rules == "auto":
             object.__setattr__(self, "rules", self.usual_rules)  # set here, so that every folder notes it
         super().model_post_init(context)
-        if self.rules in MODES and self.rules not in self.RULES:
-            raise UserError(f"--rules {self.rules}: is not for this command; {' or '.join(self.RULES)}")
-        if self.rules not in MODES:
-            raise unknown("mode of rules", self.rules, ("auto", *self.RULES))
+        if self.rules not in self.RULES:
+            raise unknown("mode of rules for this command", self.rules, ("auto", *self.RULES))
 
     @property
     def usual_rules(self) -> str:
@@ -272,11 +270,7 @@ class JudgingOptions(ReplyOptions, RuleOptions):
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)
         if self.judge_level not in (None, "decision", self.TEXT_LEVEL):
-            if self.judge_level in LEVELS:
-                raise UserError(
-                    f"--judge-level {self.judge_level}: is not for this command; {self.TEXT_LEVEL} or decision"
-                )
-            raise unknown("judge level", str(self.judge_level), (self.TEXT_LEVEL, "decision"))
+            raise unknown("judge level for this command", self.judge_level, (self.TEXT_LEVEL, "decision"))
 
     @property
     def judge_levels(self) -> dict[str, str]:

@@ -13,7 +13,6 @@ from truebench_hf.errors import write_error
 from truebench_hf.report.page import page, run_facts
 from truebench_hf.report.sections import Conversations, Section, conversation_line
 from truebench_hf.report.table import SCORES, Table, what_was_run
-from truebench_hf.study.notes import marked
 from truebench_hf.study.ranking import Ranking
 
 V = TypeVar("V")
@@ -104,8 +103,6 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
         parts = page(outcome.title, [*outcome.report, *what_was_run(facts)], lead=outcome.lead, notes=outcome.notes)
         folder.write_lines(REPORT, parts)
     board = outcome.ranking.board() if outcome.ranking else None
-    if board:
-        board = marked(board, folder.info["settings"], folder.info.get("served", {}))
     described = {table.name: table.described() for table in outcome.tables if table.name}
     shown = {"conversations": outcome.conversations.title} if CONVERSATIONS in files and outcome.conversations else {}
     folder.finish(

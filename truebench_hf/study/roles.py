@@ -184,12 +184,11 @@ def refuse_to_drop(options: FolderOptions, held: Mapping[str, Any]) -> None:
             )
 
 
-Noted = Mapping[str, Mapping[str, bool]]  # by file: whether the content was given, by hash
-NOTED = "written"
+NOTED = "written"  # of run.json: by file the hashes of all that was written there
 
 
-class Editable:
-    """The files of a study in a folder that people edit: `back` names the option that takes one back, "" without one.
+class UserEditedFiles:
+    """The files of a study that people edit: `back` names the option that takes one back, "" without one.
 
     Those in folders below count too, by their last name.
     """
@@ -198,53 +197,39 @@ class Editable:
         self._folder, self._back, self._options = folder, back, options
         self._read: dict[str, str] = {}  # hashes of those that this very command reads
 
-    def check(self, noted: Noted) -> None:
-        """Raise UserError where a file that is there would be written over though it was edited, or given."""
-        for name in dict.fromkeys((*self._back, *filter(self.has, noted))):
-            if (self._folder / name).is_file() and self._is_read(name):
-                self._read[name] = self._hash_of_file(name)
-            self._refuse_edited(name, noted)
+    def check(self, noted: Mapping[str, Sequence[str]], names: Iterable[str] = ()) -> None:
+        """Raise UserError where a file would be written over that is not as a study wrote it, or as this one read it."""
+        for name in dict.fromkeys((*self._back, *filter(self.has, noted), *names)):
+            file, back = self._folder / name, self._back[Path(name).name]
+            if not file.is_file():
+                continue
+            current = digest(file.read_bytes())
+            if self._is_read(file):
+                is_known = self._read.setdefault(name, current) == current
+            else:
+                is_known = current in noted.get(name, ())
+            if not is_known:
+                use = f"add {flag(back)} {file} to use it (finished calls are not asked again)"
+                remedy = use if back else "use another --out"
+                raise UserError(
+                    f"{file} was edited since it was written; {remedy}, or move it away to have it written anew"
+                )
 
-    def to_note(self, files: Mapping[str, Iterable[str]], noted: Noted) -> dict[str, Any]:
+    def to_note(self, files: Mapping[str, Iterable[str]], noted: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         """What to note before these texts are written. Raises UserError where one was edited since the check."""
-        hashes: dict[str, Any] = {}
+        self.check(noted, files)
+        hashes = {name: list(noted.get(name, ())) for name in files}
         for name, parts in files.items():
-            self._refuse_edited(name, noted)
             text = "".join(map(redaction.known, parts)).encode("utf-8", "backslashreplace").decode()
-            hashes[name] = dict(noted.get(name, {})) | {_hash(text): self._is_given(name) or self._is_read(name)}
+            if name not in self._read:  # what people wrote stays theirs
+                hashes[name] = list(dict.fromkeys((*hashes[name], digest(text))))
         return {NOTED: {**noted, **hashes}} if hashes else {}
 
     def has(self, name: str) -> bool:
         """Whether people edit the file of this name."""
         return Path(name).name in self._back
 
-    def _refuse_edited(self, name: str, noted: Noted) -> None:
-        file = self._folder / name
-        if not file.is_file() or (current := self._hash_of_file(name)) == self._read.get(name):
-            return
-        was_given, back = noted.get(name, {}).get(current), self._back[file.name]
-        use, anew = f"add {flag(back)} {file} to use it", "or move it away to have it written anew"
-        if was_given is None:
-            remedy = f"{use} (finished calls are not asked again)" if back else "use another --out"
-            raise UserError(f"{file} was edited since it was written; {remedy}, {anew}")
-        if was_given and back and not self._is_given(name):
-            raise UserError(f"{file} holds what was given by {flag(back)}; {use} again, {anew}")
-
-    def _is_given(self, name: str) -> bool:
-        back = self._back[Path(name).name]
-        return bool(back) and getattr(self._options, back) is not None
-
-    def _is_read(self, name: str) -> bool:
+    def _is_read(self, file: Path) -> bool:
         """Whether an option names this very file."""
-        file = (self._folder / name).resolve()
         values = [value for value in vars(self._options).values() if isinstance(value, str)]
-        return any(Path(value).name == file.name and Path(value).resolve() == file for value in values)
-
-    def _hash_of_file(self, name: str) -> str:
-        # An editor may have saved it in another encoding: that is an edit, too.
-        return _hash((self._folder / name).read_text(encoding="utf-8-sig", errors="replace"))
-
-
-def _hash(text: str) -> str:
-    """Of what a text says: blank lines, ends of lines and the mark of UTF-8 are no edit."""
-    return digest("\n".join(line.rstrip() for line in text.removeprefix("\ufeff").split("\n") if line.strip()))
+        return any(Path(value).name == file.name and Path(value).resolve() == file.resolve() for value in values)

@@ -8,15 +8,14 @@ A benchmark is a subclass: its items, its `work`, its `score`. All else is here,
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from truebench_hf.engine.folder import LEDGER, RunFolder, count_noted, read_info
+from truebench_hf.engine.folder import LEDGER, RunFolder, read_info
 from truebench_hf.engine.ledger import Calls
-from truebench_hf.engine.money import Budget, Prices, Spent
+from truebench_hf.engine.money import Budget, Prices
 from truebench_hf.engine.pool import bounded, progress, run_async
 from truebench_hf.errors import need
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
@@ -25,11 +24,11 @@ from truebench_hf.models.protocol import ChatModel
 from truebench_hf.prompts import check_prompts
 from truebench_hf.report.table import SCORES
 from truebench_hf.study import notes
-from truebench_hf.study.estimate import cost_notes, cost_table, estimated, local_time
+from truebench_hf.study.estimate import cost_notes, cost_table, estimated
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome, lines, write
-from truebench_hf.study.roles import NOTED, Editable, Roles, bound, growing, refuse_to_drop
+from truebench_hf.study.roles import NOTED, Roles, UserEditedFiles, bound, growing, refuse_to_drop
 
 O = TypeVar("O", bound=FolderOptions)  # noqa: E741
 T = TypeVar("T")
@@ -38,16 +37,12 @@ V = TypeVar("V")
 SAMPLED = ("limit", "data_sha256", "items")  # what a folder notes of a sample; the selection it is drawn from binds
 
 
-def untold(line: str) -> None:
-    """Tell nobody: what Python calls of a study do with the lines that commands print."""
-
-
 class Study(Generic[O, T, D, V]):
     """One study on one options object (O): its items (T), what becomes of each (D), what its call returns (V).
 
     `kind` stands in `run.json`. `files` are the files and folders of its own that it writes, beside those of the
     house (see `Outcome`): in a folder of somebody else they are not overwritten. The first of them (or else scores.json)
-    tells that there are results. Those in `editable` people edit, and give back by the option it names ("": by none): see `Editable`. `prompts` are those it
+    tells that there are results. Those in `editable` people edit, and give back by the option it names ("": by none): see `UserEditedFiles`. `prompts` are those it
     fills, beside those of the judges in `judge_settings`.
     """
 
@@ -66,7 +61,7 @@ class Study(Generic[O, T, D, V]):
         self.known: dict[str, Any] = {}  # what its folder notes beside the options
         self.unasked: set[str] = set()  # options that say nothing here: what another stage noted of them stays
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
-        self.tell: Callable[[str], None] = untold  # prints the lines of `understood`
+        self.tell: Callable[[str], None] = lambda line: None  # what commands print of `understood`
         self.ledger: Calls
         self._cache: Calls | None = None  # what other folders have asked
         self._budget: Budget | None = None
@@ -154,14 +149,12 @@ class Study(Generic[O, T, D, V]):
         """
         need("stats", *self.needs, what="this command")
         settings = self._open()
-        edited = Editable(Path(self.options.out), self.editable, self.options)
+        edited = UserEditedFiles(Path(self.options.out), self.editable, self.options)
         if info := read_info(Path(self.options.out)):
             edited.check(info.get(NOTED, {}))
         if self.options.estimate:
             self._tell_understood()
             return self._estimate()
-        expected = local_time(self) if self.tell is not untold else []
-        before, samples = count_noted(self.options.out), count_noted(self.options.out, "samples", 1)
         held = self._bind(settings)
         self.ledger = self.folder.ledger
         try:
@@ -171,24 +164,13 @@ class Study(Generic[O, T, D, V]):
                 self.prices.look_up(self.roles.opened)
                 self._budget = Budget(self.options.budget, self.prices, self.ledger.paid())
             self._tell_understood()
-            for line in expected:
-                self.tell(line)
             self.setup()
             with progress(self.bars()) as self.step:
                 done = run_async(self._work())
-            if served := notes.served_by(self.roles, self.ledger.served()):
+            if served := self.ledger.served():
                 self.folder.note(served=served)
             outcome = self._with_notes(self.score(done), len(done))
-            all_notes = list(outcome.notes)
-            if self.boards and before > len(done):
-                is_limited = hasattr(self.options, "limit")
-                back = f"--limit {before} brings" if is_limited else "naming the data as before brings"
-                now = f"now of {len(done)}; {back} them back without a call."
-                all_notes.append(f"There were results of {before} items here, {now}")
-            if samples > (now_drawn := getattr(self.options, "samples", samples)):
-                back = f"--samples {samples} brings them back."
-                all_notes.append(f"There were {samples} samples of every item here, now {now_drawn}; {back}")
-            return self._write_results(replace(outcome, notes=all_notes), held, edited)
+            return self._write_results(outcome, held, edited)
         finally:
             self._close()
 
@@ -250,7 +232,7 @@ class Study(Generic[O, T, D, V]):
         if ledger.usage()["now"]:
             self.prices.look_up(self.roles.opened)
         before = [*self._left_out(), *notes.from_cache(*ledger.recalled()), *notes.lost_calls(lost)]
-        behind = [*notes.provider_notes(info["settings"], info.get("served", {})), *notes.reading_notes(costs, callers)]
+        behind = [*notes.provider_notes(info["settings"], info.get("served", {})), *notes.reading_notes(costs)]
         price_notes = cost_notes(spent, self.prices, count)
         known = {**outcome.known, **({"calls_lost": lost} if lost else {}), "reading": record}
         if listed := self.prices.to_json():
@@ -265,7 +247,7 @@ class Study(Generic[O, T, D, V]):
         board = outcome.ranking.board() if outcome.ranking and least is not None else None
         return replace(outcome, failed=board.below(least) or outcome.failed) if board and least is not None else outcome
 
-    def _write_results(self, outcome: Outcome[V], held: Mapping[str, Any], edited: Editable) -> Outcome[V]:
+    def _write_results(self, outcome: Outcome[V], held: Mapping[str, Any], edited: UserEditedFiles) -> Outcome[V]:
         """The outcome, once its files and its report are in the folder."""
         undeclared = {Path(name).parts[0] for name in outcome.written} - {*self.files, *WRITTEN}
         assert not undeclared, f"{type(self).__name__}.files lacks {undeclared}, which nothing would protect"
@@ -284,15 +266,6 @@ class Study(Generic[O, T, D, V]):
 
     def _estimate(self) -> Outcome[Any]:
         """What would be asked beside what the folder's ledger holds, and what it would cost; nothing is written."""
-        spent, recalled = self._reckoned()
-        prices = Prices(self.options.price, read_info(Path(self.options.out)).get("prices", {}))
-        prices.look_up(self.roles.opened)
-        cost = cost_notes(spent, prices, len(self.chosen), "Estimated cost")
-        estimate_notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
-        return estimated(spent, len(self.chosen), estimate_notes)
-
-    def _reckoned(self) -> tuple[Spent, list[str]]:
-        """What each part would be asked beside what the folder's ledger holds, and a note of what the cache answers."""
         self.roles.estimate()
         self.ledger = Calls(Path(":memory:"), over=Path(self.options.out) / LEDGER)
         try:
@@ -301,16 +274,15 @@ class Study(Generic[O, T, D, V]):
             run_async(self._work())
             paid = self.ledger.paid()
             parts = dict.fromkeys(part for caller in self._callers.values() for part in caller.parts.items())
-            return {part: paid[part] for part in parts if part in paid}, notes.from_cache(*self.ledger.recalled())
+            spent = {part: paid[part] for part in parts if part in paid}
+            recalled = notes.from_cache(*self.ledger.recalled())
         finally:
             self._close()
-
-    def rehearsed(self) -> Spent:
-        """Return what each part would be asked, as `--estimate` reckons it, of the items that were read."""
-        other = copy.copy(self)  # data may come through a pipe, which is read once
-        other.options = self.options.model_copy(update={"estimate": True})
-        other.roles, other._callers, other._first, other._judges = Roles(other.options), {}, {}, {}
-        return other._reckoned()[0]
+        prices = Prices(self.options.price, read_info(Path(self.options.out)).get("prices", {}))
+        prices.look_up(self.roles.opened)
+        cost = cost_notes(spent, prices, len(self.chosen), "Estimated cost")
+        estimate_notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
+        return estimated(spent, len(self.chosen), estimate_notes)
 
     def _left_out(self) -> list[str]:
         """What to say of rows of the data that are no items."""

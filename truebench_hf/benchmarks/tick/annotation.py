@@ -225,7 +225,6 @@ def _every_question(entry: ChecklistRow) -> Iterator[Question]:
 class RowLabels(Labelling):
     """Rows of the `checklists` form, or what becomes such rows."""
 
-    heeds = ("ask", "author", "out")
     written = True
 
     def folder(self, options: LabelAskOptions | LabelInOptions) -> Path:

@@ -178,8 +178,6 @@ def draw(before: Sample | None, population: Sequence[SamplingUnit], n: int, seed
 class RunLabels(Labelling):
     """The criteria of a run's answers, to people who see no verdict; their labels set the run's report right."""
 
-    heeds = ("unlabelled", "model")
-
     _opened: tuple[Path, list[Judged], list[Judged]] | None = None
 
     def _open(self, options: LabelAskOptions | LabelInOptions) -> tuple[Path, list[Judged], list[Judged]]:

@@ -261,7 +261,6 @@ class RefinementLabels(Labelling):
     """Each response as it stands after the last round, pass or fail; once something is open, the work list."""
 
     answers = rating.OPTIONS
-    heeds = ("unlabelled",)
     keeps_others = True  # of an earlier prompt
 
     def __init__(self, place: str) -> None:

@@ -19,7 +19,7 @@ from truebench_hf.options import NOBODY
 from truebench_hf.report.sections import percent, points
 from truebench_hf.results.report import Report
 from truebench_hf.results.verdicts import VerdictFrames, frames_of, group_scores, unit_means
-from truebench_hf.study.notes import decided_by_counting, decided_by_rules, weak_judges
+from truebench_hf.study.notes import decided_by_rules, weak_judges
 from truebench_hf.types import Score
 
 if TYPE_CHECKING:
@@ -257,7 +257,8 @@ def _notes(frames: VerdictFrames, overall: Score, official: Score, provenance: M
     of_answers = frames.verdicts[frames.verdicts["turn"].to_numpy() <= answered]
     counted = int((of_answers["judge"] == JUDGE).sum()), len(of_answers)
     if nobody:
-        notes.append(decided_by_counting(*counted))
+        decided, criteria = counted
+        notes.append(f"No judge: {decided} of {criteria} criteria decided by counting, {criteria - decided} left open.")
     elif (provenance.get("judging") or {}).get("rules") == "decide":
         notes.append(decided_by_rules(*counted))
     return [*notes, *weak_judges(judging_specs(provenance))]
