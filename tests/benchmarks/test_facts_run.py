@@ -304,3 +304,22 @@ def test_an_estimate_counts_both_questions_of_every_judge(tmp_path: Path, judges
     calls = {part: usage.calls for part, usage in spent.items()}
     assert calls == {"model": 12, "baseline": 12, "judge": 24, "judge 2": 24}
     assert not (tmp_path / "run").exists()
+
+
+def test_the_time_of_a_local_judge_is_told_before_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judges: tuple[str, ...]
+) -> None:
+    """At 100 tokens a second; nothing of it is asked or loaded twice, and Python calls are told nothing."""
+    from truebench_hf.models.local import LocalModel
+    from truebench_hf.study.estimate import local_time
+
+    monkeypatch.setattr(LocalModel, "speed", lambda self: (0.01, 0.01))
+    options = {"data": "facts_mini", "model": judges[0], "eligibility": "none", "out": str(tmp_path / "run")}
+    for judge, local in (("smollm2", True), (judges[0], False)):
+        study = FactsRun(FactsOptions(**options, judge=(judge,)))
+        study._open()
+        told = local_time(study)
+        assert len(told) == local
+        assert not local or told[0].startswith("smollm2 runs on this machine: 12 calls, some ")
+        assert not local or told[0].endswith(" minutes (100 tokens a second read, 100 written)")
+    assert not (tmp_path / "run").exists()

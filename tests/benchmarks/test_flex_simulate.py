@@ -130,6 +130,13 @@ def test_conversation_j_has_one_user_and_all_models_the_same(folder: Path) -> No
     assert users[0]["catchphrases"][-1] == "Trains?"
     assert users[0]["goals"] == list(read_profiles()[0].goals), "goals and traits stay"
     assert "Trains?" in users[0]["prompt"]
+    spec = as_spec(lambda messages: "Hotel?")
+    several = [
+        FlexSimulate(SimulateOptions(folder=str(folder), model=spec, turns=1, conversations=count,
+                                     out=str(folder / "more"))).run() for count in (7, 2)
+    ]  # fmt: skip
+    assert [len(outcome.value) for outcome in several] == [7, 2]
+    assert several[1].notes == ["conversations here before: 7; --conversations 7 brings them back without a call"]
 
 
 def test_the_simulator_never_sees_a_dimension(folder: Path) -> None:

@@ -104,6 +104,7 @@ def test_grown_from_two_to_four_and_back_to_one(tmp_path: Path) -> None:
 
     truebench_hf.run(**given | {"samples": 1})
     assert len(asked) == 20
+    assert "There were 4 samples of every item here, now 1" in (out / "report.html").read_text()
     assert repeated(out) == {}
     assert all("sample" not in line for line in lines(out / "judgments.jsonl"))
 

@@ -303,7 +303,7 @@ def test_links_that_are_planted_later_are_replaced(tmp_path: Path) -> None:
 
 def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to(tmp_path / "scratch")
-    with pytest.raises(UserError, match=r"out: cannot write there: .*choose another folder"):
+    with pytest.raises(UserError, match=r"out is a link to .*scratch, which is not there; make that folder first"):
         finished(tmp_path / "out")
     (tmp_path / "scratch").mkdir()
     finished(tmp_path / "out")

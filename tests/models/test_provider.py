@@ -9,7 +9,7 @@ from tests.support.openai_server import OpenAIServer
 from truebench_hf.models import openai_reading as reading
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
-from truebench_hf.models.providers import OPEN, provider
+from truebench_hf.models.providers import OPEN, pinning, provider
 from truebench_hf.models.spec import open_model
 
 ROUTER = "https://router.huggingface.co/v1"
@@ -43,13 +43,14 @@ def test_who_left_the_provider_open_is_told_how_to_pin_one(
     model = open_model("openai:Qwen/Qwen3-8B:fastest", given, ROUTER)
     told = capsys.readouterr().err
     assert "chooses who runs it" in told
-    assert ":PROVIDER behind the model's name" in told
+    assert "openai:Qwen/Qwen3-8B:PROVIDER" in told
     assert told.count("\n") == 1
     pinned = open_model("openai:Qwen/Qwen3-8B:together", given, ROUTER)
     assert capsys.readouterr().err == ""
     assert model.identity.provider == OPEN
     assert pinned.identity.provider == "huggingface:together"
     assert OpenAIModel("Qwen/Qwen3-8B", OpenAIOptions(base_url="http://127.0.0.1:9/v1")).identity.provider == "openai"
+    assert pinning("openai:m").count("openai:m:PROVIDER") == 1
 
 
 def test_what_an_answer_tells_of_who_gave_it(server: OpenAIServer) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.judging.signed import SignedAnswer
 from truebench_hf.models.caller import ReadingCost
@@ -65,6 +66,20 @@ def test_a_replay_counts_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[
     command_here(capsys, *arguments)
     assert json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["now"] == {}
     assert reading(tmp_path) == before
+
+
+def test_thinking_that_schemas_turn_off_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model that reasons as the model under test, where no schema is sent, and not as the judge."""
+    data = write_jsonl(tmp_path / "d.jsonl", [row("a", [("Say a.", ["is short"])])])
+    with OpenAIServer() as server:
+        server.add_scripts([{"contains": "Say a.", "message": {"reasoning_content": "Hm, a."}, "times": 1}])
+        command = (
+            "run", "--data", data, "--model", "openai:same", "--model-base-url", server.url, "--judge", "openai:same",
+            "--judge-base-url", server.url, "--out", str(tmp_path / "out"), "--rules", "off",
+        )  # fmt: skip
+        done = command_here(capsys, *command)
+    assert "openai:same gave reasoning without a JSON schema and none with one" in done.stdout
+    assert "--structured off" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,14 @@ def test_options_of_the_data_need_responses(name: str) -> None:
         JudgeGivenOptions(judge=("smollm2",), out="o", **{name: value})
 
 
+def test_fewer_items_are_told_of(made: dict[str, Any]) -> None:
+    from truebench_hf.benchmarks.truebench.run import Run
+
+    Run(RunOptions(**made)).run()
+    notes = Run(RunOptions(**made, limit=2)).run().notes
+    assert "There were results of 6 items here, now of 2; --limit 6 brings them back without a call." in notes
+
+
 def test_labels_are_read_before_anything_is_paid(made: dict[str, Any]) -> None:
     Path(made["out"]).mkdir()
     (Path(made["out"]) / "labels.jsonl").write_text("not JSON\n")

@@ -265,6 +265,8 @@ def _parsed(text: str) -> dict[str, Any]:
 
 def _info_of_ours(path: Path, kind: str, files: Collection[str]) -> dict[str, Any]:
     """What a folder says of itself, if a study of a kind may go on in it that writes `files`. Raises UserError."""
+    if path.is_symlink() and not path.exists():
+        raise UserError(f"--out {path} is a link to {path.readlink()}, which is not there; make that folder first")
     info = read_info(path)
     if "settings" in info:  # which every run.json of ours has
         if (version := info.get("format")) != FORMAT:
@@ -280,3 +282,8 @@ def _filled(path: Path, files: Collection[str]) -> list[str]:
     """Those of the files and folders that are there and hold something."""
     places = ((name, path / name) for name in files if (path / name).exists())
     return [name for name, place in places if (any(place.iterdir()) if place.is_dir() else place.stat().st_size)]
+
+
+def count_noted(out: str, name: str = "items", default: int = 0) -> int:
+    """How many items (or samples) the last session in a folder had in work; `default` where there was none."""
+    return int(read_info(Path(out)).get("settings", {}).get(name, default))

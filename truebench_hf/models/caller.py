@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -35,7 +36,7 @@ class ReadingCost:
 
     `again` labels were read only after the model was told what was wrong with an answer, `unread` ones in none of its
     answers, `unsigned` ones in an object without the id that was asked for. Of yes/no questions `yes` and `other` count
-    the labels, and `open` those that are unread.
+    the labels, and `open` those that are unread. `thinking` counts answers by (with a JSON schema, with reasoning).
 
     All follow from the answers alone: what the ledger replays is counted as it was when it was asked.
     """
@@ -47,6 +48,7 @@ class ReadingCost:
     yes: int = 0
     other: int = 0
     open: int = 0
+    thinking: Counter[tuple[bool, bool]] = field(default_factory=Counter)
 
     def add(
         self, answer: Any, offered_labels: Mapping[str, Iterable[object]], outcomes: Sequence[bool | None] | None = None
@@ -134,7 +136,10 @@ class Caller:
 
         limit = int(self._identity["options"].get("max_tokens") or request.sampling.max_tokens)
         known = await self._once(*self._chat_key(request), ask, limit)
-        return Completion(known["text"], known["reasoning"], Usage(**known["usage"]), known["truncated"])
+        usage = Usage(**known["usage"])
+        thought = bool(known["reasoning"] or usage.reasoning_tokens)
+        self.reading.thinking[request.schema is not None, thought] += 1
+        return Completion(known["text"], known["reasoning"], usage, known["truncated"])
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """The probabilities for `request`, from the ledger or from the model. Raises what the model raises."""

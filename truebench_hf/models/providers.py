@@ -87,3 +87,13 @@ def unpinned(spec: str, provider: str) -> str:
     `openai:Qwen/Qwen3-8B`."""
     kind, _, pinned = provider.partition(":")
     return spec[: -len(pinned) - 1] if kind == "huggingface" and spec.lower().endswith(f":{pinned}") else spec
+
+
+def pinning(spec: str) -> str:
+    """What to tell of a spec whose provider the router chooses."""
+    head, _, last = spec.rpartition("/")
+    bare = f"{head}/{last.partition(':')[0]}" if head else spec
+    return (
+        f"{spec}: the router of Hugging Face chooses who runs it, now and again later, and one model's score differs "
+        f"between providers; pin one as {bare}:PROVIDER (together, say)"
+    )

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from truebench_hf.errors import UserError, need, unknown
 from truebench_hf.models.loading import COPIES, of_spec
 from truebench_hf.models.protocol import ChatModel, Identity
-from truebench_hf.models.providers import OPEN, provider_spec_for, providers
+from truebench_hf.models.providers import OPEN, pinning, provider_spec_for, providers
 from truebench_hf.options import InMemory
 from truebench_hf.text.redaction import learn_environment, shown_argument
 from truebench_hf.text.terminal import warn
@@ -76,10 +76,7 @@ def open_model(
 
         model = OpenAIModel(name, read_options(OpenAIOptions, options, spec), kind, needs_key)
         if model.identity.provider == OPEN:
-            warn(
-                f"{spec}: the router of Hugging Face chooses who runs it, now and again later, and one model's score "
-                "differs between providers; pin one by :PROVIDER behind the model's name (:together, say)"
-            )
+            warn(pinning(spec))
         return model
     if kind == "scripted":
         from truebench_hf.models.scripted import ScriptedOptions, from_file

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from truebench_hf.models.caller import Caller, ReadingCost
-from truebench_hf.models.providers import OPEN
+from truebench_hf.models.providers import OPEN, pinning
 from truebench_hf.report.sections import percent
 from truebench_hf.report.table import Column, Table
 
@@ -86,8 +86,8 @@ def reading_table(record: Mapping[str, Any]) -> list[Table]:
     return [Table("", _COLUMNS, rows, "How well the judges' answers could be read", note, printed=False)]
 
 
-def reading_notes(costs: Costs) -> list[str]:
-    """What a reader has to know: labels that were hard to read or are missing, and judges that never sign."""
+def reading_notes(costs: Costs, callers: Iterable[Caller]) -> list[str]:
+    """What a reader has to know: labels that were hard to read or are missing, judges that never sign, lost thinking."""
     notes = []
     total = sum((cost for _, cost in costs.values()), ReadingCost())
     if total.again or total.unread:
@@ -102,6 +102,16 @@ def reading_notes(costs: Costs) -> list[str]:
             notes.append(
                 f"{part} ({model}) left the id out of its objects: {percent(cost.unsigned / read, 1)} % of its labels are "
                 "read without it."
+            )
+    thinking: dict[int, tuple[str, ReadingCost]] = {}
+    for caller in callers:
+        spec, cost = thinking.get(id(caller.model), (caller.model.spec, ReadingCost()))
+        thinking[id(caller.model)] = spec, sum(caller.costs.values(), cost)
+    for spec, cost in thinking.values():
+        if cost.thinking[False, True] and cost.thinking[True, False] and not cost.thinking[True, True]:
+            notes.append(
+                f"{spec} gave reasoning without a JSON schema and none with one: its server turns thinking off for "
+                "schemas; --structured off keeps it."
             )
     return notes
 
@@ -136,8 +146,15 @@ def providers(settings: Mapping[str, Any], served_by: Told) -> dict[str, str]:
 
 
 def provider_notes(settings: Mapping[str, Any], served_by: Told) -> list[str]:
-    """Say who answered for every model behind a router."""
-    return [f"{spec} was run by: {provider}." for spec, provider in providers(settings, served_by).items()]
+    """What readers must know: a provider that was left open, and models that several ran."""
+    by_spec = providers(settings, served_by)
+    left = [
+        f"{pinning(spec)}. Here it was: {provider}."
+        for spec, provider in by_spec.items()
+        if provider.endswith("not pinned")
+    ]
+    shared = [f"Several providers ran {spec}: {provider}." for spec, provider in by_spec.items() if " + " in provider]
+    return [*left, *(note for note in shared if "not pinned" not in note)]
 
 
 def identities(settings: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[str, Any]]]:

@@ -8,14 +8,15 @@ A benchmark is a subclass: its items, its `work`, its `score`. All else is here,
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from truebench_hf.engine.folder import LEDGER, RunFolder, read_info
+from truebench_hf.engine.folder import LEDGER, RunFolder, count_noted, read_info
 from truebench_hf.engine.ledger import Calls
-from truebench_hf.engine.money import Budget, Prices
+from truebench_hf.engine.money import Budget, Prices, Spent
 from truebench_hf.engine.pool import bounded, progress, run_async
 from truebench_hf.errors import need
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
@@ -24,7 +25,7 @@ from truebench_hf.models.protocol import ChatModel
 from truebench_hf.prompts import check_prompts
 from truebench_hf.report.table import SCORES
 from truebench_hf.study import notes
-from truebench_hf.study.estimate import cost_notes, cost_table, estimated
+from truebench_hf.study.estimate import cost_notes, cost_table, estimated, local_time
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome, lines, write
@@ -35,6 +36,10 @@ T = TypeVar("T")
 D = TypeVar("D")
 V = TypeVar("V")
 SAMPLED = ("limit", "data_sha256", "items")  # what a folder notes of a sample; the selection it is drawn from binds
+
+
+def untold(line: str) -> None:
+    """Tell nobody: what Python calls of a study do with the lines that commands print."""
 
 
 class Study(Generic[O, T, D, V]):
@@ -61,7 +66,7 @@ class Study(Generic[O, T, D, V]):
         self.known: dict[str, Any] = {}  # what its folder notes beside the options
         self.unasked: set[str] = set()  # options that say nothing here: what another stage noted of them stays
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
-        self.tell: Callable[[str], None] = lambda line: None  # what commands print of `understood`
+        self.tell: Callable[[str], None] = untold  # prints the lines of `understood`
         self.ledger: Calls
         self._cache: Calls | None = None  # what other folders have asked
         self._budget: Budget | None = None
@@ -155,6 +160,8 @@ class Study(Generic[O, T, D, V]):
         if self.options.estimate:
             self._tell_understood()
             return self._estimate()
+        expected = local_time(self) if self.tell is not untold else []
+        before, samples = count_noted(self.options.out), count_noted(self.options.out, "samples", 1)
         held = self._bind(settings)
         self.ledger = self.folder.ledger
         try:
@@ -164,13 +171,24 @@ class Study(Generic[O, T, D, V]):
                 self.prices.look_up(self.roles.opened)
                 self._budget = Budget(self.options.budget, self.prices, self.ledger.paid())
             self._tell_understood()
+            for line in expected:
+                self.tell(line)
             self.setup()
             with progress(self.bars()) as self.step:
                 done = run_async(self._work())
             if served := self.ledger.served():
                 self.folder.note(served=served)
             outcome = self._with_notes(self.score(done), len(done))
-            return self._write_results(outcome, held, edited)
+            all_notes = list(outcome.notes)
+            if self.boards and before > len(done):
+                is_limited = hasattr(self.options, "limit")
+                back = f"--limit {before} brings" if is_limited else "naming the data as before brings"
+                now = f"now of {len(done)}; {back} them back without a call."
+                all_notes.append(f"There were results of {before} items here, {now}")
+            if samples > (now_drawn := getattr(self.options, "samples", samples)):
+                back = f"--samples {samples} brings them back."
+                all_notes.append(f"There were {samples} samples of every item here, now {now_drawn}; {back}")
+            return self._write_results(replace(outcome, notes=all_notes), held, edited)
         finally:
             self._close()
 
@@ -232,7 +250,7 @@ class Study(Generic[O, T, D, V]):
         if ledger.usage()["now"]:
             self.prices.look_up(self.roles.opened)
         before = [*self._left_out(), *notes.from_cache(*ledger.recalled()), *notes.lost_calls(lost)]
-        behind = [*notes.provider_notes(info["settings"], info.get("served", {})), *notes.reading_notes(costs)]
+        behind = [*notes.provider_notes(info["settings"], info.get("served", {})), *notes.reading_notes(costs, callers)]
         price_notes = cost_notes(spent, self.prices, count)
         known = {**outcome.known, **({"calls_lost": lost} if lost else {}), "reading": record}
         if listed := self.prices.to_json():
@@ -266,6 +284,15 @@ class Study(Generic[O, T, D, V]):
 
     def _estimate(self) -> Outcome[Any]:
         """What would be asked beside what the folder's ledger holds, and what it would cost; nothing is written."""
+        spent, recalled = self._reckoned()
+        prices = Prices(self.options.price, read_info(Path(self.options.out)).get("prices", {}))
+        prices.look_up(self.roles.opened)
+        cost = cost_notes(spent, prices, len(self.chosen), "Estimated cost")
+        estimate_notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
+        return estimated(spent, len(self.chosen), estimate_notes)
+
+    def _reckoned(self) -> tuple[Spent, list[str]]:
+        """What each part would be asked beside what the folder's ledger holds, and a note of what the cache answers."""
         self.roles.estimate()
         self.ledger = Calls(Path(":memory:"), over=Path(self.options.out) / LEDGER)
         try:
@@ -274,15 +301,16 @@ class Study(Generic[O, T, D, V]):
             run_async(self._work())
             paid = self.ledger.paid()
             parts = dict.fromkeys(part for caller in self._callers.values() for part in caller.parts.items())
-            spent = {part: paid[part] for part in parts if part in paid}
-            recalled = notes.from_cache(*self.ledger.recalled())
+            return {part: paid[part] for part in parts if part in paid}, notes.from_cache(*self.ledger.recalled())
         finally:
             self._close()
-        prices = Prices(self.options.price, read_info(Path(self.options.out)).get("prices", {}))
-        prices.look_up(self.roles.opened)
-        cost = cost_notes(spent, prices, len(self.chosen), "Estimated cost")
-        estimate_notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
-        return estimated(spent, len(self.chosen), estimate_notes)
+
+    def rehearsed(self) -> Spent:
+        """Return what each part would be asked, as `--estimate` reckons it, of the items that were read."""
+        other = copy.copy(self)  # data may come through a pipe, which is read once
+        other.options = self.options.model_copy(update={"estimate": True})
+        other.roles, other._callers, other._first, other._judges = Roles(other.options), {}, {}, {}
+        return other._reckoned()[0]
 
     def _left_out(self) -> list[str]:
         """What to say of rows of the data that are no items."""

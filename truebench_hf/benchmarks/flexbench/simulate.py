@@ -24,6 +24,7 @@ from truebench_hf.benchmarks.flexbench.users import (
     read_profiles,
     users_table,
 )
+from truebench_hf.engine.folder import count_noted
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
@@ -102,6 +103,9 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
             "profiles_sha256": digest(str([profile.model_dump() for profile in self.profiles])),
         }  # fmt: skip
         return Items(range(options.conversations), str, str, drawn=False)
+
+    def check(self) -> None:
+        self.before = count_noted(self.options.out)
 
     def setup(self) -> None:
         self.users: asyncio.Task[list[tuple[Profile, str]]] | None = None
@@ -224,6 +228,10 @@ class FlexSimulate(Study[SimulateOptions, int, Talk, list[Talk]]):
         }  # fmt: skip
         notes = check_notes([self.procedure])
         notes += [f"conversations that broke off: {broken}; the same command goes on there"] if broken else []
+        if self.before > len(done):
+            notes.append(
+                f"conversations here before: {self.before}; --conversations {self.before} brings them back without a call"
+            )
         spoken = {talk.id: {language_code(m.content) for m in talk.messages if m.role == "assistant"} for talk in done}
         if other := [name for name, codes in spoken.items() if self.language and codes - {self.language, ""}]:
             notes.append(
