@@ -158,13 +158,12 @@ class Judge:
         """Raises UserError on what makes no sense; nothing is asked before the first call."""
         options = judge_options(settings)
         texts = Prompts(pairs(options.prompts, "prompts"))
-        spec, second = NOBODY if judge is None else as_spec(judge), options.cascade_judge
+        spec = NOBODY if judge is None else as_spec(judge)
         how = options.settings(spec, texts)
         if spec == NOBODY and how.rules != "decide":
             raise UserError(
                 f"judge=None: with rules={how.rules!r} nothing would be decided; leave it out, or name a judge"
             )
-        check_cacheable(options, [spec, second])
         self._background = Background()
         try:
             self._judge, self._at_once, close = self._background.run(_opened(spec, options, how, texts))
@@ -282,16 +281,6 @@ def as_option(name: str, value: Any) -> Any:
     if pair or callable(value) or hasattr(value, "complete"):  # a model in memory, which no other option is
         return as_spec(value)
     return [as_option(name, entry) for entry in value] if isinstance(value, list | tuple) else value
-
-
-def check_cacheable(options: CacheOptions, specs: Sequence[str | None]) -> None:
-    """Raise UserError where a cache is named by hand and the answers of a judge cannot last."""
-    for spec in specs if options.cache is not None and not options.no_cache else ():
-        if isinstance(spec, InMemory) and getattr(spec.value, "cache_scope", None) is None:
-            raise UserError(
-                f"cache={options.cache}: nobody can tell whether {spec} is still the same tomorrow; give it a name "
-                "that changes with it: judge=truebench_hf.model(function, name='my-judge-1')"
-            )
 
 
 async def _opened(

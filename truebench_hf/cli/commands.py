@@ -85,7 +85,7 @@ def summary(command: str) -> str:
 @cache
 def group(path: str) -> typer.Typer:
     """Return the group of this name, made and put into its own group the first time; "" is `truebench` itself."""
-    app = _app(cls=Group, no_args_is_help=True, help=help_text(path or "truebench"), rich_markup_mode=None)
+    app = new_app(cls=Group, no_args_is_help=True, help=help_text(path or "truebench"), rich_markup_mode=None)
     if path:
         parent, _, name = path.rpartition(" ")
         group(parent).add_typer(app, name=name)
@@ -101,7 +101,7 @@ def command(path: str, load: Callable[[], Callable[..., None]]) -> None:
     class Later(TyperCommand):
         @cached_property
         def loaded(self) -> Any:
-            alone, function = _app(rich_markup_mode="markdown"), load()
+            alone, function = new_app(rich_markup_mode="markdown"), load()
             alone.command(name, cls=Command, help=help_text(path) or inspect.getdoc(function) or "")(function)
             return typer.main.get_command(alone)
 
@@ -111,5 +111,6 @@ def command(path: str, load: Callable[[], Callable[..., None]]) -> None:
     group(parent).command(name, cls=Later, help=summary(path))(lambda: None)
 
 
-def _app(**settings: Any) -> typer.Typer:
+def new_app(**settings: Any) -> typer.Typer:
+    """Return an empty application, without typer's own completion and tracebacks."""
     return typer.Typer(add_completion=False, pretty_exceptions_enable=False, **settings)

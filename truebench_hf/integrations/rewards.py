@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.api.judge import Judge, ModelLike, as_spec, check_cacheable, judge_options
+from truebench_hf.api.judge import Judge, ModelLike, as_spec, judge_options
 from truebench_hf.data import instances
 from truebench_hf.data.judged import Case, cases
 from truebench_hf.data.rows import Record
@@ -169,7 +169,6 @@ async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]
     options, spec = judge_options(settings), as_spec(model)
     same = isinstance(model, str) and model == judge
     arguments, url = (pairs(options.judge_arg, "judge_arg"), options.base_url) if same else ({}, None)
-    check_cacheable(options, [spec])
     opened = open_model(spec, arguments, url)
     ledger, cache = Calls(Path(":memory:")), options.open_cache()
     return Caller(opened, ledger, "generator", options.concurrency, cache), [
