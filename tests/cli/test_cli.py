@@ -45,7 +45,7 @@ def test_help_is_quick_and_light() -> None:
         *lines, last = in_a_process(code)
         for name in ("run", "judge", "compare", "study"):
             assert any(re.search(rf"^\W*{name} ", line) for line in lines)
-        assert not any(line.endswith("...") for line in lines), "summaries are shown whole"
+        assert not any(line.endswith("...") for line in lines[1:]), "summaries are shown whole"
         seconds, heavy = last.split(" ", 1)
         assert heavy == "[]"
         if float(seconds) < 0.4:
