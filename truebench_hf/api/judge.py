@@ -283,23 +283,15 @@ def as_option(name: str, value: Any) -> Any:
     return [as_option(name, entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-async def _opened(
-    spec: str, options: KeptJudgeOptions, how: JudgeSettings, prompts: Prompts
-) -> tuple[CaseJudge, int, Callable[[], Any]]:
-    """Return a judge, how many cases it takes at a time, and what closes its models and stores.
-
-    The judge of `none` are the rules alone. Offline the models are asked nothing, and need no key.
-    """
-    openings = [] if spec == NOBODY else [(spec, pairs(options.judge_arg, "judge_arg"), options.base_url)]
-    if options.cascade_judge is not None:
-        openings.append((options.cascade_judge, pairs(options.cascade_arg, "cascade_arg"), None))
-    if openings and prompts.replaced:
-        check_prompts(prompts_used(how), prompts, how.structured, how.reasoning)
-    models = [open_model(*opening, not options.offline) for opening in openings]
+def open_callers(
+    openings: Mapping[str, tuple[str, Mapping[str, str], str | None]], options: KeptJudgeOptions
+) -> tuple[list[Caller], Callable[[], Any]]:
+    """Return a caller for each role, of its (spec, provider options, URL), and what closes them with their stores."""
+    models = [open_model(*opening, not options.offline) for opening in openings.values()]
     ledger, cache = Calls(Path(":memory:")), options.open_cache()
     callers = [
         Caller(model, ledger, role, options.concurrency, cache, ask=not options.offline)
-        for model, role in zip(models, ("judge", "cascade"), strict=False)
+        for role, model in zip(openings, models, strict=True)
     ]
 
     async def close() -> None:
@@ -310,5 +302,21 @@ async def _opened(
             for store in filter(None, (ledger, cache)):
                 store.close()
 
+    return callers, close
+
+
+async def _opened(
+    spec: str, options: KeptJudgeOptions, how: JudgeSettings, prompts: Prompts
+) -> tuple[CaseJudge, int, Callable[[], Any]]:
+    """Return a judge, how many cases it takes at a time, and what closes its models and stores.
+
+    The judge of `none` are the rules alone. Offline the models are asked nothing, and need no key.
+    """
+    openings = {} if spec == NOBODY else {"judge": (spec, pairs(options.judge_arg, "judge_arg"), options.base_url)}
+    if options.cascade_judge is not None:
+        openings["cascade"] = (options.cascade_judge, pairs(options.cascade_arg, "cascade_arg"), None)
+    if openings and prompts.replaced:
+        check_prompts(prompts_used(how), prompts, how.structured, how.reasoning)
+    callers, close = open_callers(openings, options)
     judge = CriteriaJudge(callers[0], how, prompts, *callers[1:]) if callers else NoJudge()
     return judge, 2 * max((caller.concurrency for caller in callers), default=options.concurrency), close

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from truebench_hf.api.judge import Judge, ModelLike, as_spec, judge_options
+from truebench_hf.api.judge import Judge, ModelLike, as_spec, judge_options, open_callers
 from truebench_hf.data import instances
 from truebench_hf.data.judged import Case, cases
 from truebench_hf.data.rows import Record
-from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.pool import Background
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.checklists import generate_checklist, is_question
 from truebench_hf.metrics.pass_rate import conjunction, outcome, weighted_share
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.chat_template import split_thinking
-from truebench_hf.models.spec import open_model
 from truebench_hf.options import pairs
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message, Response, Verdict
@@ -95,7 +92,7 @@ class ChecklistReward:
             self._background.close()
             raise
         self._writer = opened and opened[0]
-        self._closed = weakref.finalize(self, self._background.close, opened and partial(_close, *opened))
+        self._closed = weakref.finalize(self, self._background.close, opened and opened[1])
 
     def __call__(self, completions: Sequence[Any], prompts: Sequence[Any] | None = None, **columns: Any) -> Rewards:
         """The rewards, in order. Works inside a running event loop too, which waits meanwhile."""
@@ -164,24 +161,12 @@ class ChecklistReward:
 checklist_reward = ChecklistReward
 
 
-async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, list[Calls]]:
-    """The generator of checklists, reached as the judge is where it is the same model, its ledger, and the cache."""
-    options, spec = judge_options(settings), as_spec(model)
-    same = isinstance(model, str) and model == judge
-    arguments, url = (pairs(options.judge_arg, "judge_arg"), options.base_url) if same else ({}, None)
-    opened = open_model(spec, arguments, url)
-    ledger, cache = Calls(Path(":memory:")), options.open_cache()
-    return Caller(opened, ledger, "generator", options.concurrency, cache), [
-        store for store in (ledger, cache) if store
-    ]
-
-
-async def _close(writer: Caller, stores: Sequence[Calls]) -> None:
-    try:
-        await writer.model.close()
-    finally:
-        for store in stores:
-            store.close()
+async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, Callable[[], Any]]:
+    """The generator of checklists, reached as the judge is where it is the same model, and what closes it."""
+    options, same = judge_options(settings), isinstance(model, str) and model == judge
+    reached = (pairs(options.judge_arg, "judge_arg"), options.base_url) if same else ({}, None)
+    (writer,), close = open_callers({"generator": (as_spec(model), *reached)}, options)
+    return writer, close
 
 
 SHAPES = ("fraction", "pass_all")
