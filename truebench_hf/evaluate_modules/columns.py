@@ -132,7 +132,9 @@ def plain(value: Any) -> Any:
 
 def _rows(name: str, column: Any) -> list[Any]:
     """The rows of a column, or of a table, each a dict, as plain values."""
-    listed = plain(column.to_dict("records") if hasattr(column, "iterrows") else column)
+    if hasattr(column, "iterrows"):  # a table of pandas
+        column = column.to_dict("records")
+    listed = plain(column.to_dicts() if hasattr(column, "to_dicts") else column)  # of polars
     if not isinstance(listed, list):
         raise UserError(f"{name}: give a list, one entry a row, not {column!r:.80}")
     return listed
