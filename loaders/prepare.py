@@ -10,12 +10,13 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.data import slug
 from truebench_hf.data.catalogue import entry
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError, in_python, unknown
 from truebench_hf.loaders import checklists, facts, flexbench, rubric_eval, training, truebench
 from truebench_hf.loaders.builders import Builder, Data
 from truebench_hf.loaders.card import data_file
@@ -37,13 +38,30 @@ def corpus(name: str) -> type[Builder]:
     return _BUILDERS[entry(name).name]
 
 
-def load(name: str, config: str | None = None, split: Any = None, streaming: bool = False, **source: Any) -> Any:
-    """A `datasets.Dataset`, or without `split` a `DatasetDict`; with `streaming` those that iterate. See
-    `truebench_hf.load`. `source` says where rows come from and how they are read, as in `SourceConfig`."""
+@in_python
+def load(
+    name: str,
+    config: str | None = None,
+    split: str | None = None,
+    *,
+    source: str | PathLike[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    strict: bool = False,
+    streaming: bool = False,
+) -> Any:
+    """The rows of a data set of `truebench data list`: a `datasets.Dataset`, or without `split` a `DatasetDict`.
+
+    `config` is by default the first of the set (`all`); `DE` and `german` are `de`. `split` may be a slice
+    (`test[:10]`); with `streaming` rows come as they are asked for, in an `IterableDataset`. `source` (a path, a Hub id
+    or a release) is where rows come from that are not built in; `columns` maps the columns of `truebench` and
+    `rubric_eval` to the file's. Rows that cannot be used are left out, and a warning in the log counts them; `strict`
+    raises UserError on the first, as does a name that is not there.
+    """
+    chosen: dict[str, Any] = {"source": source, "columns": columns, "strict": strict}
     if "split" in corpus(name).TAKES and split:
-        source["split"] = re.split(r"\W", str(split))[0]
+        chosen["split"] = re.split(r"\W", str(split))[0]
     with tempfile.TemporaryDirectory(prefix="truebench-") as cache, errors():
-        builder = _builder(name, config, source, cache)
+        builder = _builder(name, config, chosen, cache)
         if streaming:
             if "[" in str(split):
                 remedy = "give the split, and .take(10) of what comes back"

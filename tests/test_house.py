@@ -104,7 +104,7 @@ def test_the_reading_reads_something() -> None:
     assert (4, "typing.Any") not in imports(PACKAGE / "errors.py")
     assert any(name == "truebench_hf.types.Message" for _, name in imports(PACKAGE / "models" / "asking.py"))
     in_a_function = modules_imported(PACKAGE / "api" / "face.py")
-    assert "truebench_hf.loaders.prepare" in in_a_function
+    assert "truebench_hf.loaders.export" in in_a_function
     assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) in (
         ["a", "c", "b", "a"],
         ["b", "a", "c", "b"],

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from truebench_hf.api.face import (
         build_data,
         check_results,
-        load,
-        metric,
         publish_metric,
         publish_results,
         publish_space,
@@ -26,7 +24,9 @@ if TYPE_CHECKING:
     from truebench_hf.api.judge import Judge, Judgment, judge, model
     from truebench_hf.api.run import ajudge, arun, judge_agreement, run, tick
     from truebench_hf.errors import UserError
+    from truebench_hf.evaluate_modules import metric
     from truebench_hf.integrations.rewards import checklist_reward
+    from truebench_hf.loaders.prepare import load
     from truebench_hf.types import Criterion, Message
 
 __all__ = (
@@ -39,6 +39,8 @@ _PLACES = {
     "api.judge": ("Judge", "Judgment", "judge", "model"),
     "api.run": ("ajudge", "arun", "judge_agreement", "run", "tick"),
     "integrations.rewards": ("checklist_reward",),
+    "evaluate_modules": ("metric",),
+    "loaders.prepare": ("load",),
 }
 _MODULE = {name: module for module, names in _PLACES.items() for name in names}
 

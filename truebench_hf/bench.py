@@ -72,11 +72,12 @@ def _run(studies: tuple[type[Any], ...]) -> None:
     import typer
 
     from truebench_hf.cli.app import run
-    from truebench_hf.cli.commands import App
+    from truebench_hf.cli.commands import Command, new_app
     from truebench_hf.cli.flags import from_options
     from truebench_hf.cli.studies import shown
 
-    app = App()
+    app = new_app(rich_markup_mode="markdown")
     for study in studies:
-        app.command(study.kind, help=inspect.getdoc(study) or "")(from_options(options_of(study), shown(study)))
+        action = from_options(options_of(study), shown(study))
+        app.command(study.kind, cls=Command, help=inspect.getdoc(study) or "")(action)
     run(lambda: typer.main.get_command(app))

@@ -257,4 +257,4 @@ def test_what_was_measured_stands_once_on_the_hub(hub: HubStub, client: HubClien
     )
     done = client.truebench("publish", "results", "--check", "org/nothing")
     assert done.returncode == 2
-    assert "org/nothing: the Hub has no such repository" in done.stderr
+    assert "org/nothing: the Hub refused with 404: " in done.stderr

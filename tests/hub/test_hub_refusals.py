@@ -23,7 +23,6 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     (f"{RESULTS} --repo-id results", {}, "ORGANISATION/NAME"),
     (f"{RESULTS} --repo-id org/a--b", {}, "--repo-id org/a--b: Cannot have --"),  # the Hub's own rules hold as well
     (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo m", {}, "--model-repo m: write it as"),
-    (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo org/m --variant a/b", {}, "--variant a/b"),
     (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo org/m --force", {}, "over mini"),
     ("publish results {runs}/absent --repo-id org/r", {}, "absent: no such folder; give the --out of a finished run"),
     ("publish results {runs}/judge.json --repo-id org/r", {}, r"judge\.json: is no run folder"),
@@ -55,8 +54,14 @@ def test_refused_in_a_line_before_anything_is_sent(
 @pytest.mark.parametrize(
     ("line", "method", "path", "status", "told"),
     [
-        (PUSH, "POST", "/repos/create", 403, "use one with write permission for org"),
-        ("publish results --check org/results", "GET", "org/results", 403, "your token may not read there"),
+        (PUSH, "POST", "/repos/create", 403, "refused with 403: .*use a token that may do so"),
+        (
+            "publish results --check org/results",
+            "GET",
+            "org/results",
+            403,
+            "refused with 403: .*use a token that may do so",
+        ),
         (
             "publish results --check org/results",
             "GET",
@@ -72,4 +77,4 @@ def test_what_the_hub_refuses_is_one_line(
     hub.fail_next(method, path, status, times=20)
     done = client.truebench(*line.format(mini=mini).split())
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-    assert told in done.stderr
+    assert re.search(told, done.stderr)

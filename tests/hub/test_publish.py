@@ -111,9 +111,6 @@ def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Pat
         entry, *_ = parse_eval_result_entries(yaml.safe_load({content.decode()!r}))
         print(json.dumps([entry.dataset_id, entry.task_id, entry.value, entry.date]))""")
     assert parsed[:3] == ["org/truebench", "all", row["value"]]
-    done = client.truebench(*arguments, "--variant", "strict-judge", "--direct")
-    assert done.returncode == 0, done.stderr
-    assert ".eval_results/truebench-strict-judge.yaml" in hub.files("model", "org/tea")
 
 
 @pytest.mark.parametrize(
@@ -240,5 +237,5 @@ def test_nothing_is_pushed_where_the_model_is_not_there(hub: HubStub, client: Hu
     both = ("--repo-id", "org/results", "--dataset", "org/truebench", "--model-repo", "org/absent", "--force")
     done = client.truebench("publish", "results", release, *both)
     assert done.returncode == 2
-    assert "org/absent: the Hub has no such repository" in done.stderr
+    assert "org/absent: the Hub refused with 404: " in done.stderr
     assert hub.repos == {}

@@ -123,17 +123,6 @@ def test_what_does_not_follow_from_the_judgments_is_not_published(run: Path, tmp
     assert any(note.startswith("Self-judged") for note in notes), "notes on the judge follow from the run"
 
 
-def test_what_cannot_be_computed_again_is_kept(run: Path, tmp_path: Path) -> None:
-    model = json.loads((run / "run.json").read_text())["settings"]["model"]
-    cases = (({model: {"labels": 3}}, True), ({model: "100 %"}, False), ({"another": {"labels": 3}}, False))
-    for number, (content, kept) in enumerate(cases):
-        (run / "bias_corrected.json").write_text(json.dumps(content))
-        out = tmp_path / f"out{number}"
-        published = out / "runs" / stage_run(run, out).run_id / "bias_corrected.json"
-        assert published.is_file() is kept, "only what a run writes is published"
-        assert not kept or list(json.loads(published.read_text()).values()) == [{"labels": 3}]
-
-
 def test_paths_are_known_by_their_last_part() -> None:
     paths = {
         "hf:/home/me/models/tea": "hf:tea", "/home/me/data.jsonl": "data.jsonl", "./data/x.jsonl": "x.jsonl", "~/x": "x",

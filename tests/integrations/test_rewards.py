@@ -182,7 +182,7 @@ def test_it_works_inside_loops_and_in_threads() -> None:
 def test_rewards_may_share_a_loaded_model() -> None:
     """Its batches serve the loops of several judges at the same time."""
     model = truebench_hf.model(tiny_chat(), name="tiny")
-    rewards = [checklist_reward(model, level="decision", shape=shape) for shape in ("fraction", "penalty")]
+    rewards = [checklist_reward(model, level="decision", shape=shape) for shape in ("fraction", "pass_all")]
     columns: dict[str, Any] = {"prompts": ["Name one."] * 4, "criteria": [["a", "b"]] * 4}
     with ThreadPoolExecutor() as pool:
         calls = [pool.submit(reward, [f"Blue {n}" for n in range(4)], **columns) for reward in rewards]
@@ -191,9 +191,9 @@ def test_rewards_may_share_a_loaded_model() -> None:
 
 def test_it_can_be_sent_to_another_process(tmp_path: Path) -> None:
     judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {"French": "FAIL"}}])
-    sent = pickle.loads(pickle.dumps(checklist_reward(judge, shape="penalty", cache=tmp_path)))
-    assert sent.__name__ == "checklist_penalty"
-    assert sent(["Blue."], prompts=["Name one."], criteria=[TWO]) == [pytest.approx(0.4)]
+    sent = pickle.loads(pickle.dumps(checklist_reward(judge, shape="pass_all", cache=tmp_path)))
+    assert sent.__name__ == "checklist_pass_all"
+    assert sent(["Blue."], prompts=["Name one."], criteria=[TWO]) == [0.0]
 
 
 def test_a_reward_that_nobody_holds_any_more_ends_its_threads() -> None:
@@ -209,11 +209,9 @@ def test_a_reward_that_nobody_holds_any_more_ends_its_threads() -> None:
     assert threading.active_count() <= before + 3, "those of the functions may take a moment"
 
 
-def test_a_made_judge_takes_no_settings_and_a_nameless_writer_no_cache(tmp_path: Path) -> None:
+def test_a_made_judge_takes_no_settings() -> None:
     with Judge(Saying()) as judge, pytest.raises(UserError, match=r"level: the judge is made already"):
         checklist_reward(judge, level="rubric")
-    with pytest.raises(UserError, match=r"truebench_hf\.model"):
-        checklist_reward("smollm2", generator=generator, cache=tmp_path)
     with pytest.raises(TypeError, match="lvel"):
         checklist_reward(Saying(), lvel="rubric")  # type: ignore[call-overload]
 

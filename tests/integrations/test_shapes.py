@@ -20,63 +20,50 @@ def verdicts(labels: str, weights: tuple[float, ...] = ()) -> list[Verdict]:
 
 
 @pytest.mark.parametrize(
-    ("labels", "weights", "fraction", "pass_all", "penalty", "why"),
+    ("labels", "weights", "fraction", "pass_all", "why"),
     [
-        ("yyyy", (), 1.0, 1.0, 1.0, "all met"),
-        ("yyyn", (), 0.75, 0.0, 0.65, "3/4, and 3/4 - 0.1"),
-        ("ynnn", (), 0.25, 0.0, -0.05, "1/4, and 1/4 - 0.3"),
-        ("nnnn", (), 0.0, 0.0, -0.4, "none met: -4 * 0.1 is the least that four can give"),
-        ("yn", (3.0, 1.0), 0.75, 0.0, 0.65, "points count in the share, not in the penalty"),
-        ("ny", (3.0, 1.0), 0.25, 0.0, 0.15, "the dear one fails"),
-        ("yn", (1.0, -1.0), 1.0, 1.0, 1.0, "the fault is not there"),
-        ("yy", (1.0, -1.0), 0.0, 0.0, -0.1, "the fault takes away the point, and fails once"),
-        ("yy", (2.0, -1.0), 0.5, 0.0, 0.4, "the fault takes away half"),
-        ("ny", (1.0, -1.0), 0.0, 0.0, -0.2, "the fraction stops at 0, and two fail"),
-        ("y-", (), None, None, None, "open: it could be 1/2 or 1"),
-        ("yu", (), None, None, None, "unknown is open, too"),
-        ("n-", (), None, 0.0, None, "one that fails settles pass_all, and nothing else"),
-        ("nu", (), None, 0.0, None, "the same"),
-        ("--", (), None, None, None, "nothing is judged"),
-        ("ny-", (1.0, -5.0, 1.0), 0.0, 0.0, None, "whatever the open one is, the fraction stops at 0"),
-        ("n-", (1.0, -1.0), 0.0, 0.0, None, "an open fault can take nothing from 0"),
-        ("y-", (1.0, -1.0), None, None, None, "an open fault can take away all"),
-        ("", (), None, None, None, "no criteria: never 1"),
+        ("yyyy", (), 1.0, 1.0, "all met"),
+        ("yyyn", (), 0.75, 0.0, "3/4"),
+        ("ynnn", (), 0.25, 0.0, "1/4"),
+        ("nnnn", (), 0.0, 0.0, "none met"),
+        ("yn", (3.0, 1.0), 0.75, 0.0, "points count in the share"),
+        ("ny", (3.0, 1.0), 0.25, 0.0, "the dear one fails"),
+        ("yn", (1.0, -1.0), 1.0, 1.0, "the fault is not there"),
+        ("yy", (1.0, -1.0), 0.0, 0.0, "the fault takes away the point"),
+        ("yy", (2.0, -1.0), 0.5, 0.0, "the fault takes away half"),
+        ("ny", (1.0, -1.0), 0.0, 0.0, "the fraction stops at 0"),
+        ("y-", (), None, None, "open: it could be 1/2 or 1"),
+        ("yu", (), None, None, "unknown is open, too"),
+        ("n-", (), None, 0.0, "one that fails settles pass_all, and nothing else"),
+        ("nu", (), None, 0.0, "the same"),
+        ("--", (), None, None, "nothing is judged"),
+        ("ny-", (1.0, -5.0, 1.0), 0.0, 0.0, "whatever the open one is, the fraction stops at 0"),
+        ("n-", (1.0, -1.0), 0.0, 0.0, "an open fault can take nothing from 0"),
+        ("y-", (1.0, -1.0), None, None, "an open fault can take away all"),
+        ("", (), None, None, "no criteria: never 1"),
     ],
 )
 def test_by_hand(
-    labels: str,
-    weights: tuple[float, ...],
-    fraction: float | None,
-    pass_all: float | None,
-    penalty: float | None,
-    why: str,
+    labels: str, weights: tuple[float, ...], fraction: float | None, pass_all: float | None, why: str
 ) -> None:
-    found = [reward_of(verdicts(labels, weights), shape) for shape in ("fraction", "pass_all", "penalty")]
-    assert found == [one if one is None else pytest.approx(one) for one in (fraction, pass_all, penalty)], why
-
-
-def test_the_penalty_is_as_large_as_one_wants() -> None:
-    assert reward_of(verdicts("ynn"), "penalty", 0.0) == reward_of(verdicts("ynn"), "fraction")
-    assert reward_of(verdicts("ynn"), "penalty", 1.0) == pytest.approx(1 / 3 - 2)
+    found = [reward_of(verdicts(labels, weights), shape) for shape in ("fraction", "pass_all")]
+    assert found == [one if one is None else pytest.approx(one) for one in (fraction, pass_all)], why
 
 
 cases = st.lists(st.tuples(st.sampled_from("ynu-"), st.floats(0.5, 4) | st.floats(-4, -0.5)), min_size=1, max_size=7)
 
 
-@given(cases, st.sampled_from(sorted(SHAPES)), st.floats(0, 2))
-def test_bounds_and_that_more_passes_never_earn_less(
-    pairs: list[tuple[str, float]], shape: str, penalty: float
-) -> None:
+@given(cases, st.sampled_from(sorted(SHAPES)))
+def test_bounds_and_that_more_passes_never_earn_less(pairs: list[tuple[str, float]], shape: str) -> None:
     labels, weights = zip(*pairs, strict=True)
     given = verdicts("".join(labels), weights)
-    reward = reward_of(given, shape, penalty)
+    reward = reward_of(given, shape)
     if reward is None:
         return
-    low = {"fraction": 0.0, "pass_all": 0.0, "penalty": -penalty * len(given)}[shape]
-    assert low - 1e-9 <= reward <= 1.0
+    assert 0.0 <= reward <= 1.0
     for place, one in enumerate(given):
         good: Label = "yes" if one.criterion.weight > 0 else "no"
-        better = reward_of([*given[:place], replace(one, label=good), *given[place + 1 :]], shape, penalty)
+        better = reward_of([*given[:place], replace(one, label=good), *given[place + 1 :]], shape)
         # A verdict that was open may leave another one that is.
         assert better is None or better >= reward - 1e-9, (place, one)
 

@@ -57,14 +57,14 @@ def test_a_step_of_the_embedded_model_with_nones_and_a_judge_beside(tmp_path: Pa
     held_out = checklist_reward(lambda messages: verdicts(messages[0]["content"], {}), name="held_out")
     rewards = [
         checklist_reward(Halves(), shape="fraction"),
-        checklist_reward(Halves(), shape="penalty", penalty=0.25),
+        checklist_reward(Halves(), name="checklist_again"),
     ]
     rows = [{"prompt": chat(n), "criteria": CRITERIA} for n in range(2)]
     (line,) = train(embedded(), [*rewards, held_out], rows, tmp_path / "out", reward_weights=[1.0, 1.0, 0.0])
     assert [sum(one.reward is None for one in reward.last) for reward in rewards] == [2, 2]
     assert line["rewards/checklist_fraction/mean"] == pytest.approx(0.5)
-    assert line["rewards/checklist_penalty/mean"] == pytest.approx(0.25)
-    assert line["checklist_fraction/not_judged"] == line["checklist_penalty/not_judged"] == 0.5
+    assert line["rewards/checklist_again/mean"] == pytest.approx(0.5)
+    assert line["checklist_fraction/not_judged"] == line["checklist_again/not_judged"] == 0.5
     assert line["rewards/held_out/mean"] == 1.0
     assert math.isfinite(line["loss"])
     assert math.isfinite(line["grad_norm"])

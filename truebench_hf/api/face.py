@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from truebench_hf.errors import UserError, in_python
 from truebench_hf.hub import publish, push, results
@@ -49,10 +47,10 @@ def metric_to_hub(options: MetricOptions) -> Pushed:
     Raises UserError on a repository of another name than the metric's, which `evaluate.load` would not find, and as the
     command does.
     """
-    from truebench_hf.evaluate_modules import module_folder
+    from truebench_hf.evaluate_modules import metric
 
     name, repo_id = options.name, options.repo_id
-    folder = module_folder(name)
+    folder = Path(metric(name))
     if repo_id.rpartition("/")[2] != name:
         # evaluate looks for NAME.py in ORG/NAME.
         named = f"{repo_id.partition('/')[0]}/{name}"
@@ -68,36 +66,3 @@ publish_results = as_call("publish_results", ResultsOptions, publish.publish_res
 publish_space = as_call("publish_space", PublishSpaceOptions, push.publish_space, "repo_id", "folder")
 publish_metric = as_call("publish_metric", MetricOptions, metric_to_hub, "name", "repo_id")
 check_results = in_python(results.check_results)
-
-
-@in_python
-def load(
-    name: str,
-    config: str | None = None,
-    split: str | None = None,
-    *,
-    source: str | PathLike[str] | None = None,
-    columns: Mapping[str, str] | None = None,
-    strict: bool = False,
-    streaming: bool = False,
-) -> Any:
-    """The rows of a data set of `truebench data list`: a `datasets.Dataset`, or without `split` a `DatasetDict`.
-
-    `config` is by default the first of the set (`all`); `DE` and `german` are `de`. `split` may be a slice
-    (`test[:10]`); with `streaming` rows come as they are asked for, in an `IterableDataset`. `source` (a path, a Hub id
-    or a release) is where rows come from that are not built in; `columns` maps the columns of `truebench` and `rubric_eval` to the file's. Rows that cannot be used are left out,
-    and a warning in the log counts them; `strict` raises UserError on the first, as does a name that is not there.
-    """
-    from truebench_hf.loaders.prepare import load as load_rows
-
-    return load_rows(name, config, split, streaming, source=source, columns=columns, strict=strict)
-
-
-def metric(name: str) -> str:
-    """The folder of one of the `evaluate` modules, for `evaluate.load(truebench_hf.metric("rubric_agreement"))`.
-
-    Works without network. Raises UserError on an unknown name.
-    """
-    from truebench_hf.evaluate_modules import module_folder
-
-    return str(module_folder(name))

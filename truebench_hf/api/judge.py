@@ -158,13 +158,12 @@ class Judge:
         """Raises UserError on what makes no sense; nothing is asked before the first call."""
         options = judge_options(settings)
         texts = Prompts(pairs(options.prompts, "prompts"))
-        spec, second = NOBODY if judge is None else as_spec(judge), options.cascade_judge
+        spec = NOBODY if judge is None else as_spec(judge)
         how = options.settings(spec, texts)
         if spec == NOBODY and how.rules != "decide":
             raise UserError(
                 f"judge=None: with rules={how.rules!r} nothing would be decided; leave it out, or name a judge"
             )
-        check_cacheable(options, [spec, second])
         self._background = Background()
         try:
             self._judge, self._at_once, close = self._background.run(_opened(spec, options, how, texts))
@@ -284,33 +283,15 @@ def as_option(name: str, value: Any) -> Any:
     return [as_option(name, entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def check_cacheable(options: CacheOptions, specs: Sequence[str | None]) -> None:
-    """Raise UserError where a cache is named by hand and the answers of a judge cannot last."""
-    for spec in specs if options.cache is not None and not options.no_cache else ():
-        if isinstance(spec, InMemory) and getattr(spec.value, "cache_scope", None) is None:
-            raise UserError(
-                f"cache={options.cache}: nobody can tell whether {spec} is still the same tomorrow; give it a name "
-                "that changes with it: judge=truebench_hf.model(function, name='my-judge-1')"
-            )
-
-
-async def _opened(
-    spec: str, options: KeptJudgeOptions, how: JudgeSettings, prompts: Prompts
-) -> tuple[CaseJudge, int, Callable[[], Any]]:
-    """Return a judge, how many cases it takes at a time, and what closes its models and stores.
-
-    The judge of `none` are the rules alone. Offline the models are asked nothing, and need no key.
-    """
-    openings = [] if spec == NOBODY else [(spec, pairs(options.judge_arg, "judge_arg"), options.base_url)]
-    if options.cascade_judge is not None:
-        openings.append((options.cascade_judge, pairs(options.cascade_arg, "cascade_arg"), None))
-    if openings and prompts.replaced:
-        check_prompts(prompts_used(how), prompts, how.structured, how.reasoning)
-    models = [open_model(*opening, not options.offline) for opening in openings]
+def open_callers(
+    openings: Mapping[str, tuple[str, Mapping[str, str], str | None]], options: KeptJudgeOptions
+) -> tuple[list[Caller], Callable[[], Any]]:
+    """Return a caller for each role, of its (spec, provider options, URL), and what closes them with their stores."""
+    models = [open_model(*opening, not options.offline) for opening in openings.values()]
     ledger, cache = Calls(Path(":memory:")), options.open_cache()
     callers = [
         Caller(model, ledger, role, options.concurrency, cache, ask=not options.offline)
-        for model, role in zip(models, ("judge", "cascade"), strict=False)
+        for role, model in zip(openings, models, strict=True)
     ]
 
     async def close() -> None:
@@ -321,5 +302,21 @@ async def _opened(
             for store in filter(None, (ledger, cache)):
                 store.close()
 
+    return callers, close
+
+
+async def _opened(
+    spec: str, options: KeptJudgeOptions, how: JudgeSettings, prompts: Prompts
+) -> tuple[CaseJudge, int, Callable[[], Any]]:
+    """Return a judge, how many cases it takes at a time, and what closes its models and stores.
+
+    The judge of `none` are the rules alone. Offline the models are asked nothing, and need no key.
+    """
+    openings = {} if spec == NOBODY else {"judge": (spec, pairs(options.judge_arg, "judge_arg"), options.base_url)}
+    if options.cascade_judge is not None:
+        openings["cascade"] = (options.cascade_judge, pairs(options.cascade_arg, "cascade_arg"), None)
+    if openings and prompts.replaced:
+        check_prompts(prompts_used(how), prompts, how.structured, how.reasoning)
+    callers, close = open_callers(openings, options)
     judge = CriteriaJudge(callers[0], how, prompts, *callers[1:]) if callers else NoJudge()
     return judge, 2 * max((caller.concurrency for caller in callers), default=options.concurrency), close

@@ -41,34 +41,21 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters, without a type beside those that take no value."""
-        return _untyped_flags(super().get_params(ctx))
+        params = super().get_params(ctx)
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
 
 
 class Group(TyperGroup):
-    """A group of commands."""
+    """A group of commands, listed plainly: what draws tables takes longer to load than all else of this page."""
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        """As `Command.get_params`."""
-        return _untyped_flags(super().get_params(ctx))
-
-
-def _untyped_flags(params: list[Any]) -> list[Any]:
-    for param in params:
-        if getattr(param, "is_flag", False):
-            param.metavar = ""
-    return params
-
-
-class App(typer.Typer):
-    """A group of commands, each a `Command`, with help in Markdown."""
-
-    def __init__(self, **settings: Any) -> None:
-        settings = {"cls": Group} | settings
-        super().__init__(rich_markup_mode="markdown", add_completion=False, pretty_exceptions_enable=False, **settings)
-
-    def command(self, name: str | None = None, *, cls: type[TyperCommand] | None = None, **more: Any) -> Any:
-        """As typer's."""
-        return super().command(name, cls=cls or Command, **more)
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands with their whole summaries."""
+        with formatter.section("Commands"):
+            listed = [(name, self.commands[name].help or "") for name in self.list_commands(ctx)]
+            formatter.write_dl([(name, text.partition("\n\n")[0]) for name, text in listed])
 
 
 @cache
@@ -96,9 +83,9 @@ def summary(command: str) -> str:
 
 
 @cache
-def group(path: str) -> App:
+def group(path: str) -> typer.Typer:
     """Return the group of this name, made and put into its own group the first time; "" is `truebench` itself."""
-    app = App(no_args_is_help=True, help=help_text(path or "truebench"))
+    app = new_app(cls=Group, no_args_is_help=True, help=help_text(path or "truebench"), rich_markup_mode=None)
     if path:
         parent, _, name = path.rpartition(" ")
         group(parent).add_typer(app, name=name)
@@ -114,11 +101,16 @@ def command(path: str, load: Callable[[], Callable[..., None]]) -> None:
     class Later(TyperCommand):
         @cached_property
         def loaded(self) -> Any:
-            alone, function = App(), load()
-            alone.command(name, help=help_text(path) or inspect.getdoc(function) or "")(function)
+            alone, function = new_app(rich_markup_mode="markdown"), load()
+            alone.command(name, cls=Command, help=help_text(path) or inspect.getdoc(function) or "")(function)
             return typer.main.get_command(alone)
 
         def make_context(self, info_name: Any, args: list[str], *others: Any, **more: Any) -> Any:
             return self.loaded.make_context(info_name, args, *others, **more)  # the command of the context is invoked
 
     group(parent).command(name, cls=Later, help=summary(path))(lambda: None)
+
+
+def new_app(**settings: Any) -> typer.Typer:
+    """Return an empty application, without typer's own completion and tracebacks."""
+    return typer.Typer(add_completion=False, pretty_exceptions_enable=False, **settings)

@@ -9,9 +9,12 @@ from truebench_hf.errors import unknown
 _FOLDER = Path(__file__).parent
 
 
-def module_folder(name: str) -> Path:
-    """Return the folder of the module of this name. Raises UserError on an unknown name."""
+def metric(name: str) -> str:
+    """The folder of one of the `evaluate` modules, for `evaluate.load(truebench_hf.metric("rubric_agreement"))`.
+
+    Works without network. Raises UserError on an unknown name.
+    """
     names = sorted(path.name for path in _FOLDER.iterdir() if (path / f"{path.name}.py").is_file())
     if name not in names:
         raise unknown("metric", name, names)
-    return _FOLDER / name
+    return str(_FOLDER / name)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
-import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,12 +17,15 @@ _TEXTS = yaml.safe_load(Path(__file__).with_name("modules.yaml").read_text(encod
 
 
 class Module:
-    """Stands before `evaluate.Metric` among the bases of a module, which gives `_score` in place of `_compute`.
+    """Stands before `evaluate.Metric` among the bases of a module, which gives `_score`.
 
     `_score` takes the columns as lists of plain Python values, and options; it returns the values by name, and for each
     row what is found of it. Not an `evaluate.Metric` itself: evaluate takes the first one among a module's names for the
-    metric to load. What a module says of itself stands in `modules.yaml`, with an example of its columns.
+    metric to load. What a module says of itself stands in `modules.yaml`, with an example of its columns. Rows are kept in
+    memory as they are: evaluate's own tables refuse None in the first row, and take texts for what they look like.
     """
+
+    _added: Mapping[str, list[Any]] | None = None
 
     @property
     def example(self) -> dict[str, list[Any]]:
@@ -43,7 +44,6 @@ class Module:
             description=texts["description"],
             citation=citations(texts["paper"]),
             inputs_description=f"\n{texts['inputs']}",
-            # A row is JSON text: evaluate's own types refuse None in the first row, and take texts for what they look like.
             features=datasets.Features({column: datasets.Value("string") for column in self.example}),
             homepage=texts.get("url", ""),
             license="Apache-2.0",
@@ -58,37 +58,27 @@ class Module:
         for name in columns:  # a module without references passes over them, as evaluate does
             if name not in (*self.example, "predictions", "references"):
                 raise unknown("column", name, [*self.example])
-        plain_columns = _columns({name: columns.get(name) for name in self.example})
-        super().add_batch(**{name: list(map(json.dumps, column)) for name, column in plain_columns.items()})  # type: ignore[misc]
+        added = _columns({name: columns.get(name) for name in self.example})
+        self._added = {name: [*(self._added or {}).get(name, ()), *column] for name, column in added.items()}
 
     def add(self, **row: Any) -> None:
         """Add one row: `prediction` and `reference`, where the module has references."""
         self.add_batch(**{name if name.endswith("s") else f"{name}s": [value] for name, value in row.items()})
 
-    def compute(self, **arguments: Any) -> dict[str, Any] | None:
+    def compute(self, *, details: bool = False, **arguments: Any) -> dict[str, Any]:
         """The values over the rows added before and those given here; with `details`, each row's as well."""
-        if getattr(self, "writer", None) is None and all(arguments.get(name) is None for name in self.example):
+        columns = {name: arguments.pop(name, None) for name in {**self.example, "predictions": [], "references": []}}
+        if any(columns[name] is not None for name in self.example):
+            self.add_batch(**columns)
+        rows_by_column, self._added = self._added, None
+        if rows_by_column is None:
             raise UserError(f"give {' and '.join(f'{name}=' for name in self.example)}, or add rows before")
-        try:
-            return super().compute(**arguments)  # type: ignore[misc,no-any-return]
-        except BaseException:
-            # Rows that could not be scored: evaluate leaves their files locked. What was refused before it was added has none.
-            if getattr(self, "data", None) is not None:
-                self.data = self.buf_writer = None
-                both = getattr(self, "filelocks", None) or (), getattr(self, "file_paths", None) or ()
-                for lock, path in zip(*both, strict=True):
-                    Path(path).unlink(missing_ok=True)
-                    lock.release()
-            raise
-
-    def _compute(self, details: bool = False, **arguments: Any) -> dict[str, Any]:
-        columns = {name: [json.loads(text) for text in arguments.pop(name)] for name in self.example}
         score = self._score  # type: ignore[attr-defined]
         takes = inspect.signature(score).parameters
         arguments |= {"details": details} if "details" in takes else {}
         if "options" not in takes and (wrong := [name for name in arguments if name not in takes]):
-            raise unknown("option", wrong[0], {*takes, "details"} - {*columns})
-        values, found_of_rows = score(**columns, **arguments)
+            raise unknown("option", wrong[0], {*takes, "details"} - {*rows_by_column})
+        values, found_of_rows = score(**rows_by_column, **arguments)
         return plain(values | ({"details": list(found_of_rows)} if details else {}))  # type: ignore[no-any-return]
 
 
@@ -115,31 +105,26 @@ def _columns(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
     return read
 
 
-# How each library spells "as plain Python": Arrow; pandas, polars, datasets; numpy, torch, jax; Arrow's scalars; TensorFlow.
-_WAYS = ("to_pylist", "to_list", "tolist", "as_py", "numpy")
-
-
 def plain(value: Any) -> Any:
     """A value of Python's own: None, bool, int, float, str, list or dict of them. What is missing (NaN, NA) is None.
 
     Texts stay as they are, whatever they look like. Raises UserError for what is neither.
     """
-    if value is None or isinstance(value, bool):
-        return value
-    for kind in (str, int):
-        if isinstance(value, kind):
-            return kind(value)
-    if isinstance(value, float):
-        return None if math.isnan(value) else float(value)
+    if value is None or isinstance(value, bool | str):
+        return value if value is None or isinstance(value, bool) else str(value)
     if isinstance(value, Mapping):
         return {str(key): plain(of) for key, of in value.items()}
-    if type(value).__name__ in ("NAType", "NaTType"):  # pandas; NaT says of itself that it is a date
-        return None
-    for way in _WAYS:
-        if callable(convert := getattr(value, way, None)):
-            return plain(convert())
+    for way in ("to_pylist", "tolist", "as_py"):  # Arrow; pandas, numpy and torch; Arrow's scalars
+        if hasattr(value, way):
+            return plain(getattr(value, way)())
     if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray | set | frozenset):  # a set has no order
         return [plain(item) for item in value]
+    import pandas
+
+    if pandas.api.types.is_scalar(value) and pandas.isna(value):
+        return None
+    if isinstance(value, int | float):
+        return value
     raise UserError(
         f"{value!r:.80} is a {type(value).__name__}: give texts, numbers, True, False, None, or lists of them"
     )
@@ -147,10 +132,9 @@ def plain(value: Any) -> Any:
 
 def _rows(name: str, column: Any) -> list[Any]:
     """The rows of a column, or of a table, each a dict, as plain values."""
-    if hasattr(column, "columns"):  # a table: of polars, Arrow, else pandas
-        by_row = getattr(column, "to_dicts", None) or getattr(column, "to_pylist", None)
-        column = by_row() if by_row else column.to_dict("records")
-    listed = plain(column)
+    if hasattr(column, "iterrows"):  # a table of pandas
+        column = column.to_dict("records")
+    listed = plain(column.to_dicts() if hasattr(column, "to_dicts") else column)  # of polars
     if not isinstance(listed, list):
         raise UserError(f"{name}: give a list, one entry a row, not {column!r:.80}")
     return listed

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions, JudgeOptions
+from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.run import JudgeAnswers
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data import instances
 from truebench_hf.data.judged import Judged, as_answered
 from truebench_hf.data.rows import Record
-from truebench_hf.errors import UserError, in_python, unknown
+from truebench_hf.errors import UserError, in_python
 from truebench_hf.metrics.binary import tri_valued
 from truebench_hf.results.report import Report
 from truebench_hf.types import Instance, Response, Verdict
@@ -30,19 +30,13 @@ def score_responses(
 
     `responses` holds per instance a text, a list of texts (one per turn), or None; `references` per instance a row of
     data, or only its criteria: a text, a list of texts, or a list of such lists, one per turn. `options` are those of
-    `truebench judge` by name. `out` is the run folder; without it nothing is kept. Raises UserError.
+    `truebench judge` by name. `out` is the run folder; without it nothing is kept. Raises UserError, and TypeError on unknown options.
     """
-    names = [name for name in JudgeOptions.model_fields if name not in ("out", "judge")]
-    for name in options:
-        if name not in names:
-            raise unknown("option of truebench_score", name, names)
     if not responses:
         return score([])
-    instances_of = _described(references)
-    answered = [_response(i, response) for i, response in zip(instances_of, responses, strict=True)]
+    pairs = [(i, _response(i, response)) for i, response in zip(_described(references), responses, strict=True)]
     with tempfile.TemporaryDirectory() as scratch:
-        chosen = JudgeGivenOptions(**options | {"out": out or scratch, "judge": judge_spec})
-        pairs = list(zip(instances_of, answered, strict=True))
+        chosen = JudgeGivenOptions(**options, out=out or scratch, judge=(judge_spec,))
         return JudgeAnswers(chosen, pairs, {"model": "given responses", "data": "given"}).run().value
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from truebench_hf.errors import MALFORMED, UserError, need
 
-_LONGEST = 200_000  # characters of one column: enough for a few thousand labels
-
 
 def widget_of(app: str) -> Any:
     """The page of the metric that lies beside an `app.py`, whatever a Space calls the folder of both."""
@@ -29,18 +27,20 @@ def metric_widget(metric: Any) -> Any:
 
     def compute(*texts: str) -> Any:
         try:
-            return metric.compute(**{c: _column(c, text) for c, text in zip(metric.example, texts, strict=True)})
+            columns = {name: json.loads(text) for name, text in zip(metric.example, texts, strict=True)}
+            if wrong := [name for name, column in columns.items() if not isinstance(column, list)]:
+                raise UserError(f'{wrong[0]}: must be a list, e.g. ["yes", "no", null]')
+            return metric.compute(**columns)
         except (UserError, ValueError, *MALFORMED) as error:
-            example = json.dumps(metric.example, ensure_ascii=False)  # a number stands where a list or an object should
-            odd = (
-                f"an entry is not built like those of the example, {example}: " if isinstance(error, MALFORMED) else ""
-            )
-            raise gr.Error(f"{odd}{error}", print_exception=False) from error
+            what = "" if isinstance(error, UserError) else "not JSON like that of the example: "
+            raise gr.Error(f"{what}{error}", print_exception=False) from error
 
     return gr.Interface(
         fn=compute,
         inputs=[
-            gr.Textbox(json.dumps(column, ensure_ascii=False, indent=1), label=f"{name} (JSON)", lines=8)
+            gr.Textbox(
+                json.dumps(column, ensure_ascii=False, indent=1), label=f"{name} (JSON)", lines=8, max_length=200_000
+            )
             for name, column in metric.example.items()
         ],
         outputs=gr.JSON(label="Values"),
@@ -50,16 +50,3 @@ def metric_widget(metric: Any) -> Any:
         concurrency_limit=1,  # a metric object keeps its columns while it computes
         flagging_mode="never",
     )
-
-
-def _column(name: str, text: str) -> list[Any]:
-    """A column from what a visitor typed. Raises UserError where it is too long, not JSON, or not a list."""
-    if len(text) > _LONGEST:
-        raise UserError(f"{name}: more than {_LONGEST:,} characters; use the library for that much")
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{name}: not JSON: {error}") from error
-    if not isinstance(value, list):
-        raise UserError(f'{name}: must be a list, e.g. ["yes", "no", null]')
-    return value

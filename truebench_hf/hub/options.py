@@ -37,8 +37,6 @@ class ResultsOptions(HubOptions):
     dataset: str | None = option(
         None, help="With --model-repo: the benchmark's data set on the Hub, ORG/NAME or ORG/NAME@REVISION."
     )
-    variant: str = option("", help="With --model-repo: name of a variant, e.g. of another judge.")
-    direct: bool = option(False, help="Commit to the model repository without pull request.")
     force: bool = option(False, help="Also a run of a scripted model, or of another than --model-repo names.")
     replace: bool = option(False, help="In place of the run there that measured the same.")
     public: bool = option(False, help="Data of no known benchmark: everybody may read its prompts and answers.")

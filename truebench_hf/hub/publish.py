@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def publish_results(options: ResultsOptions) -> list[Pushed]:
     """A finished run into a results data set, and onto the page of its model: `truebench publish results` as a call.
 
-    The page of the model gets the pass rates by pull request, or directly, as results on the benchmark's data set. What
+    The page of the model gets the pass rates by pull request, as results on the benchmark's data set. What
     is pushed, in this order. Raises UserError where the run does not hold together or is not that model's, without
     `force` also for a scripted one, and where the data set has other scores of what was measured, which it may
     `replace`. Prompts and answers of no known benchmark want `private` or `public`. All this is checked before anything
@@ -37,8 +37,6 @@ def publish_results(options: ResultsOptions) -> list[Pushed]:
     """
     if not options.repo_id and not options.model_repo:
         raise UserError("say where to: --repo-id ORG/RESULTS, --model-repo ORG/MODEL, or both")
-    if options.private and not options.repo_id:
-        raise UserError("--private is about the results data set: name one with --repo-id")
     results_page = page(options) if options.model_repo else {}
     pushed = [publish_run(options)] if options.repo_id else []
     try:
@@ -51,28 +49,25 @@ def page(options: ResultsOptions) -> dict[str, str]:
     """Make `.eval_results/truebench.yaml`, the content by the path: the run's pass rates; nothing is pushed.
 
     A run over a whole release has an entry for each task of the benchmark, one over a language or a category that of this
-    task. A `variant` (for example another judge) makes it `truebench-VARIANT.yaml`: one variant is one file; so does the
-    part of the release that the run is over. Raises UserError on all that can be wrong with it: bad names, a run over
+    task, whose name stands in that of the file. Raises UserError on all that can be wrong with it: bad names, a run over
     anything else, whose score must not stand beside those of others, the run of another model without `force`, and,
     without `dry_run`, where the model's repository is not there.
     """
     import yaml
     from huggingface_hub import eval_result_entries_to_yaml
 
-    variant, model_repo = options.variant, str(options.model_repo)
+    model_repo = str(options.model_repo)
     if not options.dataset:
         raise UserError("--model-repo needs --dataset ORG/NAME: the data set whose leaderboard the score belongs to")
     dataset, revision = name_and_revision(options.dataset, "--dataset")
     check_name(model_repo, "--model-repo")
-    if variant and not variant.replace("-", "").replace("_", "").isalnum():
-        raise UserError(f"--variant {variant}: use letters, digits, - and _")
     page_entries = _entries(options, dataset, revision)
     check_real(options.run, options.force)
     if not options.dry_run:
         with hub_errors(model_repo):
             hub_api().repo_info(model_repo)
-    part = page_entries[0].task_id if page_entries[0].task_id != ALL else ""
-    name = "-".join(filter(None, ("truebench", part, variant)))
+    part = page_entries[0].task_id
+    name = "truebench" if part == ALL else f"truebench-{part}"
     content = yaml.safe_dump(eval_result_entries_to_yaml(page_entries), sort_keys=False, allow_unicode=True)
     return {f".eval_results/{name}.yaml": content}
 
@@ -150,12 +145,12 @@ def _is_of(spec: str, model_repo: str) -> bool:
 
 
 def _publish_page(options: ResultsOptions, path: str, content: str) -> Pushed:
-    """Write the file into the model's repository, as a pull request unless told otherwise."""
+    """Write the file into the model's repository, as a pull request."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, path)
         file.parent.mkdir()
         file.write_text(content, encoding="utf-8")
-        how = HubOptions(create_pr=not options.direct, dry_run=options.dry_run)
+        how = HubOptions(create_pr=True, dry_run=options.dry_run)
         message = "Add TRUEBench results"
         return push_folder(Path(folder), str(options.model_repo), "model", how, message=message, create=False)
 

@@ -31,6 +31,10 @@ RepoType = Literal["model", "dataset", "space"]
 SKIPPED = frozenset({".git", ".cache", "__pycache__", ".DS_Store", ".ipynb_checkpoints", ".gradio", ".env", ".venv"})
 PACKAGE = "truebench_hf"
 _skipped = shutil.ignore_patterns(*SKIPPED)
+_REMEDIES = {
+    401: "run `hf auth login` or set HF_TOKEN", 403: "use a token that may do so (`hf auth login`, HF_TOKEN)",
+    404: "check its name, and that your token may see it (`hf auth login`, HF_TOKEN)",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +101,8 @@ def hub_api() -> HfApi:
 
 
 @contextmanager
-def hub_errors(repo_id: str, right: str = "write") -> Iterator[None]:
-    """Turn the client's errors on authorisation, network and absent repositories into a UserError without the token.
-
-    `right` is what the token needs there: write or read.
-    """
+def hub_errors(repo_id: str) -> Iterator[None]:
+    """Turn the client's errors on authorisation, network and absent repositories into a UserError without the token."""
     from httpx2 import HTTPError  # of the Hub client's own transport
     from huggingface_hub import get_token
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
@@ -110,7 +111,9 @@ def hub_errors(repo_id: str, right: str = "write") -> Iterator[None]:
     try:
         yield
     except HfHubHTTPError as error:
-        raise UserError(f"{repo_id}: {_refusal(error, repo_id, right)}") from None
+        status, message = error.response.status_code, _one_line(error.server_message or error)
+        remedy = _REMEDIES.get(status, "try again")
+        raise UserError(f"{repo_id}: the Hub refused with {status}: {message}; {remedy}") from None
     except OfflineModeIsEnabled:
         raise UserError(f"{repo_id}: HF_HUB_OFFLINE is set; unset it to reach the Hub") from None
     except ValueError as error:  # all that the client makes of the validator's answer
@@ -242,22 +245,6 @@ def _sizes(folder: Path) -> dict[str, int]:
         if redaction.known(text := path.read_bytes().decode("utf-8", "replace")) != text:
             raise UserError(f"{name} holds a key or a login of yours; take it out: nothing was pushed")
     return {name: path.stat().st_size for name, path in files.items()}
-
-
-def _refusal(error: Any, repo_id: str, right: str) -> str:
-    from huggingface_hub.errors import GatedRepoError, RevisionNotFoundError
-
-    status = error.response.status_code
-    if isinstance(error, GatedRepoError):
-        return "is gated; ask for access on its page, then run `hf auth login` or set HF_TOKEN"
-    if isinstance(error, RevisionNotFoundError):
-        return "has no such branch or revision"
-    known = {
-        401: "the Hub does not accept your token, or there is none; run `hf auth login` or set HF_TOKEN",
-        403: f"your token may not {right} there; use one with {right} permission for {repo_id.split('/')[0]}",
-        404: "the Hub has no such repository, or your token may not see it",
-    }
-    return known.get(status, f"the Hub refused with {status}: {_one_line(error.server_message or error)}; try again")
 
 
 def _one_line(error: object) -> str:

@@ -51,8 +51,6 @@ def publish_run(options: ResultsOptions) -> Pushed:
     """
     run, repo_id = Path(options.run), str(options.repo_id)
     check_name(repo_id)
-    if options.public and options.private:
-        raise UserError("--public and --private: say one of the two")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         records = stage(run, folder)
@@ -290,7 +288,7 @@ def _fetched(place: str | Path) -> Path:
     if str(place).count("/") != 1:
         raise UserError(f"{place}: no such folder; give a checkout of the results data set, or ORG/NAME[@REVISION]")
     name, revision = name_and_revision(str(place), "PLACE")
-    with hub_errors(name, right="read"):
+    with hub_errors(name):
         # The commit first: without the Hub `snapshot_download` is content with what it fetched some other day.
         commit = hub_api().repo_info(name, repo_type="dataset", revision=revision or None).sha
         return Path(snapshot_download(name, repo_type="dataset", revision=commit))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from truebench_hf.benchmarks.truebench.labels import CORRECTED
 from truebench_hf.benchmarks.truebench.results import KIND, content, models_of, one_model, provenance, ranking
 from truebench_hf.data.judged import Judged, by_instance
 from truebench_hf.data.judged import public as public_item
@@ -84,7 +83,7 @@ def stage_run(run: Path, out: Path, model: str | None = None) -> Staged:
     noted = settings.get("items", held), settings.get("samples", samples)
     if settings.get("data_sha256") != checked.data_sha256 or noted != (held, samples):
         raise UserError(f"{run}: its judgments are not over the data that run.json names; judge the run again")
-    return _stage_judged(checked, _by_labels(run, checked.model), public(info), out)
+    return _stage_judged(checked, public(info), out)
 
 
 def stage_file(checked: Submission, out: Path) -> Staged:
@@ -94,7 +93,7 @@ def stage_file(checked: Submission, out: Path) -> Staged:
     if by_rules(checked.judged):
         settings["judging"] = {"rules": "decide"}
     scored = replace(checked, report=replace(checked.report, provenance=settings))
-    return _stage_judged(scored, {}, public({"submitted": True, "settings": settings}), out)
+    return _stage_judged(scored, public({"submitted": True, "settings": settings}), out)
 
 
 def stage_study(run: Path, out: Path) -> Staged:
@@ -137,7 +136,7 @@ def public_judgments(judged: Iterable[Judged], judge: str) -> bytes:
     return known("".join(lines)).encode("utf-8", errors="replace")
 
 
-def _stage_judged(checked: Submission, by_labels: Mapping[str, Any], info: Mapping[str, Any], out: Path) -> Staged:
+def _stage_judged(checked: Submission, info: Mapping[str, Any], out: Path) -> Staged:
     # Board and content are computed as the scores are, whatever a run.json said.
     public_info = {**info, "kind": KIND, "format": FORMAT, "content": content(checked.judged, checked.judge)}
     ranked = ranking({checked.model: checked.report}).board()
@@ -146,7 +145,7 @@ def _stage_judged(checked: Submission, by_labels: Mapping[str, Any], info: Mappi
     reasons = {name: anonymous.text(reason) for name, reason in checked.report.unscored.items()}
     tables = score_tables({anonymous.name(checked.model): replace(checked.report, unscored=reasons)})
     public_info["tables"] = {table.name: table.described() for table in tables}
-    figures = {SCORES: scores_json(tables, checked.report.notes), **by_labels}
+    figures = {SCORES: scores_json(tables, checked.report.notes)}
     staged = _write(out, run_id, public_info, ranked, figures, checked.report.notes)
     (out / layout.RUNS / run_id / JUDGMENTS).write_bytes(public_judgments(checked.judged, checked.judge))
     return replace(staged, submission=checked)
@@ -180,13 +179,3 @@ def _write(
     for name, text in files.items():  # known secrets are masked, and a model may answer with half a character
         (folder / name).write_text(known(text), encoding="utf-8", errors="replace")
     return Staged(run_id, rows)
-
-
-def _by_labels(run: Path, model: str) -> dict[str, Any]:
-    """What does not follow from the judgments: what human labels say of them, in the file of that name."""
-    try:
-        content = json.loads((run / CORRECTED).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    own = content.get(model) if isinstance(content, dict) else None
-    return {CORRECTED: {anonymous.name(model): own}} if isinstance(own, dict) else {}

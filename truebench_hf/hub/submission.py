@@ -22,7 +22,6 @@ from truebench_hf.text.terminal import HALF
 from truebench_hf.types import Instance, Score
 
 MAX_BYTES = 200 * 2**20  # v0.6.1 answered at length is about 50 MB
-MAX_ROWS = 20_000
 MAX_NAME = 500  # characters
 
 
@@ -140,8 +139,6 @@ def _judged(content: bytes, name: str, model: str | None) -> tuple[list[Judged],
     reader, rows = Reader(), dict[tuple[str, int], Judged]()
     instances: dict[str, Instance] = {}
     judges: set[tuple[str, str]] = set()
-    if model is None and content.count(b"\n") > MAX_ROWS:
-        raise UserError(f"{name}: more than {MAX_ROWS:,} lines")
     for where, line in jsonl.lines(io.BytesIO(content), name):
         row = jsonl.parsed(line, where)
         item, judge = reader.judged(row, where)

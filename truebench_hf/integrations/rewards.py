@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
-from pathlib import Path
 from typing import Any
 
-from truebench_hf.api.judge import Judge, ModelLike, as_spec, check_cacheable, judge_options
+from truebench_hf.api.judge import Judge, ModelLike, as_spec, judge_options, open_callers
 from truebench_hf.data import instances
 from truebench_hf.data.judged import Case, cases
 from truebench_hf.data.rows import Record
-from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.pool import Background
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.checklists import generate_checklist, is_question
 from truebench_hf.metrics.pass_rate import conjunction, outcome, weighted_share
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.chat_template import split_thinking
-from truebench_hf.models.spec import open_model
 from truebench_hf.options import pairs
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message, Response, Verdict
 
 Rewards = list[float | None]
-PENALTY = 0.1  # for each criterion that fails, in the shape `penalty`
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,7 @@ class ChecklistReward:
       rows of `truebench run` hold them, with weights if need be. A prompt that has none gets a checklist from the
       `generator`, once (in `language`, by default that of the prompt). Criteria that are
       questions are judged on TICK's terms.
-    - `shape` is fraction, pass_all or penalty (see `reward_of`); `penalty` is what each failed criterion costs there.
+    - `shape` is fraction or pass_all (see `reward_of`).
 
     `reward(completions, prompts=..., criteria=...)` gives a float for each, or None where it is not judged, never 0: the
     trainer leaves it out. It works inside a running event loop too, which waits meanwhile. The share not judged goes to
@@ -70,7 +65,6 @@ class ChecklistReward:
         *,
         generator: ModelLike | None = None,
         shape: str = "fraction",
-        penalty: float = PENALTY,
         column: str | None = None,
         language: str = "",
         name: str | None = None,
@@ -79,18 +73,15 @@ class ChecklistReward:
         """See the class; nothing is asked before the first call."""
         arguments = {key: value for key, value in locals().items() if key not in ("self", "settings")}
         self._again = partial(type(self), **arguments, **settings)
-
         if shape not in SHAPES:
             raise unknown("shape", shape, SHAPES)
-        if not 0 <= penalty < inf:
-            raise UserError(f"penalty={penalty!r}: must be a number from 0 on")
         if judge is None and "rules" not in settings:
             raise UserError('judge: there is none; name one, or let rules decide alone: judge="none"')
         if isinstance(judge, Judge) and (more := sorted(set(settings) - {"cache", "no_cache"})):
             raise UserError(f"{', '.join(more)}: the judge is made already; give such settings to its Judge(...)")
         self.__name__ = name or f"checklist_{shape}"  # by which TRL calls its metrics
         self.last: Sequence[Scored] = ()
-        self._shape, self._penalty, self._column, self._language = shape, penalty, column, language
+        self._shape, self._column, self._language = shape, column, language
         self._judge = judge if isinstance(judge, Judge) else Judge(judge, **settings)
         self._opened_here = self._judge is not judge
         self._prompts = Prompts({key: str(path) for key, path in (settings.get("prompts") or {}).items()})
@@ -101,7 +92,7 @@ class ChecklistReward:
             self._background.close()
             raise
         self._writer = opened and opened[0]
-        self._closed = weakref.finalize(self, self._background.close, opened and partial(_close, *opened))
+        self._closed = weakref.finalize(self, self._background.close, opened and opened[1])
 
     def __call__(self, completions: Sequence[Any], prompts: Sequence[Any] | None = None, **columns: Any) -> Rewards:
         """The rewards, in order. Works inside a running event loop too, which waits meanwhile."""
@@ -155,7 +146,7 @@ class ChecklistReward:
         labelled = [(outcome(verdict.label, verdict.criterion.weight), verdict) for verdict in verdicts]
         reasons = [f"failed: {verdict.criterion.text}" for label, verdict in labelled if label == "no"]
         reasons += [f"open: {v.criterion.text} ({v.reason})" for label, v in labelled if label not in ("yes", "no")]
-        return Scored(reward_of(verdicts, self._shape, self._penalty), "; ".join(reasons) or "all met")
+        return Scored(reward_of(verdicts, self._shape), "; ".join(reasons) or "all met")
 
     def _noted(self, step: Sequence[Scored], columns: Mapping[str, Any]) -> Rewards:
         """The rewards of a step, of which the trainer is told where it offers `log_metric` and `log_extra`."""
@@ -170,39 +161,24 @@ class ChecklistReward:
 checklist_reward = ChecklistReward
 
 
-async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, list[Calls]]:
-    """The generator of checklists, reached as the judge is where it is the same model, its ledger, and the cache."""
-    options, spec = judge_options(settings), as_spec(model)
-    same = isinstance(model, str) and model == judge
-    arguments, url = (pairs(options.judge_arg, "judge_arg"), options.base_url) if same else ({}, None)
-    check_cacheable(options, [spec])
-    opened = open_model(spec, arguments, url)
-    ledger, cache = Calls(Path(":memory:")), options.open_cache()
-    return Caller(opened, ledger, "generator", options.concurrency, cache), [
-        store for store in (ledger, cache) if store
-    ]
+async def _open_writer(model: ModelLike, judge: Any, settings: Mapping[str, Any]) -> tuple[Caller, Callable[[], Any]]:
+    """The generator of checklists, reached as the judge is where it is the same model, and what closes it."""
+    options, same = judge_options(settings), isinstance(model, str) and model == judge
+    reached = (pairs(options.judge_arg, "judge_arg"), options.base_url) if same else ({}, None)
+    (writer,), close = open_callers({"generator": (as_spec(model), *reached)}, options)
+    return writer, close
 
 
-async def _close(writer: Caller, stores: Sequence[Calls]) -> None:
-    try:
-        await writer.model.close()
-    finally:
-        for store in stores:
-            store.close()
+SHAPES = ("fraction", "pass_all")
 
 
-SHAPES = ("fraction", "pass_all", "penalty")
-
-
-def reward_of(verdicts: Sequence[Verdict], shape: str = "fraction", penalty: float = PENALTY) -> float | None:
+def reward_of(verdicts: Sequence[Verdict], shape: str = "fraction") -> float | None:
     """The reward for a completion with these verdicts; None where there are none, or open ones that could change it.
 
     - `fraction`: points of the criteria that are met over all positive points, from 0 to 1 (negative ones take away).
       None where an open verdict could move it.
     - `pass_all`: 1 where every criterion passes (a fault with negative points: is not there), 0 as soon as one that is
       decided fails, whatever is open; else None where one is open.
-    - `penalty`: the fraction, less `penalty` for each criterion that fails: at most 1, at least -n * penalty for n
-      criteria. None where any verdict is open.
 
     Neither falls when a criterion that failed passes.
     """
@@ -210,15 +186,10 @@ def reward_of(verdicts: Sequence[Verdict], shape: str = "fraction", penalty: flo
         raise unknown("shape", shape, SHAPES)
     if not verdicts:
         return None
-    outcomes = [outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts]
-    if shape == "pass_all":
-        passed = conjunction(outcomes)
-        return None if passed is None else float(passed)
-    share = weighted_share([v.label for v in verdicts], [v.criterion.weight for v in verdicts])
-    if shape == "fraction" or share is None:
-        return share
-    decided = all(label in ("yes", "no") for label in outcomes)
-    return share - penalty * outcomes.count("no") if decided else None
+    if shape == "fraction":
+        return weighted_share([v.label for v in verdicts], [v.criterion.weight for v in verdicts])
+    passed = conjunction([outcome(verdict.label, verdict.criterion.weight) for verdict in verdicts])
+    return None if passed is None else float(passed)
 
 
 BESIDE = ("system", "context", "reference")  # columns that a judge is shown, too

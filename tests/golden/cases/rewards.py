@@ -47,9 +47,9 @@ def _reward() -> str:
 
     given: dict[str, Any] = {"prompts": PROMPTS, "criteria": CRITERIA}
     rewards: dict[str, Any] = {}
-    for shape in ("fraction", "pass_all", "penalty"):
+    for shape in ("fraction", "pass_all"):
         trainer = _Trainer()
-        reward = checklist_reward("scripted:judge.json", shape=shape, penalty=0.1)
+        reward = checklist_reward("scripted:judge.json", shape=shape)
         rewards[shape] = {"rewards": reward(COMPLETIONS, **given, **trainer.columns()), "name": reward.__name__}
         rewards[shape] |= {"metrics": trainer.metrics, "extra": trainer.extra}
         reward.close()
@@ -64,7 +64,6 @@ def _reward() -> str:
     write_json("ruled", {"rewards": counted, "why": [one.reason for one in ruled.last]})
     refused = attempts([
         lambda: checklist_reward("scripted:judge.json", shape="mean"),
-        lambda: checklist_reward("scripted:judge.json", penalty=-1),
         lambda: checklist_reward(),
         lambda: checklist_reward("scripted:judge.json")(["Hi."], prompts=["Say hi."]),
         lambda: checklist_reward("scripted:judge.json")(["Hi."], prompts=["Say hi."], criteria=[[{"text": "is rude", "weight": -1}]]),
