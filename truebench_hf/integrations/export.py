@@ -47,7 +47,7 @@ VERDICTS = {
     "response_score": "Float64", "error": "string",
 }  # fmt: skip
 _WORDS: dict[Label, str] = {"yes": "PASS", "no": "FAIL"}
-_OPEN, _RULES, _TWICE = _REASONS = "not judged", "decided by rules", "asked twice"
+_OPEN, _RULES, _TWICE, _BOTH = _REASONS = "not judged", "decided by rules", "asked twice", "judged both ways"
 
 
 def export(
@@ -110,14 +110,14 @@ def write_sft(run: Exported, out: Path) -> dict[Path, str]:
 
     A row is a verdict: `messages` are the prompt that a judge gets about one criterion and the signed answer that gives
     the verdict, `id` is the instance, by which rows are kept apart in a split. What has no label, was decided by rules,
-    or was asked before teaches nothing, and is counted.
+    or got both labels teaches nothing, and is counted.
     """
     if run.kind == FACTS:
         raise UserError(
             f"{run.where}: its judges look for grounding, not at criteria; give a run of run, judge or tick"
         )
     left_out: Counter[str] = Counter()
-    rows: dict[str, dict[str, Any]] = {}  # by prompt
+    answers: dict[str, dict[Label, tuple[str, str]]] = {}  # by prompt, then by label: the instance and the answer
     for judged in (answered.judged for answered in run.answered):
         instance = judged.instance
         turns = cases(instance, judged.response, TICKED if run.kind == TICK else benchmark(instance))
@@ -128,15 +128,22 @@ def write_sft(run: Exported, out: Path) -> dict[Path, str]:
                     continue
                 values = sections(replace(case, criteria=(criterion,)))  # as a judge that is asked about it alone
                 prompt = Prompts().render("rubric", **values, structured=False, reasoning=True)
-                left_out[_TWICE] += prompt in rows
                 answer = verdict_answer(str(values["tag"]), [(verdict.reason, _WORDS[verdict.label])])
-                messages = Message("user", prompt), Message("assistant", answer)
-                rows.setdefault(prompt, {"id": instance.id, "messages": _plain(messages)})
+                by_label = answers.setdefault(prompt, {})
+                left_out[_TWICE] += verdict.label in by_label
+                by_label.setdefault(verdict.label, (instance.id, answer))
+    left_out[_BOTH] = sum(2 for by_label in answers.values() if len(by_label) == 2)
+    rows = [
+        {"id": name, "messages": [{"role": "user", "content": prompt}, {"role": "assistant", "content": answer}]}
+        for prompt, by_label in answers.items()
+        if len(by_label) == 1
+        for name, answer in by_label.values()
+    ]
     if not rows:
         raise UserError(
             f"{run.where}: no criterion has a judge's yes or no to learn from; judge the run by a model first"
         )
-    put_lines(out / "sft.jsonl", rows.values())
+    put_lines(out / "sft.jsonl", rows)
     reasons = "".join(f", {left_out[reason]} left out ({reason})" for reason in _REASONS if left_out[reason])
     return {out / "sft.jsonl": f"{len(rows)} verdicts{reasons}"}
 
