@@ -18,8 +18,8 @@ from truebench_hf.models.chat_template import completed, too_long, window_of, ye
 from truebench_hf.models.protocol import Completion, NoDecisions, Sampling
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
-_LOOP = 256  # tokens at the end of an answer, at least, that repeat themselves four times or more where it is in a loop
-_ROOM = 2**28  # bytes that keys and values of a batch may take in any case
+_LOOP = 256  # tokens at the end of an answer that stood in it before where it is in a loop
+_ROOM = 3 * 2**27  # bytes that keys and values of a batch may take in any case
 _QUESTIONS = 8  # questions read at once: each needs a copy of the state's keys and values, and logits
 
 
@@ -71,8 +71,8 @@ def generate(
     """Complete token prompts in left-padded batches. Returns one Completion per prompt.
 
     `prefix` holds what earlier batches began with; it is left holding what this one does. `usual` are the tokens of a
-    usual answer to each prompt: a longer one that has come to repeat itself, be it with other numbers, is cut off there
-    and not at its limit; only at temperature 0. `streaming` goes to transformers' `generate`: a streamer, say, which sees
+    usual answer to each prompt: a longer one that says again what it said, be it with other numbers, is cut off there and
+    not at its limit; only at temperature 0. `streaming` goes to transformers' `generate`: a streamer, say, which sees
     the answer to the only prompt grow.
     """
     window = window_of(model)
@@ -210,12 +210,8 @@ class _Rows:
             return True
         if not self.usual or len(row) < max(self.usual[place], _LOOP):
             return False
-        least, tail = (re.sub(r"\d+", "0", self.tokenizer.decode(row[-size:])) for size in (_LOOP, 4 * _LOOP))
-        for period in range(1, len(tail) // 4 + 1):
-            loop = tail[-max(4 * period, len(least)) :]
-            if loop[period:] == loop[:-period]:
-                return True
-        return False
+        text, end = (re.sub(r"\d+", "0", self.tokenizer.decode(tokens)) for tokens in (row, row[-_LOOP:]))
+        return end in text[:-1]
 
     def _laid(self, texts: list[list[int]]) -> tuple[Any, Any, Any]:
         """Tokens, left-padded, their mask, and a cache of the first of them where all texts begin alike."""
@@ -265,7 +261,7 @@ def room(model: Any) -> int:
     size = getattr(config, "head_dim", None) or config.hidden_size // heads
     kept = getattr(config, "num_key_value_heads", None) or heads
     each = 2 * config.num_hidden_layers * kept * size * model.dtype.itemsize
-    return int(max(model.get_memory_footprint() // 2, _ROOM) // each)
+    return int(max(model.get_memory_footprint() * 3 // 4, _ROOM) // each)
 
 
 def _new_cache(model: Any) -> Any:
