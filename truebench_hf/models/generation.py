@@ -170,18 +170,19 @@ class _Rows:
             by_length = sorted((len(self.prompts[i]) + len(rows[i]), i) for i in waiting)
             size = max(n for n, (length, _) in enumerate(by_length, 1) if n == 1 or n <= _fitting(model, length))
             waiting = [i for _, i in by_length]
-            waiting = waiting[size:] + self._write_together(rows, waiting[:size])
+            waiting = waiting[size:] + self._write_together(rows, waiting[:size], is_last=not waiting[size:])
         return [row[:limit] for row, limit in zip(rows, self.limits, strict=True)]
 
-    def _write_together(self, rows: list[list[int]], going: list[int]) -> list[int]:
+    def _write_together(self, rows: list[list[int]], going: list[int], *, is_last: bool) -> list[int]:
         """Write `going` rows on until they have ended; returns those that are to go on later, as they have no room.
 
-        After every round finished rows leave the batch, so that one long answer holds up no other.
+        After every round finished rows leave the batch, so that one long answer holds up no other; unless this is the
+        last batch, the last half of it goes on later, too, beside those that wait.
         """
         import torch
 
         ids, mask, cache = self._laid([self.prompts[i] + rows[i] for i in going])
-        later = list[int]()
+        later, fewest = list[int](), 0 if is_last else len(going) // 2
         while going:
             left = [self.limits[i] - len(rows[i]) for i in going]
             most = max(left) if self.to_the_end else min(_ROUND, *left)
@@ -195,7 +196,7 @@ class _Rows:
             if self.to_the_end or tokens_written.shape[1] < most:  # all have ended
                 break
             stays = [i for i in going if len(rows[i]) < self.limits[i] and not self._has_ended(rows[i], i)]
-            size = _fitting(self.prefix.model, out.sequences.shape[1])
+            size = _fitting(self.prefix.model, out.sequences.shape[1]) if len(stays) > fewest else 0
             stays, later = stays[:size], later + stays[size:]
             if stays:
                 keep = torch.tensor([going.index(i) for i in stays], device=ids.device)
