@@ -154,7 +154,7 @@ def test_edited_checklists_are_used_or_left_alone(study: Callable[..., Tick], tm
     assert len(asked(tmp_path, "model")) == answers, "no response is asked for again"
     assert rows(file.parent)[0] | {"criteria": ["Is it a?"], "source": "file"} == rows(file.parent)[0]
     study(data=str(file)).run()  # as data, they are given as well
-    with pytest.raises(UserError, match="what was given by --checklists"):
+    with pytest.raises(UserError, match="was edited since"):
         study().run()  # would bring back what was edited away
     assert study(checklists=str(file)).run().value.scores == outcome.value.scores
     file.rename(tmp_path / "mine.jsonl")

@@ -169,10 +169,10 @@ def test_what_reads_a_finished_run_knows_its_models(bench: Bench) -> None:
         ("scripted:first.json", pytest.approx(2 / 3), False), ("scripted:second.json", pytest.approx(2 / 3), False),
     ]  # fmt: skip
     comparison = compare(out, out, model_a=bench.first, model_b=bench.second)
-    assert [(flip.ids[0], flip.scores) for flip in comparison.flips] == [("river", (0, 1)), ("hello", (1, 0))]
+    assert comparison.flips[["a", "b"]].to_dict("index") == {"river": {"a": 0, "b": 1}, "hello": {"a": 1, "b": 0}}
     with pytest.raises(UserError, match=r"name one \(--model-a, --model-b;"):
         compare(out, out)
-    soft = read_scores([out], (), "--scores", "--column").columns["soft (criterion)"]
+    soft = read_scores([out], (), "--scores", "--column").frame["soft (criterion)"].to_dict()
     assert soft == {"first.json": pytest.approx(2.5 / 3), "second.json": pytest.approx(2 / 3)}
     printed = command_here(bench.capsys, "study", "score", out)
     assert printed.stdout.index("first.json judged by") < printed.stdout.index("second.json judged by")
