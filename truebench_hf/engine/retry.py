@@ -110,7 +110,7 @@ class CircuitBreaker:
                     seconds = max(min(last.wait or 0.0, _LONGEST_SILENCE), random.uniform(0.0, longest))
                     await _rest(limit, seconds, last)
         except TryAgain as error:
-            if error.kind == "unreadable" and not self.answered:
+            if error.kind == "unreadable" and not self.answered and failures >= _UNREADABLE_TRIES:
                 raise ServerUnavailable(
                     f"no OpenAI-compatible API at {self._url}: {tries} tries brought nothing that can be read, the last "
                     f"one: {error}; check --model-base-url/--judge-base-url and $OPENAI_BASE_URL"
