@@ -185,6 +185,9 @@ def test_a_cache_that_cannot_be_is_one_line(tmp_path: Path) -> None:
     for cache in (tmp_path / "judge.json" / "inside", tmp_path / "judge.json"):
         with pytest.raises(UserError, match=r"\Acache.*\Z"):
             judge("Hi.", "Hello.", "greets", spec, cache=cache)
+    with pytest.raises(UserError, match=r"truebench_hf\.model"):
+        judge("Hi.", "Hello.", "greets", Saying(), cache=tmp_path / "cache")
+    assert not (tmp_path / "cache").exists(), "a function without a name has none"
 
 
 def test_an_interrupt_ends_the_work(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     (PUSH, {"HF_ENDPOINT": "http://127.0.0.1:9"}, "the Hub cannot be reached"),
     (RESULTS, {}, "say where to"),
     (f"{RESULTS} --model-repo org/m", {}, "--dataset"),
+    (f"{RESULTS} --repo-id org/r --public --private", {}, "--public and --private: say one of the two"),
+    (f"{RESULTS} --dataset org/d --model-repo org/m --private", {}, "--private is about the results data set"),
     (f"{RESULTS} --repo-id results", {}, "ORGANISATION/NAME"),
     (f"{RESULTS} --repo-id org/a--b", {}, "--repo-id org/a--b: Cannot have --"),  # the Hub's own rules hold as well
     (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo m", {}, "--model-repo m: write it as"),

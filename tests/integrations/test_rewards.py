@@ -209,9 +209,11 @@ def test_a_reward_that_nobody_holds_any_more_ends_its_threads() -> None:
     assert threading.active_count() <= before + 3, "those of the functions may take a moment"
 
 
-def test_a_made_judge_takes_no_settings() -> None:
+def test_a_made_judge_takes_no_settings_and_a_nameless_writer_no_cache(tmp_path: Path) -> None:
     with Judge(Saying()) as judge, pytest.raises(UserError, match=r"level: the judge is made already"):
         checklist_reward(judge, level="rubric")
+    with pytest.raises(UserError, match=r"truebench_hf\.model"):
+        checklist_reward("smollm2", generator=generator, cache=tmp_path)
     with pytest.raises(TypeError, match="lvel"):
         checklist_reward(Saying(), lvel="rubric")  # type: ignore[call-overload]
 

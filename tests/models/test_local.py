@@ -99,29 +99,34 @@ def test_a_judge_that_repeats_itself_is_cut_off_there(tmp_path: Path, monkeypatc
     judged, answer, patient = _complete(
         local, [ChatRequest(question, limit, example="yes"), ChatRequest(question, limit), long]
     )
-    assert judged.usage.output_tokens == 384, "256 tokens have been said before"
+    assert judged.usage.output_tokens == 256
     assert patient.usage.output_tokens == 128 * -(-usual // 128), "a verdict on many criteria takes as long"
     assert answer.text.startswith(judged.text)
     assert answer.usage.output_tokens == 900
     assert (judged.truncated, answer.truncated) == (True, True)
 
 
-def test_a_judge_that_says_the_same_hundred_words_again_is_cut_off(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("period", "tokens", "reason"),
+    [
+        (100, 512, "looked at every 128 tokens, and after 400 it has been said four times"),
+        (400, 900, "a verdict that is drafted in 400 tokens and copied is no loop"),
+    ],
+)
+def test_a_judge_is_cut_off_where_it_says_the_same_for_the_fourth_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, period: int, tokens: int, reason: str
 ) -> None:
     local, steps = LocalModel(tiny_llama.save(tmp_path / "tiny"), LocalOptions()), count()
     model, _ = local._load()
 
     def next_word(states: Any) -> Any:
         logits = states.new_zeros(*states.shape[:-1], model.config.vocab_size)
-        logits[..., 300 + next(steps) % 100] = 1
+        logits[..., 100 + next(steps) % period] = 1
         return logits
 
     monkeypatch.setattr(model.lm_head, "forward", next_word)
     (judged,) = _complete(local, [ChatRequest((Message("user", "Hi"),), Sampling(max_tokens=900), example="yes")])
-    assert judged.usage.output_tokens == 384, (
-        "looked at every 128 tokens: after 356 all 256 at the end have been said before"
-    )
+    assert judged.usage.output_tokens == tokens, reason
 
 
 def test_options_of_a_model_stand_in_place_of_what_a_command_asks_for(local: LocalModel) -> None:

@@ -286,7 +286,16 @@ def as_option(name: str, value: Any) -> Any:
 def open_callers(
     openings: Mapping[str, tuple[str, Mapping[str, str], str | None]], options: KeptJudgeOptions
 ) -> tuple[list[Caller], Callable[[], Any]]:
-    """Return a caller for each role, of its (spec, provider options, URL), and what closes them with their stores."""
+    """Return a caller for each role, of its (spec, provider options, URL), and what closes them with their stores.
+
+    Raises UserError where a cache is named by hand and nobody can tell whether a model is the same tomorrow.
+    """
+    for spec, *_ in openings.values() if options.cache is not None and not options.no_cache else ():
+        if isinstance(spec, InMemory) and getattr(spec.value, "cache_scope", None) is None:
+            raise UserError(
+                f"cache={options.cache}: nobody can tell whether {spec} is still the same tomorrow; give it a name "
+                "that changes with it: judge=truebench_hf.model(function, name='my-judge-1')"
+            )
     models = [open_model(*opening, not options.offline) for opening in openings.values()]
     ledger, cache = Calls(Path(":memory:")), options.open_cache()
     callers = [

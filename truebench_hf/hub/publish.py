@@ -37,6 +37,8 @@ def publish_results(options: ResultsOptions) -> list[Pushed]:
     """
     if not options.repo_id and not options.model_repo:
         raise UserError("say where to: --repo-id ORG/RESULTS, --model-repo ORG/MODEL, or both")
+    if options.private and not options.repo_id:
+        raise UserError("--private is about the results data set: name one with --repo-id")
     results_page = page(options) if options.model_repo else {}
     pushed = [publish_run(options)] if options.repo_id else []
     try:

@@ -51,6 +51,8 @@ def publish_run(options: ResultsOptions) -> Pushed:
     """
     run, repo_id = Path(options.run), str(options.repo_id)
     check_name(repo_id)
+    if options.public and options.private:
+        raise UserError("--public and --private: say one of the two")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         records = stage(run, folder)

@@ -18,7 +18,7 @@ from truebench_hf.models.chat_template import completed, too_long, window_of, ye
 from truebench_hf.models.protocol import Completion, NoDecisions, Sampling
 
 _ROUND = 128  # tokens generated before finished answers leave their batch
-_LOOP = 256  # tokens at the end of an answer that stood in it before where it is in a loop
+_LOOP = 256  # tokens at the end of an answer, at least, that repeat themselves four times or more where it is in a loop
 _ROOM = 3 * 2**27  # bytes that keys and values of a batch may take in any case
 _QUESTIONS = 8  # questions read at once: each needs a copy of the state's keys and values, and logits
 
@@ -71,8 +71,8 @@ def generate(
     """Complete token prompts in left-padded batches. Returns one Completion per prompt.
 
     `prefix` holds what earlier batches began with; it is left holding what this one does. `usual` are the tokens of a
-    usual answer to each prompt: a longer one that says again what it said, be it with other numbers, is cut off there and
-    not at its limit; only at temperature 0. `streaming` goes to transformers' `generate`: a streamer, say, which sees
+    usual answer to each prompt: a longer one that repeats itself at its end, be it with other numbers, is cut off there
+    and not at its limit; only at temperature 0. `streaming` goes to transformers' `generate`: a streamer, say, which sees
     the answer to the only prompt grow.
     """
     window = window_of(model)
@@ -211,8 +211,10 @@ class _Rows:
             return True
         if not self.usual or len(row) < max(self.usual[place], _LOOP):
             return False
-        text, end = (re.sub(r"\d+", "0", self.tokenizer.decode(tokens)) for tokens in (row, row[-_LOOP:]))
-        return end in text[:-1]
+        # One repetition is no loop: who thinks first drafts a verdict, and copies it.
+        least, tail = (re.sub(r"\d+", "0", self.tokenizer.decode(row[-size:])) for size in (_LOOP, 4 * _LOOP))
+        loops = ((period, tail[-max(4 * period, len(least)) :]) for period in range(1, len(tail) // 4 + 1))
+        return any(loop[period:] == loop[:-period] for period, loop in loops)
 
     def _laid(self, texts: list[list[int]]) -> tuple[Any, Any, Any]:
         """Tokens, left-padded, their mask, and a cache of the first of them where all texts begin alike."""
