@@ -18,12 +18,15 @@ from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.protocol import Completion
 
 _EVENTS = b'data: {"choices": [{"delta": {"content": "Elbe"}}]}\n\ndata: [DONE]\n\n'
+_CLOSE = "Connection: close\r\n"  # else the next try may meet the old connection's end, which is no POST
 NO_API = {
-    "a login page": Bad(reply(200, b"<html><form>Log in</form></html>").replace(b"application/json", b"text/html")),
-    "events, though none were asked for": Bad(reply(200, _EVENTS).replace(b"application/json", b"text/event-stream")),
-    "a welcome in JSON": Bad(reply(200, {"message": "Welcome to our service"})),
-    "a list": Bad(reply(200, [])),
-    "nothing": Bad(reply(200, b"")),
+    "a login page": Bad(reply(200, b"<html>Log in</html>", _CLOSE).replace(b"application/json", b"text/html")),
+    "events, though none were asked for": Bad(
+        reply(200, _EVENTS, _CLOSE).replace(b"application/json", b"text/event-stream")
+    ),
+    "a welcome in JSON": Bad(reply(200, {"message": "Welcome to our service"}, _CLOSE)),
+    "a list": Bad(reply(200, [], _CLOSE)),
+    "nothing": Bad(reply(200, b"", _CLOSE)),
     "another protocol": Bad(b"SSH-2.0-OpenSSH_9.6\r\n"),
 }
 
