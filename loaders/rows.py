@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import BaseModel
 
-from truebench_hf.data.class_names import named, of_parquet
+from truebench_hf.data.row_formats import parquet_classes, with_class_names
 from truebench_hf.text.terminal import HALF
 
 TEXT = datasets.Value("string")
@@ -63,10 +63,12 @@ class Stored:
 
     def _rows(self, columns: list[str] | None) -> Iterator[dict[str, Any]]:
         with pq.ParquetFile(self.path) as file:
-            features = of_parquet(file.schema_arrow.metadata)
+            features = parquet_classes(file.schema_arrow.metadata)
             for batch in file.iter_batches(BATCH, columns=columns):
                 for row in batch.to_pylist():
-                    yield row | {name: named(row[name], kind) for name, kind in features.items() if name in row}
+                    yield row | {
+                        name: with_class_names(row[name], kind) for name, kind in features.items() if name in row
+                    }
 
 
 def texts(*names: str, **others: Any) -> datasets.Features:

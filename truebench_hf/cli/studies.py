@@ -47,7 +47,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
 # By name: the module, the function, and its options class (of that module, or with its own) where its flags are not its
 # parameters.
 _FUNCTIONS: dict[str, tuple[str, ...]] = {
-    "demo": ("demo.demo", "demo"),
+    "demo": ("demo", "demo"),
     "compare": ("cli.results", "compare"),
     "check": ("cli.results", "check", "comparing.gate.CheckOptions"),
     "leaderboard": ("cli.results", "leaderboard"),
@@ -66,12 +66,12 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "publish space": ("cli.hub", "publish_space", "PublishSpaceOptions"),
     "publish metric": ("cli.hub", "publish_metric", "MetricOptions"),
     "space": ("space.app", "serve", "SpaceOptions"),
-    "cache info": ("cli.cache", "info"),
-    "cache prune": ("cli.cache", "prune"),
-    "cache clear": ("cli.cache", "clear"),
+    "cache info": ("cli.calls", "info"),
+    "cache prune": ("cli.calls", "prune"),
+    "cache clear": ("cli.calls", "clear"),
     "study correlate": ("cli.results", "correlate"),
     "study score": ("cli.results", "score"),
-    "study prompts": ("cli.prompts", "prompts", "ShowOptions"),
+    "study prompts": ("cli.calls", "prompts", "ShowOptions"),
     "study export": ("cli.results", "export"),
 }
 

@@ -11,8 +11,17 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from truebench_hf.data.class_names import with_classes
-from truebench_hf.data.row_formats import FORMS, Entry, RowFile, check_path, form, labelled, sound, what_is
+from truebench_hf.data.row_formats import (
+    FORMS,
+    Entry,
+    RowFile,
+    check_path,
+    form,
+    labelled,
+    sound,
+    what_is,
+    with_classes,
+)
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import MALFORMED, UserError, refused
 from truebench_hf.options import InMemory

@@ -7,6 +7,7 @@ import contextlib
 import csv
 import gzip
 import io
+import json
 import lzma
 import re
 import stat
@@ -19,7 +20,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 from zipfile import BadZipFile
 
-from truebench_hf.data import class_names, jsonl
+from truebench_hf.data import jsonl
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError, need
 from truebench_hf.text.terminal import warn
@@ -216,7 +217,7 @@ def check_columns(names: Sequence[str], where: str) -> None:
 def labelled(row: dict[str, Any], features: Mapping[str, Any], where: str) -> dict[str, Any] | UserError:
     """The row with labels by their names, by the `features` of the columns that hold any; its error if one has none."""
     try:
-        return row | {name: class_names.named(row[name], feature) for name, feature in features.items() if name in row}
+        return row | {name: with_class_names(row[name], feature) for name, feature in features.items() if name in row}
     except UserError as error:
         return UserError(f"{where}: {error}")
 
@@ -229,7 +230,7 @@ def _parquet(rows: RowFile) -> Iterator[tuple[str, Any]]:
         # A buffer, since a row group without one is held whole.
         with rows.open() as file, pq.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20) as table:
             check_columns(table.schema_arrow.names, rows.name)
-            features = class_names.of_parquet(table.schema_arrow.metadata)
+            features = parquet_classes(table.schema_arrow.metadata)
             batches = (batch.to_pylist() for batch in table.iter_batches(_BATCH))
             for number, row in enumerate((row for batch in batches for row in batch), 1):
                 where = f"{rows.name}, record {number}"
@@ -273,3 +274,54 @@ FORMS: dict[str, Callable[[RowFile], Iterator[tuple[str, Any]]]] = {
     ".jsonl": _json, ".ndjson": _json, ".json": _json, ".csv": _csv, ".tsv": partial(_csv, usual="\t"), ".parquet": _parquet,
     ".xlsx": _xlsx, ".txt": _txt,
 }  # fmt: skip
+
+
+# Labels by their names. `datasets` keeps the number of a class in the rows, and the names in the features beside them:
+# in the form that `Features.to_dict` gives and that Parquet files carry in their metadata.
+_LISTS = ("List", "LargeList", "Sequence")
+
+
+def with_class_names(value: Any, feature: Any) -> Any:
+    """Return the value with the name of each class in place of its number, however deep the `ClassLabel` stands.
+
+    -1 is None: so `datasets` spells a label that is missing. Raises UserError on a number that no class has.
+    """
+    feature = element(feature)
+    if isinstance(value, list):
+        return [with_class_names(item, feature) for item in value]
+    if isinstance(value, Mapping) and isinstance(feature, Mapping):
+        return {name: with_class_names(inner, feature.get(name)) for name, inner in value.items()}
+    if not is_class(feature) or isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    if value == -1:
+        return None
+    names = feature["names"]
+    if value not in range(len(names)):
+        classes = ", ".join(f"{number} {name}" for number, name in enumerate(names))
+        raise UserError(f"label {value!r} is not one of the classes: {classes}")
+    return names[int(value)]
+
+
+def element(feature: Any) -> Any:
+    """Return what the lists of a feature hold, the innermost ones; a feature that is no list as it is."""
+    while isinstance(feature, list) or (isinstance(feature, Mapping) and feature.get("_type") in _LISTS):
+        feature = feature[0] if isinstance(feature, list) else feature["feature"]
+    return feature
+
+
+def is_class(feature: Any) -> bool:
+    """Return whether a feature is a `ClassLabel` whose names are known."""
+    return isinstance(feature, Mapping) and feature.get("_type") == "ClassLabel" and bool(feature.get("names"))
+
+
+def with_classes(features: Any) -> dict[str, Any]:
+    """Return the columns that hold a `ClassLabel` somewhere, by name."""
+    return {name: feature for name, feature in features.items() if '"ClassLabel"' in json.dumps(feature)}
+
+
+def parquet_classes(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    """Return the columns with classes of a Parquet file that `datasets` wrote, by the metadata of its schema."""
+    try:
+        return with_classes(json.loads((metadata or {})[b"huggingface"])["info"]["features"])
+    except (KeyError, ValueError, TypeError, AttributeError):  # no features there, or what another tool wrote
+        return {}

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from truebench_hf.data.class_names import element, is_class, named
+from truebench_hf.data.row_formats import element, is_class, with_class_names
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.metrics.binary import parallel, yes_no
 
@@ -100,7 +100,7 @@ def _columns(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
     classes = [feature for feature in map(element, features.values()) if is_class(feature)]
     for name, feature in features.items():
         known = classes[0] if len(classes) == 1 and not is_class(element(feature)) else feature
-        read[name] = named(read[name], known)
+        read[name] = with_class_names(read[name], known)
     parallel(**read)
     return read
 
@@ -141,7 +141,7 @@ def _rows(name: str, column: Any) -> list[Any]:
 
 
 def _feature(column: Any) -> Any:
-    """What `datasets` says of a column of its own, in the form of `class_names`; None of any other column."""
+    """What `datasets` says of a column of its own, in the form of `row_formats`; None of any other column."""
     if not type(column).__module__.startswith("datasets."):
         return None
     import datasets
