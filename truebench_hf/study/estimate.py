@@ -94,7 +94,7 @@ def local_time(study: Study[Any, Any, Any, Any]) -> list[str]:
         if minutes >= 1:
             duration = f"{minutes:,.0f} minutes" if minutes < 180 else f"{minutes / 60:,.0f} hours"
             speed = f"{1 / reading:,.0f} tokens a second read, {1 / writing:,.0f} written"
-            lines.append(f"{spec} runs on this machine: {how_many(calls, 'call')}, some {duration} ({speed})")
+            lines.append(f"{spec} runs on this machine: {how_many(calls, 'call')}, {duration} or more ({speed})")
     return lines
 
 
