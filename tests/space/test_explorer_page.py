@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -13,12 +14,12 @@ from hypothesis import strategies as st
 from tests.space.made import page, text_of
 from tests.space.sample_runs import SCRIPT, many_runs, real_runs
 from truebench_hf.data.judged import Judged
+from truebench_hf.report.page import rich
 from truebench_hf.space.board import explorer
-from truebench_hf.space.board.conversation import rich
-from truebench_hf.space.board.explorer import LISTED, Explorer, ExplorerPage
+from truebench_hf.space.board.explorer import LISTED, Explorer
 from truebench_hf.space.board.items import ExplorerItem, RecentItems
-from truebench_hf.space.board.queries import ExplorerQuery
 from truebench_hf.space.board.store import BoardStore
+from truebench_hf.space.pages import Query
 from truebench_hf.types import Criterion, Instance, Message, Response, Turn, Verdict
 
 
@@ -35,32 +36,32 @@ def _key(board: BoardStore, name: str) -> str:
     return next(entry.key for entry in board.snapshot.entries if name in entry.name)
 
 
-def _page(board: BoardStore, **query: str) -> ExplorerPage:
-    return Explorer().page(board.snapshot, ExplorerQuery(**query))
+def _page(board: BoardStore, **query: str) -> SimpleNamespace:
+    return SimpleNamespace(**Explorer().page(board.snapshot, Query(**query)))
 
 
 def test_failures_come_first_and_the_list_says_how_many_of_all(board: BoardStore) -> None:
     drawn = _page(board, run=_key(board, "Alpha"))
     assert (drawn.counted, drawn.more) == ("36 of 36", "failures first")
-    assert [line.ended for line in drawn.lines] == ["failed"] * 9 + ["passed"] * 27
-    assert drawn.current == drawn.lines[0].name, "the first failure is shown"
+    assert [item.ended for item, _ in drawn.lines] == ["failed"] * 9 + ["passed"] * 27
+    assert drawn.current == drawn.lines[0][0].name, "the first failure is shown"
     assert drawn.conversation is not None
-    assert drawn.conversation.name.startswith(f"{drawn.lines[0].name} · ")
-    assert (drawn.before, drawn.after) == ("", drawn.lines[1].name)
+    assert drawn.conversation.item.drawn.name.startswith(f"{drawn.current} · ")
+    assert (drawn.before, drawn.after) == ("", drawn.lines[1][0].name)
     assert drawn.at() == f"?tab=explorer&run={drawn.run}&id={drawn.current}"
 
 
 def test_filters(board: BoardStore) -> None:
     rows = RecentItems().of(board.snapshot.entry(_key(board, "Alpha")))
-    failed = explorer.select(rows, ExplorerQuery(failed="MUST be english"))
+    failed = explorer.select(rows, Query(failed="MUST be english"))
     assert failed
     assert all("must be english" in repr(item.drawn.exchanges).lower() and item.ended == "failed" for item in failed)
-    german = explorer.select(rows, ExplorerQuery(language="DE", outcome="passed"))
+    german = explorer.select(rows, Query(language="DE", outcome="passed"))
     assert german
     assert all(item.language == "DE" and item.ended == "passed" for item in german)
     query = {"run": _key(board, "Alpha"), "language": "DE", "category": "none such"}
     drawn = _page(board, **query)
-    assert (drawn.counted, drawn.lines, drawn.conversation, drawn.current) == ("0 of 36", (), None, "")
+    assert (drawn.counted, drawn.lines, drawn.conversation, drawn.current) == ("0 of 36", [], None, "")
     assert "No conversation passes this filter." in page(board, tab="explorer", **query)
     assert dict(drawn.filters[0][2])["KO"] == "Korean · 한국어", "by its own name, too"
     assert dict(drawn.filters[1][2])["none such"] == "none such (none here)", "what is asked for is seen"
@@ -68,14 +69,14 @@ def test_filters(board: BoardStore) -> None:
 
 def test_no_unrelated_conversation_under_a_filter(board: BoardStore) -> None:
     key = _key(board, "Alpha")
-    english = [line.name for line in _page(board, run=key, language="EN").lines]
+    english = [item.name for item, _ in _page(board, run=key, language="EN").lines]
     german = _page(board, run=key, language="DE", id=english[0])
     assert german.conversation is not None
-    assert "German" in german.conversation.name
+    assert "German" in german.conversation.item.drawn.name
     assert german.problem == f"Conversation “{english[0]}” does not pass this filter. Shown is the first that does."
     kept, gone = (_page(board, run=key, language=language, near=english[2]) for language in ("EN", "DE"))
     assert (kept.current, kept.problem) == (english[2], "")
-    assert (gone.current, gone.problem) == (gone.lines[0].name, "")
+    assert (gone.current, gone.problem) == (gone.lines[0][0].name, "")
 
 
 @pytest.mark.parametrize(
@@ -106,8 +107,8 @@ def test_long_lists_have_pages_and_the_one_with_the_conversation_is_first(board:
     key = _key(board, "Model-000")
     first, third = _page(board, run=key), _page(board, run=key, part="3")
     assert (len(first.lines), first.number, first.numbers) == (LISTED, 1, 3)
-    assert (len(third.lines), third.current in [line.name for line in third.lines]) == (30, False)
-    assert _page(board, run=key, id=third.lines[4].name).number == 3
+    assert (len(third.lines), third.current in [item.name for item, _ in third.lines]) == (30, False)
+    assert _page(board, run=key, id=third.lines[4][0].name).number == 3
     assert _page(board, run=key, part="999999").number == 3
 
 
@@ -129,10 +130,10 @@ def test_two_models_beside_each_other_have_the_prompt_once(board: BoardStore) ->
     assert "from Beta-70B." in text
     drawn = _page(board, run=alpha, beside=beta, outcome="differ")
     assert drawn.lines
-    assert all(line.ended != line.also for line in drawn.lines)
+    assert all(item.ended != other.ended for item, other in drawn.lines)
     assert drawn.head is not None
-    assert drawn.head.detail.startswith("Alpha-7B 75.00 %, Beta-70B ")
-    assert sum(count for _, _, count in drawn.head.counts) == len(drawn.lines)
+    assert drawn.head["detail"].startswith("Alpha-7B 75.00 %, Beta-70B ")
+    assert sum(count for _, _, count in drawn.head["counts"]) == len(drawn.lines)
     others = [value for _, options in _page(board, run=alpha).others for value, _ in options]
     assert others == [beta], "only what was asked the same"
     assert _page(board, run=alpha, beside="nobody").head is None, "there is nothing to differ from"
@@ -142,7 +143,7 @@ def test_two_models_beside_each_other_have_the_prompt_once(board: BoardStore) ->
     ):
         other = _page(board, run=alpha, beside=beside, id="1").conversation
         assert other is not None
-        assert other.sides[1].missing.startswith(missing)
+        assert other.other.startswith(missing)
 
 
 def _over(items: dict[str, ExplorerItem], **query: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,12 +21,12 @@ from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaev
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.space.board.boards import boards
-from truebench_hf.space.board.explorer import Explorer, ExplorerPage
-from truebench_hf.space.board.queries import ExplorerQuery
+from truebench_hf.space.board.explorer import Explorer
 from truebench_hf.space.board.store import BoardStore
+from truebench_hf.space.pages import Query
 
 
-def _opened(folder: Path, name: str, beside: str = "", **query: str) -> tuple[ExplorerPage, str]:
+def _opened(folder: Path, name: str, beside: str = "", **query: str) -> tuple[SimpleNamespace, str]:
     """The page of the first run of this name, and its text."""
     board = BoardStore([folder])
     board.refresh()
@@ -35,7 +36,7 @@ def _opened(folder: Path, name: str, beside: str = "", **query: str) -> tuple[Ex
         query["beside"] = next(key for text, key in keys.items() if beside in text)
     markup = drawn_page(board, tab="explorer", **query)
     assert "<script" not in markup
-    return Explorer().page(board.snapshot, ExplorerQuery(**query)), text_of(markup)
+    return SimpleNamespace(**Explorer().page(board.snapshot, Query(**query))), text_of(markup)
 
 
 @pytest.fixture(scope="module")
@@ -75,12 +76,12 @@ def hotel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_procedure_stands_step_by_step_beside_its_conversation(hotel: Path) -> None:
     page, text = _opened(hotel, "one")
     assert page.conversation is not None
-    assert page.conversation.heads == ("Applies", "Attempted", "Right")
-    assert [(check.state, check.gap, check.cells, check.message) for check in page.conversation.checks] == [
+    assert page.conversation.item.drawn.heads == ("Applies", "Attempted", "Right")
+    assert [(check.state, check.gap, check.cells, check.message) for check in page.conversation.item.drawn.checks] == [
         ("yes", "", ("yes", "yes", "yes"), 1), ("", "Not due", ("no", "–", "–"), None),
         ("", "Skipped", ("yes", "no", "–"), None),
     ]  # fmt: skip
-    assert [check.is_branch for check in page.conversation.checks] == [False, True, False]
+    assert [check.is_branch for check in page.conversation.item.drawn.checks] == [False, True, False]
     messages = [pair for turn in page.conversation.rounds for pair in (*turn.prompts, *turn.parts[0][0])]
     assert [number for _, number in messages] == [1, 2, 3, 4]
     assert "Message 1" in text
@@ -119,7 +120,7 @@ def test_a_checklist_run_has_its_answers_and_questions(tmp_path: Path) -> None:
     )
     Tick(TickOptions(data=rows, model=(model,), judge=judge, out=str(tmp_path / "runs" / "tick"))).run()
     page, text = _opened(tmp_path / "runs", "model")
-    assert [line.ended for line in page.lines] == ["failed", "passed", "passed"]
+    assert [item.ended for item, _ in page.lines] == ["failed", "passed", "passed"]
     assert "Is it kind?" in text
     board = BoardStore([tmp_path / "runs"])
     board.refresh()
@@ -138,8 +139,11 @@ def test_of_a_judge_the_rubrics_that_it_decided_wrongly_come_first(tmp_path: Pat
     )
     page, text = _opened(tmp_path / "runs", "judge", outcome="failed")
     assert page.conversation is not None
-    assert page.conversation.heads == ("People", "Judge")
-    assert (page.conversation.checks[0].state, page.conversation.checks[0].cells) == ("no", ("no", "yes"))
+    assert page.conversation.item.drawn.heads == ("People", "Judge")
+    assert (page.conversation.item.drawn.checks[0].state, page.conversation.item.drawn.checks[0].cells) == (
+        "no",
+        ("no", "yes"),
+    )
     assert page.conversation.rounds, "of built-in data the answer is at hand"
     assert "Wrong" in text
 
@@ -159,16 +163,16 @@ def test_two_runs_say_first_who_is_ahead_and_where(tmp_path: Path) -> None:
         run(RunOptions(data=data, model=model, judge=(judge,), rules="off", out=str(tmp_path / "runs" / name)))
     page, text = _opened(tmp_path / "runs", "alpha", beside="beta")
     assert page.head is not None
-    assert page.head.verdict.startswith("beta is 41.7 points ahead (95 %: ")
-    assert page.head.counts == (("only-second", "Only beta passes", 11), ("only-first", "Only alpha passes", 1))
-    category, language = page.head.tables
+    assert page.head["verdict"].startswith("beta is 41.7 points ahead (95 %: ")
+    assert page.head["counts"] == (("only-second", "Only beta passes", 11), ("only-first", "Only alpha passes", 1))
+    category, language = page.head["tables"]
     assert [column.title for column in category.columns] == ["Category", "Difference", "alpha", "beta", "n"]
     assert [(row["group"], row["n"]) for row in (*category.rows, *language.rows)] == [
         ("Editing", 8), ("Safety", 16), ("English", 12), ("German", 12),
     ]  # fmt: skip
     assert [round(row["gap"].value, 4) for row in category.rows] == [0.375, 0.4375]
     assert category.columns[1].axis == (-0.8, 0.8), "one axis for all, which holds every interval"
-    assert [(line.ended, line.also) for line in page.lines[:13]] == [("failed", "passed")] * 11 + [
+    assert [(item.ended, other.ended) for item, other in page.lines[:13]] == [("failed", "passed")] * 11 + [
         ("passed", "failed"),
         ("failed", "failed"),
     ]
@@ -178,5 +182,5 @@ def test_two_runs_say_first_who_is_ahead_and_where(tmp_path: Path) -> None:
         ["yes", "yes"],
     ]
     only = _opened(tmp_path / "runs", "alpha", beside="beta", outcome="only-first")[0]
-    assert [line.name for line in only.lines] == ["q20"]
+    assert [item.name for item, _ in only.lines] == ["q20"]
     assert "Only beta passes: 11" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,8 +19,8 @@ from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.report.table import Table
 from truebench_hf.results.folder import Results
 from truebench_hf.space.board import judges
-from truebench_hf.space.board.queries import JudgesQuery
 from truebench_hf.space.board.store import BoardStore, Snapshot
+from truebench_hf.space.pages import Query
 from truebench_hf.types import Score
 
 WAYS = ("rubric, no reasoning", "checklist, reasoning")
@@ -42,6 +43,11 @@ def _snapshot(*entries: BoardEntry) -> Snapshot:
     return Snapshot((*published.entries, *entries), kinds)
 
 
+def _drawn(now: Snapshot, **query: str) -> SimpleNamespace:
+    """What the page of judges has to draw."""
+    return SimpleNamespace(**(judges.page(now, Query(**query)) or {}))
+
+
 def _cells(drawn: Table) -> dict[tuple[str, str], list[str]]:
     """The texts of the cells of each row, by its keys; scores without what stands beside them."""
     return {
@@ -58,7 +64,7 @@ def test_judges_by_paradigm_and_part_with_the_best_first() -> None:
         _entry("good", WAYS[0], 0.7), _entry("good", WAYS[1], 0.9),
         _entry("other", WAYS[0], 0.99, setting="t"), _entry("good", WAYS[0], 0.1, source="submitted", content="x"),
     )  # fmt: skip
-    first = judges.page(now, JudgesQuery())
+    first = _drawn(now)
     assert (first.title, first.names) == ("labels · 100 rubrics", ("good", "weak"))
     drawn = first.tables[0]
     titles = ["Judge", "Paradigm", "All", "Easy", "Hard", "Decided", "Calls per verdict", "Tokens per verdict"]
@@ -71,10 +77,10 @@ def test_judges_by_paradigm_and_part_with_the_best_first() -> None:
     assert (drawn.columns[2].mark, drawn.rows[0]["all"].n) == (0.5, 100)
     (alone,), (sent,) = first.others.values()
     assert (alone[1:], sent[1:]) == (("labels · 100 rubrics", 1), ("labels · 100 rubrics", 1))
-    assert judges.page(now, JudgesQuery(alone[0])).names == ("other",)
-    assert judges.page(now, JudgesQuery(sent[0])).names == ("good",)
-    assert judges.page(now, JudgesQuery("nonsense", "weak")).judge == "weak"
-    assert judges.page(now, JudgesQuery("", "nobody")).judge == "good"
+    assert _drawn(now, set=alone[0]).names == ("other",)
+    assert _drawn(now, set=sent[0]).names == ("good",)
+    assert _drawn(now, set="nonsense", judge="weak").judge == "weak"
+    assert _drawn(now, judge="nobody").judge == "good"
     text = text_of(page(now, tab="judges"))
     assert "Measured (1) labels · 100 rubrics 1 line" in text
     assert "Submitted by visitors: the verdicts are checked" in text
@@ -83,7 +89,7 @@ def test_judges_by_paradigm_and_part_with_the_best_first() -> None:
 def test_data_without_all_categories_is_pooled_for_every_judge() -> None:
     pooled, wide = Score(0.8, 50, 0, (0.7, 0.9)), Score(0.75, 50, 0, (0.7, 0.8))
     now = _snapshot(_entry("a", WAYS[0], None, pooled=pooled), _entry("b", WAYS[0], 0.9, pooled=wide))
-    drawn = judges.page(now, JudgesQuery()).tables[0]
+    drawn = _drawn(now).tables[0]
     assert [cells[0] for cells in _cells(drawn).values()] == ["80.0", "75.0"]
     assert "all rubrics counted together" in drawn.note
 
@@ -91,13 +97,13 @@ def test_data_without_all_categories_is_pooled_for_every_judge() -> None:
 def test_no_line_hides_another_and_runs_of_the_same_are_numbered() -> None:
     few = {"balanced:style_tone": Score(0.5, 12, 0, (0.2, 0.8))}
     again = _entry("a", WAYS[0], 0.6, key="k", content="y")
-    by_paradigm, by_type = judges.page(_snapshot(_entry("a", WAYS[0], 0.7, scores=few), again), JudgesQuery()).tables
+    by_paradigm, by_type = _drawn(_snapshot(_entry("a", WAYS[0], 0.7, scores=few), again)).tables
     assert list(_cells(by_paradigm)) == [("a", WAYS[0]), ("a", f"{WAYS[0]}, run 2")]
     titles = ["Dimension", "Type", "Rubric, no reasoning", "Rubric, no reasoning, run 2"]
     assert [column.title for column in by_type.columns] == titles
     assert _cells(by_type) == {("Style", "Style Tone"): ["50.0", ""]}
     copies = _snapshot(_entry("a", WAYS[0], 0.7), replace(again, content=f"a{WAYS[0]}"))
-    assert [cells[0] for cells in _cells(judges.page(copies, JudgesQuery()).tables[0]).values()] == ["70.0", "60.0"]
+    assert [cells[0] for cells in _cells(_drawn(copies).tables[0]).values()] == ["70.0", "60.0"]
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +123,7 @@ def test_ours_are_the_figures_of_the_run_with_what_it_spent(measured: Path) -> N
     spent = {role.rpartition(" ")[2]: usage for role, usage in Results.open(measured / "study").spent.items()}
     board = BoardStore([measured])
     board.refresh()
-    by_paradigm, by_type = judges.page(board.snapshot, JudgesQuery()).tables
+    by_paradigm, by_type = _drawn(board.snapshot).tables
     drawn = _cells(by_paradigm)
     for way, paradigm in (("rubric", "rubric, no reasoning"), ("checklist", "checklist, no reasoning")):
         row, usage = row_of(tables["judges"], paradigm=way), spent[way]

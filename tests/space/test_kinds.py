@@ -19,8 +19,8 @@ from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.comparing.table import Kind
 from truebench_hf.space.board import explorer
 from truebench_hf.space.board.items import RecentItems
-from truebench_hf.space.board.queries import ExplorerQuery
 from truebench_hf.space.board.store import BoardStore
+from truebench_hf.space.pages import Query
 from truebench_hf.study import ranking as study
 from truebench_hf.types import Score
 
@@ -161,7 +161,7 @@ def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -
     }  # fmt: skip
     rows = RecentItems().of(entry)
     assert (len(rows), [item.ended for item in rows.values()].count("failed")) == (24, 12)
-    passed = explorer.select(rows, ExplorerQuery(category="finance", outcome="passed"))
+    passed = explorer.select(rows, Query(category="finance", outcome="passed"))
     assert [item.name for item in passed] == ["facts-mini-01#2", "facts-mini-02#2", "facts-mini-03#2"]
     markup = page(board, tab="explorer", run=entry.key, outcome="failed")
     assert "<b>12 of 24</b>, failures first" in markup

@@ -19,8 +19,8 @@ from truebench_hf.space import site
 from truebench_hf.space.board import boards, items, leaderboard, words
 from truebench_hf.space.board.items import RecentItems
 from truebench_hf.space.board.leaderboard import Cell, PageRow
-from truebench_hf.space.board.queries import BoardQuery
 from truebench_hf.space.board.store import BoardStore, Snapshot
+from truebench_hf.space.pages import Query
 from truebench_hf.study.ranking import Board, BoardColumn
 from truebench_hf.types import Score
 
@@ -68,7 +68,10 @@ def test_boards_and_groups_in_the_order_of_the_page() -> None:
     assert boards.heading(first) == "TRUEBench v0.6.1 · judged by gpt-4.1 (checklist) · 100 tasks"
     trust = boards.judge_trust(now, first)
     assert trust is not None
-    assert (trust.score.value, trust.where) == (0.5903, "RubricEval paper, Table 9, hard")
+    assert (trust.percent, trust.text.partition(", asked")[0]) == (
+        "59.0",
+        "(no interval) of RubricEval paper, Table 9, hard",
+    )
     assert by_title["TRUEBench"].group("no such group") is first
     assert boards.judge_trust(now, by_title["Judges"].groups[0]) is None
     text = text_of(page(now, board="truebench"))
@@ -149,27 +152,28 @@ def test_trust_in_the_judge_is_of_the_way_it_was_asked() -> None:
 def test_a_sample_is_ranked_among_its_own_and_the_title_names_it() -> None:
     sample = {"Data": "support.jsonl, sample of 600"}
     now = snapshot(*(entry(name, score, facts=sample) for name, score in (("a", 0.9), ("b", 0.3))))
-    assert [(row.name, row.rank) for row in _rows(now)] == [("a", "1"), ("b", "2")]
+    assert [(row.name, row.rank.text) for row in _rows(now)] == [("a", "1"), ("b", "2")]
     board, *_ = boards.boards(now)
     assert boards.title(board, board.groups[0]) == "2 models on support, sample of 600"
 
 
 def test_results_as_json() -> None:
     now = snapshot(entry("a", 0.9), entry("b", 0.3), entry("o1", 0.6, source="paper", setting="q"))
-    content = site.results_json(now, BoardQuery())
+    content = site.results_json(now, Query())
     assert json.dumps(content, allow_nan=False)
     assert [(row["name"], row["rank"], row["address"]) for row in content["rows"]] == [
         ("a", 1, "?tab=model&model=a"), ("b", 2, "?tab=model&model=b"),
     ]  # fmt: skip
     assert content["lead"] == "a leads."
     query = dict(pair.split("=") for pair in content["boards"][-1]["address"].removeprefix("?").split("&"))
-    assert site.results_json(now, BoardQuery.of(query))["board"] == content["boards"][-1]["board"]
+    assert site.results_json(now, Query.of(query))["board"] == content["boards"][-1]["board"]
 
 
 def _rows(now: Snapshot, view: str = "") -> tuple[PageRow, ...]:
-    drawn = leaderboard.page(now, BoardQuery(view=view)).table
+    drawn = leaderboard.page(now, Query(view=view))["table"]
     assert drawn is not None
-    return drawn.rows
+    rows: tuple[PageRow, ...] = drawn["rows"]
+    return rows
 
 
 def test_cells_say_what_stands_behind_them() -> None:
@@ -180,25 +184,25 @@ def test_cells_say_what_stands_behind_them() -> None:
     )
     assert rows["few"].cells[0] == Cell("–", None, "4 left open, none decided")
     assert rows["open"].cells[1] == Cell("60 %", 0.6, "40 left open")
-    assert (rows["open"].rank, rows["open"].rank_why) == ("–", "not ranked: 40 % of it was left open")
+    assert rows["open"].rank == Cell("–", None, "not ranked: 40 % of it was left open")
     assert list(rows) == ["all", "few", "open"], "what has no rank comes last"
     assert rows["all"].score == Cell("80.0", 80.0, "95 %: 71.1 to 86.7, 100 tasks")
     assert 'cx="66.7"' in page(now), "80 on an axis from 40 to 100"
     (part,) = _rows(snapshot(entry("part", 0.5, facts={"Data": "truebench, sample of 9"})))
-    assert (part.rank, part.rank_why) == ("–", "the only result of its kind: nothing to rank it among")
+    assert part.rank == Cell("–", None, "the only result of its kind: nothing to rank it among")
     printed = snapshot(
         entry("o1", 0.6, source="paper", misprints=frozenset(["category:Safety"])),
         entry("o2", 0.5, source="paper", safety=Score(None, 0)), entry("none", None, source="paper", n=0),
     )  # fmt: skip
     first, second, last = _rows(printed)
     assert (first.cells[0].text, second.cells[0].why) == ("50 (!)", "not published")
-    assert (last.rank_why, last.score) == ("not ranked: nothing was decided", Cell("–", None, "nothing was decided"))
-    details = leaderboard.page(now, BoardQuery(view=leaderboard.DETAILS)).table
+    assert (last.rank.why, last.score) == ("not ranked: nothing was decided", Cell("–", None, "nothing was decided"))
+    details = leaderboard.page(now, Query(view=leaderboard.DETAILS))["table"]
     assert details
-    assert [column.name for column in details.columns[:2]] == ["coverage", "n"], "as they differ"
-    details = leaderboard.page(printed, BoardQuery(view=leaderboard.DETAILS)).table
+    assert [column.name for column in details["columns"][:2]] == ["coverage", "n"], "as they differ"
+    details = leaderboard.page(printed, Query(view=leaderboard.DETAILS))["table"]
     assert details
-    assert "coverage" not in [column.name for column in details.columns], "all of it was decided"
+    assert "coverage" not in [column.name for column in details["columns"]], "all of it was decided"
 
 
 def test_two_lines_of_one_name_are_told_apart() -> None:
@@ -216,7 +220,7 @@ def test_figures_that_are_no_shares_fill_the_scale_that_they_need() -> None:
     ]
     kinds, found = table.merged([BoardRun("haiku", Board("errors", columns, (), "ascending"), tuple(lines))])
     now = Snapshot(table.by_score(found), kinds)
-    assert [(row.name, row.rank, row.score.text) for row in _rows(now)] == [("a", "1", "1.0"), ("b", "2", "3.0")]
+    assert [(row.name, row.rank.text, row.score.text) for row in _rows(now)] == [("a", "1", "1.0"), ("b", "2", "3.0")]
     assert 'cx="25.0"' in page(now)
     assert 'cx="75.0"' in page(now)
 
@@ -230,7 +234,7 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
     other = entry("b", 0.3, setting="t", facts={"Size (B)": "1", "Judge": "openai:o3"}, data="d", key="again")
     alone = entry(hostile, 0.2, setting="t", facts={"Judge": "openai:o3"}, data="d", key="more")
     now = snapshot(*sized, other, alone, columns=(*COLUMNS, cost))
-    sizes, calls, judges = leaderboard.page(now, BoardQuery(view=leaderboard.CHARTS)).plots
+    sizes, calls, judges = leaderboard.page(now, Query(view=leaderboard.CHARTS))["plots"]
     assert sizes.title == "Overall and size (B)"
     assert [(line.name, [point[:2] for point in line.points]) for line in sizes.series] == [
         ("Models", [(7.0, 50.0), (30.0, 40.0), (70.0, 60.0)]), ("Pareto front", [(7.0, 50.0), (70.0, 60.0)]),
@@ -243,17 +247,17 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
     markup = page(now, view=leaderboard.CHARTS)
     assert "Overall and size (B)" in markup
     assert "<script" not in markup
-    brought_out = leaderboard.page(now, BoardQuery(view=leaderboard.CHARTS, model=sized[1].key)).plots
+    brought_out = leaderboard.page(now, Query(view=leaderboard.CHARTS, model=sized[1].key))["plots"]
     assert [[line.name for line in plot.series if line.brought_out] for plot in brought_out] == [["b"]] * 3
     many = snapshot(*(entry(f"m{n}", 0.5, facts={"Size (B)": str(n + 1)}) for n in range(13)))
-    (crowd,) = leaderboard.page(many, BoardQuery(view=leaderboard.CHARTS)).plots
+    (crowd,) = leaderboard.page(many, Query(view=leaderboard.CHARTS))["plots"]
     assert [(line.name, len(line.points)) for line in crowd.series] == [("Models", 13)]
     assert crowd.x
     assert crowd.x.log, "13 is more than ten times 1"
     chosen = many.entries[3]
-    (crowd,) = leaderboard.page(many, BoardQuery(view=leaderboard.CHARTS, model=chosen.key)).plots
+    (crowd,) = leaderboard.page(many, Query(view=leaderboard.CHARTS, model=chosen.key))["plots"]
     assert [(line.name, len(line.points)) for line in crowd.series] == [("Models", 12), (chosen.name, 1)]
-    assert leaderboard.CHARTS not in leaderboard.page(snapshot(sized[0]), BoardQuery()).views, "one size is no chart"
+    assert leaderboard.CHARTS not in leaderboard.page(snapshot(sized[0]), Query())["views"], "one size is no chart"
 
 
 def test_no_results_at_all() -> None:

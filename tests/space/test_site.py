@@ -20,7 +20,7 @@ from gradio_client.exceptions import AppError
 from tests.space.made import entry, page, text_of
 from tests.space.sample_runs import changed, many_runs
 from tests.space.visitor import launched
-from truebench_hf.space import look, site, visitors
+from truebench_hf.space import pages, site, visitors
 from truebench_hf.space.app import serve
 from truebench_hf.space.board.store import BoardStore, Snapshot
 from truebench_hf.space.options import SpaceOptions
@@ -52,9 +52,9 @@ def _page(url: str) -> str:
 
 
 TABS = {
-    "": 'data-board="truebench"', "tab=judges": "Measured on this board", "tab=explorer": 'aria-label="List of conversations"',
+    "": '<section class="board">', "tab=judges": "Measured on this board", "tab=explorer": 'aria-label="List of conversations"',
     "tab=about": "What happens to what you type", "tab=playground": "<gradio-app", "tab=submit": "<gradio-app",
-    "tab=playground&page=2": "<gradio-app", "tab=nothing": 'data-board="truebench"', "tab=model": "not on the board",
+    "tab=playground&page=2": "<gradio-app", "tab=nothing": '<section class="board">', "tab=model": "not on the board",
 }  # fmt: skip
 
 
@@ -179,7 +179,7 @@ def test_about_tells_what_the_board_holds(tmp_path: Path) -> None:
 
 
 def test_every_paper_can_be_cited() -> None:
-    text, cited = look.read("about.md"), page(BoardStore(), tab="about").partition('<pre id="bibtex"')[2]
+    text, cited = pages.read("about.md"), page(BoardStore(), tab="about").partition('<pre id="bibtex"')[2]
     for paper in ("TRUEBench", "RubricEval", "TICK", "FACTS Grounding", "FlexBench"):
         [line] = [line for line in text.splitlines() if f"**{paper}**" in line]
         address = re.search(r"\]\((https://[^)]+)\)", line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,9 +16,9 @@ from tests.support.runs import script, write_jsonl
 from truebench_hf.benchmarks.tick.checklists import GenerateChecklistOptions, GenerateChecklists
 from truebench_hf.errors import UserError
 from truebench_hf.results.folder import Results
-from truebench_hf.space.board.explorer import Explorer, ExplorerPage
-from truebench_hf.space.board.queries import ExplorerQuery
+from truebench_hf.space.board.explorer import Explorer
 from truebench_hf.space.board.store import BoardStore
+from truebench_hf.space.pages import Query
 
 
 @pytest.fixture(scope="module")
@@ -30,25 +31,29 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def opened(folder: Path, title: str, name: str = "", **query: str) -> tuple[ExplorerPage, str]:
+def opened(folder: Path, title: str, name: str = "", **query: str) -> tuple[SimpleNamespace, str]:
     """The page of the first run that holds this, and its text."""
     board = BoardStore([folder])
-    runs = Explorer(roots=board.roots).page(board.snapshot, ExplorerQuery()).runs
+    runs = Explorer(roots=board.roots).page(board.snapshot, Query())["runs"]
     options = next(options for heading, options in runs if heading == title)
     key = next(key for key, text in options if name in text)
     markup = page(board, tab="explorer", run=key, **query)
     assert "<script" not in markup
-    return Explorer(roots=board.roots).page(board.snapshot, ExplorerQuery(run=key, **query)), text_of(markup)
+    drawn = Explorer(roots=board.roots).page(board.snapshot, Query(run=key, **query))
+    return SimpleNamespace(**drawn), text_of(markup)
 
 
 def test_two_responses_stand_side_by_side_with_whom_people_and_judges_prefer(runs: Path) -> None:
     drawn, text = opened(runs, "Pairs", "pair_judge · tea", id="arabic")
-    assert [(line.name, line.about, line.ended) for line in drawn.lines] == [
+    assert [(item.name, item.about, item.ended) for item, _ in drawn.lines] == [
         ("lift", "notices", "failed"), ("arabic", "tea", "failed"),
     ]  # fmt: skip
     assert drawn.words["no"] == "Wrong"
     assert drawn.conversation is not None
-    assert (drawn.conversation.beside, drawn.conversation.answers) == (True, 2)
+    assert (
+        drawn.conversation.item.drawn.beside,
+        [round.is_answer for round in drawn.conversation.rounds].count(True),
+    ) == (True, 2)
     assert [round.title for round in drawn.conversation.rounds] == [
         "", "Response A", "Response B · preferred by people", "Who prefers which (people: B)",
     ]  # fmt: skip
@@ -58,7 +63,9 @@ def test_two_responses_stand_side_by_side_with_whom_people_and_judges_prefer(run
     assert "Right" in right
     assert "direct: A score A 5.00; score B 3.00" in right
     assert SCRIPT in right, "as a text"
-    assert [line.name for line in opened(runs, "Pairs", failed="direct")[0].lines] == [], "who missed it can be sought"
+    assert [item.name for item, _ in opened(runs, "Pairs", failed="direct")[0].lines] == [], (
+        "who missed it can be sought"
+    )
     assert len(opened(runs, "Pairs", failed="preference")[0].lines) == 2
 
 
@@ -70,7 +77,7 @@ def test_the_answers_of_a_race_have_their_scores_and_who_selected_them(runs: Pat
         "Answer 2 · selected by stick, direct · stick 1.00, direct 4.00, outside 1.00",
         "Answer 3 · selected by stick, direct · stick 1.00, direct 4.00, outside 1.00", "Greedy answer · outside 0.50",
     ]  # fmt: skip
-    assert (drawn.conversation.sides[0].who, drawn.conversation.sides[0].outcome) == ("model", "")
+    assert (drawn.conversation.item.drawn.who, drawn.conversation.item.drawn.outcome) == ("model", "")
     assert text.count("Is it short?") == 3, "the checklist of each"
 
 
@@ -81,13 +88,13 @@ def test_the_versions_of_an_answer_stand_in_a_row_with_their_checklists(runs: Pa
         "", "Version 0 · first · 1 of 2 met", "Version 1 · rewritten · 2 of 2 met",
     ]  # fmt: skip
     assert "What led to it Plan: shorter." in text
-    assert [line.ended for line in drawn.lines] == ["failed", "unscored", "passed"]
+    assert [item.ended for item, _ in drawn.lines] == ["failed", "unscored", "passed"]
     assert "It could be better." in opened(runs, "Refinement: versions", "free", id="i-alfa")[1], "a critique in prose"
 
 
 def test_a_diagnosis_says_of_each_criterion_what_is_wrong_and_what_should_stand_there(runs: Path) -> None:
     drawn, text = opened(runs, "Diagnoses", "out", id="2")
-    assert [(line.name, line.about, line.ended) for line in drawn.lines] == [
+    assert [(item.name, item.about, item.ended) for item, _ in drawn.lines] == [
         ("1", "English · Editing / Rewrite", "failed"), ("2", "English · Translation / Rewrite", "failed"),
         ("3", "English · Editing / Rewrite", "unscored"),
     ]  # fmt: skip
@@ -108,7 +115,7 @@ def test_checklists_that_were_written_can_be_looked_through(tmp_path: Path) -> N
     )
     GenerateChecklists(GenerateChecklistOptions(data=data, model=writer, out=str(tmp_path / "runs" / "tea"))).run()
     drawn, text = opened(tmp_path / "runs", "Instructions and their checklists", "w · tea")
-    assert [(line.name, line.ended) for line in drawn.lines] == [("tea", "")], "nothing was judged yet"
+    assert [(item.name, item.ended) for item, _ in drawn.lines] == [("tea", "not judged")], "nothing was judged yet"
     assert "Is it tea?" in text
     assert drawn.more == ""
 

@@ -6,9 +6,9 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -18,12 +18,18 @@ from truebench_hf.report.sections import Conversation, Conversations, Exchange, 
 from truebench_hf.text.terminal import on_page
 from truebench_hf.types import Usage, Verdict
 
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
 # Told apart in light and dark, and by most colour-blind readers as far as 13 colours can be; names are always beside.
 COLOURS = (
     "#4477aa", "#ee6677", "#228833", "#bfa02a", "#1f9fc4", "#aa3377", "#8a8a8a", "#e07b39", "#6a4fb3", "#5c8a00",
     "#d1478e", "#8c5a2b", "#00897b",
 )  # fmt: skip
 _SHORT = 40  # characters
+_LONGEST = 60_000  # characters of Markdown; what is longer is shown as it is
+# The signs that templates of a page around it would read.
+_SIGNS = str.maketrans({"`": "&#96;", "$": "&#36;", "{": "&#123;", "}": "&#125;"})
 _TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
 
 
@@ -104,11 +110,47 @@ def page_bytes(texts: Iterable[str]) -> int:
 
 
 def _inert(text: object) -> Markup:
-    kept = on_page(escape(text)).replace("`", "&#96;").replace("$", "&#36;")
-    return Markup(kept.replace("{", "&#123;").replace("}", "&#125;"))
+    return Markup(on_page(escape(text)).translate(_SIGNS))
 
 
 _short = lru_cache(maxsize=4096)(_inert)  # labels, names and classes, a dozen times a conversation
+
+
+def rich(text: str) -> Markup | None:
+    """Return a text that is Markdown as HTML, which nothing in it can break out of; None where it is too long."""
+    if len(text) > _LONGEST:
+        return None
+    html: str = _markdown().render(on_page(text))
+    # All of it is escaped already, and attributes and texts alike are read with entities in them.
+    return Markup(html.translate(_SIGNS))
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    def picture(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+        """What a picture is called: it would be asked for from elsewhere."""
+        text = renderer.renderInlineAsText(tokens[place].children, options, env)
+        return f"<em>[picture{': ' if text else ''}{escape(text)}]</em>"
+
+    def link(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+        tokens[place].attrSet("rel", "noopener noreferrer nofollow ugc")
+        tokens[place].attrSet("target", "_blank")
+        return str(renderer.renderToken(tokens, place, options, env))
+
+    def heading(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
+        """Below the headings of the page: what was h1 is h4, and so on to h6."""
+        tokens[place].tag = f"h{min(6, int(tokens[place].tag[1]) + 3)}"
+        return str(renderer.renderToken(tokens, place, options, env))
+
+    reader = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+    reader.validateLink = lambda url: url.strip().lower().startswith(("https://", "http://"))  # type: ignore[method-assign]
+    for rule, render in {
+        "image": picture, "link_open": link, "heading_open": heading, "heading_close": heading,
+    }.items():  # fmt: skip
+        reader.add_render_rule(rule, render)
+    return reader
 
 
 _TEMPLATES = Environment(

@@ -122,12 +122,30 @@ class Exchange:
 
 
 @dataclass(frozen=True)
+class Check:
+    """What was found of one requirement, where more is told of it than a verdict: a step of a procedure, a labelled rubric.
+
+    `cells` stand under the heads of its conversation. `message` is where the judge saw it (from 1), and `is_branch` whether
+    it depends on the step before. A step without a verdict has the state "", and `gap` says why.
+    """
+
+    text: str
+    state: Outcome
+    cells: tuple[str, ...]
+    note: str = ""
+    message: int | None = None
+    is_branch: bool = False
+    gap: str = ""
+
+
+@dataclass(frozen=True)
 class Conversation:
     """A judged conversation. `name` says which, `who` whose it is where several stand side by side.
 
     `context` is the document behind it, shown where the conversation stands alone, and `opening` how its answer begins,
     shown where it is folded. With `beside` its exchanges with answers stand beside each other: all answer one prompt.
     `words` are what its outcome, and its verdicts, are called where these are about something else than an answer.
+    `checks` are on all of it, under `heads`; `category` is what it counts under.
     """
 
     name: str
@@ -140,6 +158,9 @@ class Conversation:
     opening: str = ""
     beside: bool = False
     words: tuple[str, str, str] = ("Passed", "Failed", "Unscored")
+    category: str = ""
+    heads: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -212,6 +233,12 @@ class Tree:
 
 
 Section: TypeAlias = "Table | Tree | Requirements | Matrix | Plot | Highlighted | Beside | Conversations"
+
+
+def worst(checks: Iterable[Check]) -> Outcome:
+    """How a conversation ended, by its checks: as the worst of them."""
+    states = {check.state for check in checks}
+    return "no" if "no" in states else "open" if "open" in states else "yes"
 
 
 def exchanges(

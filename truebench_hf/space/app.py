@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.errors import UserError, need
-from truebench_hf.space import look, playground, submit, visitors
-from truebench_hf.space.board.queries import BoardQuery
+from truebench_hf.report.page import style
+from truebench_hf.space import playground, submit, visitors
 from truebench_hf.space.board.store import BoardStore
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.site import GRADIO, Pages, Site, head, results_json
+from truebench_hf.space.pages import Query, read
+from truebench_hf.space.site import GRADIO, TABS, Pages, Site, head, results_json
 from truebench_hf.text.redaction import learn_environment
 from truebench_hf.text.terminal import say
 
@@ -29,9 +30,9 @@ def build(options: SpaceOptions, board: BoardStore, engine: Engine) -> Any:
     with gr.Blocks(title="TRUEBench playground", analytics_enabled=False, delete_cache=(3600, 3600)) as app:
         heading = gr.HTML(head(board.snapshot, GRADIO[0]), elem_id="head")
         with gr.Tabs(elem_id="tabs") as tabs:  # whose own row of buttons is hidden: the heading leads to all pages
-            with gr.Tab(look.TABS["playground"], id="playground"):
+            with gr.Tab(TABS["playground"], id="playground"):
                 playground.build_tab(engine, app)
-            with gr.Tab(look.TABS["submit"], id="submit"):
+            with gr.Tab(TABS["submit"], id="submit"):
                 submit.build(options, app)
         _tools(board, engine)
 
@@ -42,7 +43,7 @@ def build(options: SpaceOptions, board: BoardStore, engine: Engine) -> Any:
 
         # Gradio reads the type to know what to pass, and cannot look up a name that only this function has imported.
         open_tab.__annotations__ = {"request": gr.Request}
-        app.load(open_tab, None, [heading, tabs], **look.QUIET)
+        app.load(open_tab, None, [heading, tabs], **visitors.QUIET)
     return app.queue(max_size=visitors.QUEUE, default_concurrency_limit=4, api_open=False)
 
 
@@ -63,7 +64,7 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         with redirect_stdout(StringIO()):  # of its MCP server Gradio tells on its own, `quiet` or not
             app.launch(
                 prevent_thread_lock=True, quiet=True, show_error=False, share=False, ssr_mode=False,
-                theme=look.gradio_theme(), css=look.gradio_css(), footer_links=[],
+                theme=_theme(), css=style() + read("shared.css") + read("gradio.css"), footer_links=[],
                 max_file_size=visitors.UPLOAD_MIB * 2**20, enable_monitoring=False, run_history=False, mcp_server=_speaks_mcp(),
             )  # fmt: skip
     except OSError as error:
@@ -78,6 +79,22 @@ def serve(options: SpaceOptions, *, block: bool = True) -> Any:
         finally:
             app.close(verbose=False)
     return app
+
+
+def _theme() -> Any:
+    """Return the Gradio theme with fonts of the visitor's own system."""
+    import gradio as gr
+
+    mono = ("ui-monospace", "Menlo", "Consolas", "monospace")
+    return gr.themes.Base(
+        primary_hue="blue", secondary_hue="slate", neutral_hue="slate", radius_size="md",
+        font=[gr.themes.Font(name) for name in ("system-ui", "sans-serif")],
+        font_mono=[gr.themes.Font(name) for name in mono],
+    ).set(  # what Gradio takes has a contrast of 3.7 and 2.6 to 1 only
+        body_text_color_subdued="*neutral_500",
+        button_primary_background_fill="*primary_600", button_primary_background_fill_dark="*primary_600",
+        button_primary_background_fill_hover="*primary_700", button_primary_background_fill_hover_dark="*primary_700",
+    )  # fmt: skip
 
 
 def _speaks_mcp() -> bool:
@@ -99,7 +116,7 @@ def _tools(board: BoardStore, engine: Engine) -> None:
             board_id: Which board; the answer lists all of them.
             group: Which group of results of it.
         """
-        return results_json(board.snapshot, BoardQuery.of({"board": board_id, "group": group}))
+        return results_json(board.snapshot, Query.of({"board": board_id, "group": group}))
 
     async def judge_answer(prompt: str, answer: str, criteria: str) -> list[dict[str, str]]:
         """Judge an answer by a checklist; return each criterion with its label (yes, no or none) and the reason.

@@ -19,16 +19,20 @@ from truebench_hf.models.asking import Problem
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.loading import EMBEDDED
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Sampling
-from truebench_hf.models.streaming import stream
+from truebench_hf.models.spec import open_model, takes_url
+from truebench_hf.options import pairs
 from truebench_hf.prompts import Prompts
 from truebench_hf.space import visitors
+from truebench_hf.space.board import words
 from truebench_hf.space.options import SpaceOptions
-from truebench_hf.space.visitors import SeenModel, opened, shown_name, told_of
+from truebench_hf.space.visitors import SeenModel
 from truebench_hf.types import Criterion, Instance, Message, Turn, Verdict
 
 _TINY = ("smollm2", f"hf:{EMBEDDED}")
 # Measured on `rubric_mini`: this model writes no verdict that can be read, and its probabilities are at chance.
 _TINY_LEVELS = ("decision",)
+# A visitor waits: that a server is gone has to show in seconds, where a run would wait for it for minutes.
+_SOON = {"attempts": "2", "connect_timeout": "3", "patience": "inf"}
 _HERE = ("smollm2", "hf", "vllm")  # kinds of models that are loaded into this process
 _FROM_DOCUMENT = "Answer the request from the document that comes with it, and from nothing else."
 _MEMORY = Path(":memory:")  # what visitors type is not kept: their ledger lives as long as their request
@@ -46,12 +50,12 @@ class Engine:
     @property
     def model_name(self) -> str:
         """The model's name as a visitor may see it."""
-        return shown_name(self.options.model)
+        return words.model(self.options.model)
 
     @property
     def judge_name(self) -> str:
         """The judge's name as a visitor may see it."""
-        return shown_name(self.options.judge or self.options.model)
+        return words.model(self.options.judge or self.options.model)
 
     @property
     def tiny(self) -> bool:
@@ -71,24 +75,20 @@ class Engine:
     @cached_property
     def model(self) -> ChatModel:
         """The model under test. Raises UserError where its spec cannot be used."""
-        o = self.options
-        return opened(o.model, o.model_arg, "--model-arg", o.model_base_url)
+        options = self.options
+        return _opened(options.model, options.model_arg, "--model-arg", options.model_base_url)
 
     @cached_property
     def judge(self) -> ChatModel:
         """The judge: the model itself unless another is configured."""
-        o = self.options
-        return opened(o.judge, o.judge_arg, "--judge-arg", o.judge_base_url) if o.judge else self.model
+        options = self.options
+        if options.judge is None:
+            return self.model
+        return _opened(options.judge, options.judge_arg, "--judge-arg", options.judge_base_url)
 
     def loads(self, model: ChatModel) -> bool:
         """Whether a model is yet to be loaded into this process."""
         return model.spec.partition(":")[0] in _HERE and model.spec not in self._loaded
-
-    async def _ready_to_answer(self, model: ChatModel) -> None:
-        """Load a model that is run in this process. A single token is asked for: it takes all that a first request takes."""
-        if self.loads(model):
-            await model.complete(ChatRequest((Message("user", "Hello"),), Sampling(max_tokens=1)))
-            self._loaded.add(model.spec)
 
     async def answer(self, prompt: str, document: str = "") -> AsyncGenerator[Completion, None]:
         """The answer as it grows, to a prompt alone or behind a document. Raises RequestFailed."""
@@ -96,10 +96,8 @@ class Engine:
         system = (Message("system", _FROM_DOCUMENT),) if document else ()
         messages = sent(instance, (*system, Message("user", prompt)))
         request = ChatRequest(messages, Sampling(max_tokens=visitors.TOKENS // (2 if self.small else 1)))
-        with told_of(self.options.model, prompt, document):
-            await self._ready_to_answer(self.model)
-            async for part in stream(self.model, request, self._begins_within):
-                yield part
+        async for part in self._seen(self.model).parts(request):
+            yield part
 
     async def checklist(self, prompt: str) -> Checklist:
         """A checklist by the model. Raises RequestFailed where it gave no answer."""
@@ -135,23 +133,32 @@ class Engine:
             return await GroundingJudge(caller, "json", self.prompts, sampling=sampling).verdict(source, answer)
 
     @property
-    def _begins_within(self) -> float:
-        """Seconds until the first token: a model that does not answer holds up all visitors."""
-        return visitors.SECONDS / 3
-
-    @property
     def _sampling(self) -> Sampling:
         return Sampling(max_tokens=visitors.TOKENS)
+
+    def _seen(self, model: ChatModel) -> SeenModel:
+        """A model for one piece of work: one that does not begin to answer holds up all visitors."""
+        return SeenModel(model, self._load, visitors.SECONDS / 3)
+
+    async def _load(self, model: ChatModel) -> None:
+        """Load a model that is run in this process. A single token is asked for: it takes all that a first request takes."""
+        if self.loads(model):
+            await model.complete(ChatRequest((Message("user", "Hello"),), Sampling(max_tokens=1)))
+            self._loaded.add(model.spec)
 
     @asynccontextmanager
     async def _caller(self, model: ChatModel, raises: bool = True) -> AsyncGenerator[Caller, None]:
         """A model for one piece of work, whose failure is raised at the end of it where `raises`."""
-        seen, ledger = SeenModel(model, self._begins_within), Calls(_MEMORY)
+        seen, ledger = self._seen(model), Calls(_MEMORY)
         try:
-            with told_of(model.spec):
-                await self._ready_to_answer(model)
             yield Caller(seen, ledger, "playground", 1)
             if raises and seen.failed:
                 raise seen.failed
         finally:
             ledger.close()
+
+
+def _opened(spec: str, arguments: tuple[str, ...], flag: str, base_url: str | None) -> ChatModel:
+    """Return the model of a spec, whose server is not waited for. Raises UserError where the spec cannot be used."""
+    options = pairs(arguments, flag)
+    return open_model(spec, _SOON | options if takes_url(spec) else options, base_url)

@@ -18,7 +18,7 @@ from truebench_hf.models.asking import Problem
 from truebench_hf.space import playground_html as html
 from truebench_hf.space import visitors
 from truebench_hf.space.engine import Engine
-from truebench_hf.space.look import read
+from truebench_hf.space.pages import read
 from truebench_hf.space.playground_mode import Mode
 from truebench_hf.space.visitors import Updates, VisitorError, lines_within, status, text_within
 from truebench_hf.text.terminal import how_many
@@ -96,7 +96,7 @@ class ChecklistMode(Mode):
             improve: (self.improve, [*fields, self.judged, *how]),
         }
         texts = {str(row["index"]): (row["input"][0], "\n".join(row["criteria"][0])) for row in rows}
-        self.wire(app, example, fields, works, texts, self.judged)
+        self.wire(app, example, fields, works, texts)
 
     def _levels(self) -> list[Any]:
         """Lay out the choice of how the judge is asked, where there is one."""
@@ -234,7 +234,7 @@ class GroundingMode(Mode):
             check_it: (self.checked, [document, request, self.answer]),
         }
         texts = {item.id: (item.document, item.source.request) for item in items}
-        self.wire(app, example, [document, request, self.answer], works, texts, self.judged)
+        self.wire(app, example, [document, request, self.answer], works, texts)
 
     def at_once(self, *values: Any) -> list[str | None]:
         """Nothing, as only a judge can tell; results on other texts go."""
@@ -309,10 +309,9 @@ def _prompts() -> list[dict[str, Any]]:
     def countable(row: dict[str, Any]) -> int:
         return sum((rules := rules_of(Criterion(text))) is not None and rules.complete for text in row["criteria"][0])
 
+    rows = [row for _, row in jsonl.read(catalogue.MINI) if len(row["input"]) == 1]
     best: dict[str, dict[str, Any]] = {}
-    for row in sorted(
-        (row for _, row in jsonl.read(catalogue.MINI) if len(row["input"]) == 1), key=countable, reverse=True
-    ):
+    for row in sorted(rows, key=countable, reverse=True):
         best.setdefault(row["language"], row)
     return sorted(best.values(), key=lambda row: (row["language"] != "EN", row["language"]))
 

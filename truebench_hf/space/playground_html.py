@@ -14,12 +14,12 @@ from truebench_hf.judging.rules.deciding import JUDGE
 from truebench_hf.metrics.votes import transitions
 from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import highlighted
-from truebench_hf.space.look import macro
-from truebench_hf.space.visitors import shown_name
+from truebench_hf.space.board import words
+from truebench_hf.space.pages import macro
 from truebench_hf.text import anonymous
 from truebench_hf.text.differences import difference
 from truebench_hf.text.terminal import how_many
-from truebench_hf.types import Verdict
+from truebench_hf.types import Criterion, Verdict
 
 State = Literal["good", "fail", "open"]
 _TEMPLATE = "playground"
@@ -60,18 +60,20 @@ def outcome_html(result: ShownOutcome) -> str:
 
 def verdicts_html(verdicts: Sequence[Verdict], waiting: Sequence[str] = (), tiny: bool = False) -> str:
     """Verdicts as a list under what they come to, once they are all there; criteria still waiting stand behind them."""
-    items = []
-    for verdict in map(public_verdict, verdicts):
-        guess = tiny and verdict.judge != JUDGE
-        text = f"a tiny model's guess: {verdict.reason}" if guess and verdict.label else verdict.reason
-        items.append((verdict, guess, text))
+    items = [
+        _guess(verdict) if tiny and verdict.judge != JUDGE else verdict for verdict in map(public_verdict, verdicts)
+    ]
+    guesses = [verdict for verdict in items if tiny and verdict.judge != JUDGE]
     head = outcome(verdicts, tiny) if verdicts and not waiting else None
-    return macro(_TEMPLATE, "verdicts", head, items, waiting)
+    return macro(_TEMPLATE, "listed", head, [*items, *map(Criterion, waiting)], guesses)
 
 
-def improved_html(
-    old: str, rewrite: Rewrite, before: Sequence[Verdict], after: Sequence[Verdict] = ()
-) -> str:  # fmt: skip
+def _guess(verdict: Verdict) -> Verdict:
+    """Return a verdict whose reason says that it is a guess, where it decides anything."""
+    return replace(verdict, reason=f"a tiny model's guess: {verdict.reason}") if verdict.label else verdict
+
+
+def improved_html(old: str, rewrite: Rewrite, before: Sequence[Verdict], after: Sequence[Verdict] = ()) -> str:
     """What one step of refinement changed: in the text, and, where there are verdicts on both, in those."""
     rows = [(was.criterion.text, was.label, now.label) for was, now in zip(before, after, strict=False)]
     return macro(_TEMPLATE, "improved", difference(old, rewrite.text), turned(before, after), rewrite.plan, rows)
@@ -91,7 +93,7 @@ def grounding_html(source: Source, answer: str, grounding: Grounding) -> str:
     if grounding.template == "decision":  # as the tiny model is asked
         guesses = (replace(unit, reason=f"a tiny model's guess: {unit.reason}") for unit in grounding.units)
         grounding = replace(grounding, units=tuple(guesses))
-    return fragment(highlighted(marked_by(shown_name(grounding.judge), source, answer, grounding)))
+    return fragment(highlighted(marked_by(words.model(grounding.judge), source, answer, grounding)))
 
 
 def grounding_outcome(grounding: Grounding) -> ShownOutcome:

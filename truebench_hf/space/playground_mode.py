@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from truebench_hf.models.protocol import ChatModel
+from truebench_hf.report.page import rich
 from truebench_hf.space import visitors
 from truebench_hf.space.board import words
-from truebench_hf.space.board.conversation import rich
 from truebench_hf.space.engine import Engine
-from truebench_hf.space.look import QUIET
-from truebench_hf.space.visitors import Updates, VisitorError, status
+from truebench_hf.space.visitors import QUIET, Updates, VisitorError, status
 
 # A page in a frame may be refused its storage.
 _KEEP = "(...texts) => { try { localStorage.setItem('%s', JSON.stringify(texts)); } catch {} }"
@@ -25,6 +24,7 @@ class Mode:
         self.engine = engine
         self.answer: Any = None
         self.results: tuple[Any, ...] = ()
+        self.judged: Any = None  # the texts that were judged last, and what came of it
 
     def example_box(self, name: str, rows: Sequence[tuple[str, str, str, Any]]) -> Any:
         """Lay out what a visitor may start from: the language, the kind, the text and the id of each."""
@@ -50,25 +50,19 @@ class Mode:
         """Lay out the field of the answer, which a visitor may fill as well."""
         import gradio as gr
 
-        self.answer = gr.Textbox(
-            value,
-            label="Answer (the model's, or one of yours)",
-            lines=lines,
-            max_lines=16,
-            elem_id=name,
-            buttons=["copy"],
-        )
+        label = "Answer (the model's, or one of yours)"
+        self.answer = gr.Textbox(value, label=label, lines=lines, max_lines=16, elem_id=name, buttons=["copy"])
         with gr.Accordion("As Markdown", open=False):
             self.rendered = gr.HTML(rich(value) or "", elem_id=f"{name}-rendered")
 
     def wire(
         self, app: Any, example: Any, fields: Sequence[Any], works: Mapping[Any, tuple[visitors.Work, Sequence[Any]]],
-        examples: Mapping[str, tuple[str, ...]], judged: Any,
+        examples: Mapping[str, tuple[str, ...]],
     ) -> None:  # fmt: skip
         """Make buttons start work on what they read, examples fill fields, and fields show and keep what is typed."""
         import gradio as gr
 
-        outputs = [*fields, *self.results, judged]
+        outputs = [*fields, *self.results, self.judged]
         events = [
             visitors.start(button, work, inputs, outputs, self.line, fields=[example, *fields])
             for button, (work, inputs) in works.items()
@@ -80,7 +74,7 @@ class Mode:
         )  # fmt: skip
         changes = [field.change for field in fields]
         results = [self.refused, self.rendered, *self.results]
-        gr.on(changes, self.edited, [*fields, judged], results, trigger_mode="always_last", **QUIET)
+        gr.on(changes, self.edited, [*fields, self.judged], results, trigger_mode="always_last", **QUIET)
         place = f"truebench-{self.answer.elem_id}"
         gr.on(changes, None, list(fields), None, js=_KEEP % place, **QUIET)
         app.load(None, list(fields), list(fields), js=_KEPT % place, **QUIET)

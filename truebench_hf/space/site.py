@@ -19,22 +19,30 @@ from truebench_hf.comparing import table
 from truebench_hf.comparing.runs import Source
 from truebench_hf.comparing.table import UNKNOWN
 from truebench_hf.errors import UserError
-from truebench_hf.report.page import style
+from truebench_hf.report.page import rich, style
 from truebench_hf.report.table import Column, Table
 from truebench_hf.space.board import boards, judges, leaderboard, model, words
-from truebench_hf.space.board.conversation import rich
 from truebench_hf.space.board.explorer import Explorer
 from truebench_hf.space.board.items import RecentItems, Story, story
-from truebench_hf.space.board.queries import BoardQuery, ExplorerQuery, JudgesQuery, address, short_text
 from truebench_hf.space.board.store import BoardStore, Recent, Snapshot
-from truebench_hf.space.look import SUBTITLES, TABS, filled, macro, read
-from truebench_hf.text.terminal import how_many
+from truebench_hf.space.pages import Query, address, filled, macro, read
+from truebench_hf.text.terminal import how_many, shortened
 from truebench_hf.version import __version__
 
+TABS = {
+    "leaderboard": "Leaderboard", "judges": "Trust in judges", "explorer": "Explorer", "playground": "Playground",
+    "submit": "Submit", "about": "About",
+}  # fmt: skip
 GRADIO = ("playground", "submit")  # the tabs that Gradio draws
+# What stands below the title of the pages that are not about the results that the title names.
+_SUBTITLES = {
+    "explorer": "Every answer with its verdicts, what went wrong first.",
+    "playground": "Have an answer written, held against a checklist or a document, and improved.",
+    "submit": "Hand in the judgments of a run.",
+}
 _NAME = "TRUEBench: do models do office work as told?"
 _ALL_CRITERIA = "Real tasks, each with a checklist. An answer passes only when it meets every criterion."
-_FIRST = BoardQuery()  # the results that stand first
+_FIRST = Query()  # the results that stand first
 _KEPT = 40  # pages of one state of the results
 _SOURCES: dict[Source, str] = {"paper": "Published", "measured": "Measured", "submitted": "Submitted"}
 _MOST_DATA = 8  # names of data sets; submissions may name any number of them
@@ -50,35 +58,36 @@ class Pages:
         self._explorer = Explorer(self._items, board.roots)
         self._recent = Recent[str](_KEPT)
 
-    def html(self, query: Mapping[str, str]) -> str:
+    def html(self, values: Mapping[str, str]) -> str:
         """Return the whole page."""
-        tab, snapshot = query.get("tab", ""), self.board.snapshot
+        tab, theme, query, snapshot = (
+            values.get("tab", ""),
+            values.get("__theme"),
+            Query.of(values),
+            self.board.snapshot,
+        )
         if tab in ("explorer", "model"):  # which may have to read a run's conversations: nobody else waits for that
             content = self._content(tab, snapshot, query)
         else:
-            key = snapshot.version, tuple((name, short_text(value)) for name, value in sorted(query.items()))
-            content = self._recent.of(key, lambda: self._content(tab, snapshot, query))
-        theme = query.get("__theme", "")
+            tab = tab if tab in TABS else "leaderboard"
+            content = self._recent.of((snapshot.version, tab, query), lambda: self._content(tab, snapshot, query))
         return filled(
-            "page", heading=head(snapshot, tab if tab in TABS else "leaderboard", BoardQuery.of(query)),
-            content=Markup(content), theme=theme if theme in ("light", "dark") else "", style=_STYLE, script=_SCRIPT,
+            "page", heading=head(snapshot, tab, query), content=Markup(content), style=_STYLE, script=_SCRIPT,
+            theme=theme if theme in ("light", "dark") else "",
         )  # fmt: skip
 
-    def _content(self, tab: str, snapshot: Snapshot, query: Mapping[str, str]) -> str:
+    def _content(self, tab: str, snapshot: Snapshot, query: Query) -> str:
         """Return what stands below the heading."""
         if tab == "judges":
-            drawn_judges = judges.page(snapshot, JudgesQuery.of(query))
-            return filled("judges", page=drawn_judges, model=words.model, headings=boards.HEADINGS)
+            return filled("judges", page=judges.page(snapshot, query), model=words.model, headings=boards.HEADINGS)
         if tab == "explorer":
-            drawn = self._explorer.page(snapshot, ExplorerQuery.of(query))
-            return filled("explorer", page=drawn, rich=rich if drawn.query.show == "markdown" else None)
+            return filled("explorer", page=self._explorer.page(snapshot, query), rich=rich, shortened=shortened)
         if tab == "about":
             return about(snapshot, self._results, os.environ.get("SPACE_ID", ""))
-        wanted = BoardQuery.of(query)
         if tab == "model":
-            return filled("model", page=model.page(snapshot, wanted.model, self._story(snapshot, wanted.model)))
-        drawn_board = leaderboard.page(snapshot, wanted)
-        return filled("board", page=drawn_board, heading=boards.heading, model_name=words.model, few=leaderboard.FEW)
+            return filled("model", page=model.page(snapshot, query.model, self._story(snapshot, query.model)))
+        drawn = leaderboard.page(snapshot, query)
+        return filled("board", page=drawn, heading=boards.heading, model_name=words.model, few=leaderboard.FEW)
 
     def _story(self, snapshot: Snapshot, key: str) -> Story | None:
         """Return what the judgments of a result tell; None where there are none that can be read."""
@@ -87,30 +96,32 @@ class Pages:
         except UserError:
             return None
 
-    def csv(self, query: Mapping[str, str]) -> str:
+    def csv(self, values: Mapping[str, str]) -> str:
         """Return the group that is asked for with every column, as CSV."""
-        _, board, group = leaderboard.chosen(self.board.snapshot, BoardQuery.of(query))
-        return table.to_csv(board.kind, group.entries if group else ())
+        _, board, group = leaderboard.chosen(self.board.snapshot, Query.of(values))
+        return table.to_csv(board.kind, group.entries)
 
-    def badge(self, query: Mapping[str, str]) -> str:
+    def badge(self, values: Mapping[str, str]) -> str:
         """Return the score of a model as a small picture (SVG) for its card."""
-        drawn = model.page(self.board.snapshot, BoardQuery.of(query).model, None)
-        score = (
-            f"{drawn.score} %" if drawn and drawn.board.kind.factor == 100 else drawn.score if drawn else "no result"
-        )
-        return filled("badge", name=drawn.board.title if drawn else "truebench_hf", score=score)
+        place = model.place(self.board.snapshot, Query.of(values).model)
+        if place is None:
+            return filled("badge", name="truebench_hf", score="no result")
+        board, _, entry = place
+        unit = " %" if board.kind.factor == 100 else ""
+        return filled("badge", name=board.title, score=f"{model.score(board.kind, entry)}{unit}")
 
 
-def head(snapshot: Snapshot, tab: str, query: BoardQuery = _FIRST) -> Markup:
+def head(snapshot: Snapshot, tab: str, query: Query = _FIRST) -> Markup:
     """Return the heading of all pages, and the way to other pages; on the leaderboard it comes from the results shown."""
+    tab = tab if tab in TABS else "leaderboard"
     _, board, group = leaderboard.chosen(snapshot, query if tab == "leaderboard" else _FIRST)
     is_asked_for = bool(query.board or query.group)  # else papers' tables are what there is for want of results
-    title = boards.title(board, group) if group and (is_asked_for or group.what != "paper") else _NAME
+    title = boards.title(board, group) if is_asked_for or group.what != "paper" else _NAME
     below = _ALL_CRITERIA if board.kind.name == TRUEBENCH else board.kind.title
-    return Markup(macro("parts", "head", title, SUBTITLES.get(tab, below), TABS, tab))
+    return Markup(macro("parts", "head", title, _SUBTITLES.get(tab, below), TABS, tab))
 
 
-def results_json(snapshot: Snapshot, query: BoardQuery) -> dict[str, Any]:
+def results_json(snapshot: Snapshot, query: Query) -> dict[str, Any]:
     """Return a group of results: what it is, who leads, a record per row with every score, and where other groups are."""
     all_boards, board, group = leaderboard.chosen(snapshot, query)
     rows = [
@@ -119,21 +130,17 @@ def results_json(snapshot: Snapshot, query: BoardQuery) -> dict[str, Any]:
             "scores": {name: asdict(score) for name, score in entry.scores.items()}, "facts": dict(entry.facts),
             "address": address("model", model=entry.key),
         }
-        for entry in (group.entries if group else ())
+        for entry in group.entries
     ]  # fmt: skip
+    others = [
+        {"board": other.title, "heading": boards.heading(part), "address": f"?board={other.id}&group={part.id}"}
+        for other in all_boards
+        for part in other.groups
+    ]
     return {
-        "board": board.title,
-        "ranked_by": board.kind.main,
-        "unit": board.kind.unit,
-        "heading": boards.heading(group) if group else "",
-        "lead": boards.lead(group) if group else "",
-        "rows": rows,
-        "boards": [
-            {"board": other.title, "heading": boards.heading(part), "address": f"?board={other.id}&group={part.id}"}
-            for other in all_boards
-            for part in other.groups
-        ],
-    }
+        "board": board.title, "ranked_by": board.kind.main, "unit": board.kind.unit,
+        "heading": boards.heading(group), "lead": boards.lead(group), "rows": rows, "boards": others,
+    }  # fmt: skip
 
 
 def about(snapshot: Snapshot, results: str, space: str) -> str:
@@ -141,10 +148,10 @@ def about(snapshot: Snapshot, results: str, space: str) -> str:
 
     `results` is ORG/NAME[@REVISION] of the results data set, `space` the id of the Space on the Hub, if any.
     """
-    rows: list[dict[str, Any]] = []
-    for kind in snapshot.kinds:
-        count = Counter(entry.source for entry in snapshot.of(kind))
-        rows.append({"kind": kind.title, **{source: count[source] for source in _SOURCES}})
+    count = Counter((entry.kind, entry.source) for entry in snapshot.entries)
+    rows = [
+        {"kind": kind.title, **{source: count[kind.name, source] for source in _SOURCES}} for kind in snapshot.kinds
+    ]
     data = Counter(
         words.data(entry.facts.get("Data", UNKNOWN)) for entry in snapshot.entries if entry.source != "paper"
     )
@@ -163,7 +170,7 @@ def about(snapshot: Snapshot, results: str, space: str) -> str:
     )  # fmt: skip
 
 
-_STYLE = Markup(style() + read("page.css"))
+_STYLE = Markup(style() + read("shared.css") + read("page.css"))
 _SCRIPT = Markup(read("page.js"))
 
 # Gradio's page is made of scripts and styles that stand in it, and compiles the scripts of events; all else is ours alone.
@@ -196,19 +203,17 @@ class Site:
         shared = {"Access-Control-Allow-Origin": "*"}  # for pages elsewhere that show results
 
         def page(request: Any) -> Any:
-            return HTMLResponse(pages.html(dict(request.query_params)))
+            return HTMLResponse(pages.html(request.query_params))
 
         def results(request: Any) -> Any:
-            content = results_json(pages.board.snapshot, BoardQuery.of(request.query_params))
-            return JSONResponse(content, headers=shared)
+            return JSONResponse(results_json(pages.board.snapshot, Query.of(request.query_params)), headers=shared)
 
         def csv(request: Any) -> Any:
             name = {"Content-Disposition": "attachment; filename=truebench_leaderboard.csv"}
-            return Response("\ufeff" + pages.csv(dict(request.query_params)), media_type="text/csv", headers=name)
+            return Response("\ufeff" + pages.csv(request.query_params), media_type="text/csv", headers=name)
 
         def badge(request: Any) -> Any:
-            content = pages.badge(dict(request.query_params))
-            return Response(content, media_type="image/svg+xml", headers=shared)
+            return Response(pages.badge(request.query_params), media_type="image/svg+xml", headers=shared)
 
         routes = {"/": page, "/api/board.json": results, "/api/board.csv": csv, "/api/badge.svg": badge}
         compressed = [Middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)]

@@ -19,8 +19,8 @@ from truebench_hf.models.spec import kinds
 from truebench_hf.report.page import fragment
 from truebench_hf.report.table import pairs
 from truebench_hf.space import visitors
-from truebench_hf.space.look import QUIET, macro
 from truebench_hf.space.options import SpaceOptions
+from truebench_hf.space.pages import macro
 from truebench_hf.space.visitors import Updates
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn
@@ -48,10 +48,8 @@ def build(options: SpaceOptions, app: Any) -> None:
     async def checked(path: str | None) -> Updates:
         yield {report: ""}, visitors.status("Checking …", "busy")
         rows, line, ranked = await asyncio.to_thread(check_file, path)
-        yield (
-            {report: fragment(pairs("What the file gives", rows))},
-            visitors.status(line, "good" if ranked else "open"),
-        )
+        result = {report: fragment(pairs("What the file gives", rows))}
+        yield result, visitors.status(line, "good" if ranked else "open")
 
     async def queued(path: str | None) -> Updates:
         yield {}, visitors.status("Checking and sending …", "busy")
@@ -61,7 +59,7 @@ def build(options: SpaceOptions, app: Any) -> None:
 
     visitors.start(check, checked, [file], [report], check_line, lane="files", at_a_time=2)
     visitors.start(queue, queued, [file], [page], queue_line, lane="files", at_a_time=2)
-    app.load(listed.renewed, None, page, **QUIET)
+    app.load(listed.renewed, None, page, **visitors.QUIET)
 
 
 def check_file(path: str | None) -> tuple[tuple[tuple[str, str], ...], str, bool]:
@@ -110,45 +108,36 @@ class Submissions:
     def __init__(self, repo_id: str) -> None:
         self.repo = repo_id.partition("@")[0]
         self._kept: tuple[Submitted, ...] = ()
-        self._read_at = self._silent_since = 0.0  # seconds since 1970, of what is kept; 0: the Hub answered
-        self._asking: threading.Thread | None = None
-        self._lock = threading.Lock()
+        # Seconds since 1970: of what is kept, of a question that is open, and of the first one without an answer (0: none).
+        self._read_at = self._asked_at = self._silent_since = 0.0
+        self._asking = threading.Lock()
 
     def renewed(self, *, now: bool = False) -> str:
-        """Return the list as HTML. Asks the Hub unless it was asked a minute ago (or `now`), waits ten seconds, never raises."""
-        with self._lock:
-            asking = self._asking
-            if asking is not None and asking.is_alive():
-                # The Hub's client waits without end: one that hangs is left behind, and no second one is sent after it.
-                if self._silent_since:
-                    return self.html()
-            elif not now and time.time() - self._read_at < _FRESH:
-                return self.html()
-            else:
-                asking = self._asking = threading.Thread(target=self._ask, name="submissions", daemon=True)
-                asking.start()
-        asking.join(_PATIENCE)
-        if asking.is_alive():
-            self._silent_since = self._silent_since or time.time()
+        """Return the list as HTML. Asks the Hub unless it was asked a minute ago (or `now`), or is being asked; never raises."""
+        # The Hub's client waits without end: while one question hangs no second one is sent after it.
+        if (now or time.time() - self._read_at > _FRESH) and self._asking.acquire(blocking=False):
+            self._asked_at = time.time()
+            try:
+                self._kept = submissions(self.repo, _MOST)
+                self._read_at, self._silent_since = time.time(), 0.0
+            except Exception as error:  # the client has many of its own; all mean: keep what there is
+                if not self._silent_since:
+                    warn(f"submissions of {self.repo}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
+                self._silent_since = self._silent_since or time.time()
+            finally:
+                self._asked_at = 0.0
+                self._asking.release()
         return self.html()
-
-    def _ask(self) -> None:
-        try:
-            self._kept = submissions(self.repo, _MOST)
-            self._read_at, self._silent_since = time.time(), 0.0
-        except Exception as error:  # the client has many of its own; all mean: keep what there is
-            if not self._silent_since:
-                warn(f"submissions of {self.repo}: {type(error).__name__}: {' '.join(str(error).split())[:300]}")
-            self._silent_since = self._silent_since or time.time()
 
     def html(self) -> str:
         """Return the list as it is known, without asking."""
-        line = "" if self._kept else "Nothing was submitted yet."
-        if self._silent_since:
-            since = time.strftime("%H:%M UTC on %Y-%m-%d", time.gmtime(self._silent_since))
+        line, hangs = "", 0 < self._asked_at < time.time() - _PATIENCE
+        if since := self._silent_since or (self._asked_at if hangs else 0.0):
             older = "; what stands here is older." if self._read_at else "."
-            line = f"Nothing could be had from the Hub since {since}{older}"
+            line = f"Nothing could be had from the Hub since {time.strftime('%H:%M UTC on %Y-%m-%d', time.gmtime(since))}{older}"
         elif not self._read_at:
             line = "Asking the Hub …"
+        elif not self._kept:
+            line = "Nothing was submitted yet."
         # A name without who provides it, as the leaderboard has it.
         return macro("submit", "submitted", line, self._kept, lambda slug: _PROVIDED.sub("", slug, count=1) or slug)

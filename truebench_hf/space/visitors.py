@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 import traceback
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from difflib import SequenceMatcher
 from typing import Any, TypeVar
@@ -24,11 +24,8 @@ from truebench_hf.models.protocol import (
     Identity,
     NoDecisions,
 )  # fmt: skip
-from truebench_hf.models.spec import open_model, takes_url
 from truebench_hf.models.streaming import stream
-from truebench_hf.options import pairs
 from truebench_hf.space.board import words
-from truebench_hf.space.look import QUIET
 from truebench_hf.text import anonymous, redaction
 from truebench_hf.text.terminal import warn
 
@@ -42,12 +39,12 @@ SECONDS = 180  # that one request may take, a third of them until the model begi
 QUEUE = 24  # visitors waiting at a time; further ones are turned away
 AT_A_TIME = 1  # playground requests worked on
 UPLOAD_MIB = 64  # size of an uploaded file
+# For handlers that only look things up: they take milliseconds, and never wait behind those that run a model.
+QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "queue": False}
 
 # A list's mark at the head of a line, with the space after it: "-5 °C is stated" and "3.5 km" have none.
 _MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)])(?:\s+|$)")
 _QUOTED = 12  # characters in common from which an error quotes a text rather than speaks the same language
-# A visitor waits: that a server is gone has to show in seconds, where a run would wait for it for minutes.
-_SOON = {"attempts": "2", "connect_timeout": "3", "patience": "inf"}
 
 
 class VisitorError(Exception):
@@ -130,41 +127,38 @@ async def within(parts: AsyncIterator[T], seconds: float) -> AsyncGenerator[T, N
             yield part
 
 
-def shown_name(spec: str) -> str:
-    """A model's name as a visitor may see it: without who provides it, and without folders."""
-    return words.model(anonymous.name(spec))
-
-
-def opened(spec: str, arguments: tuple[str, ...], flag: str, base_url: str | None) -> ChatModel:
-    """The model of a spec, whose server is not waited for. Raises UserError where the spec cannot be used."""
-    options = pairs(arguments, flag)
-    return open_model(spec, _SOON | options if takes_url(spec) else options, base_url)
-
-
 class SeenModel:
     """A model whose failures reach the operator: to a judge they are verdicts left open, and nothing raises.
 
     What no other request would get round (a server that is gone, a wrong key) is a VisitorError. Completions are streamed
-    inside, so that cancelling one really stops the model; the first token has to come within `begins_within` seconds.
+    inside, so that cancelling one really stops the model. `load` runs before the model is asked, and the first token has
+    to come within `begins_within` seconds.
     """
 
-    def __init__(self, model: ChatModel, begins_within: float) -> None:
-        self._model, self._begins_within = model, begins_within
+    def __init__(self, model: ChatModel, load: Callable[[ChatModel], Awaitable[None]], begins_within: float) -> None:
+        self._model, self._load, self._begins_within = model, load, begins_within
         self.spec: str = model.spec
         self.identity: Identity = model.identity
         self.batch: int | None = model.batch
         self.takes_schema: bool = model.takes_schema
         self.failed: RequestFailed | None = None  # the last failure
 
+    async def parts(self, request: ChatRequest) -> AsyncGenerator[Completion, None]:
+        """A completion as it grows."""
+        with self._seen(*(message.content for message in request.messages)):
+            await self._load(self._model)
+            async for part in stream(self._model, request, self._begins_within):
+                yield part
+
     async def complete(self, request: ChatRequest) -> Completion:
         """See `ChatModel.complete`."""
-        with self._seen(*(message.content for message in request.messages)):
-            parts = [part async for part in stream(self._model, request, self._begins_within)]
+        parts = [part async for part in self.parts(request)]
         return parts[-1] if parts else Completion("")
 
     async def decide(self, request: DecisionRequest) -> Decision:
         """See `ChatModel.decide`."""
         with self._seen(request.state, *request.questions):
+            await self._load(self._model)
             return await self._model.decide(request)
 
     async def close(self) -> None:
@@ -172,39 +166,27 @@ class SeenModel:
 
     @contextmanager
     def _seen(self, *typed: str) -> Iterator[None]:
-        with told_of(self.spec, *typed):
-            try:
-                yield
-            except RequestFailed as error:
-                self.failed = error
+        """Tell the operator of a failure, without keys and without what the error quotes of the visitor's text, `typed`.
+
+        Raises VisitorError where nothing else helps.
+        """
+        try:
+            yield
+        except (RequestFailed, UserError) as error:
+            self.failed = error if isinstance(error, RequestFailed) else None
+            reason = " ".join(redaction.error(str(error)).split())[:500]
+            for text in (" ".join(text.split()) for text in typed):
+                while (same := SequenceMatcher(None, reason, text, autojunk=False).find_longest_match()).size > _QUOTED:
+                    reason = f"{reason[: same.a]}[…]{reason[same.a + same.size :]}"
+            warn(f"playground: {anonymous.name(self.spec)} gave no answer: {anonymous.text(reason)}")
+            cause, why = error.__cause__, ""
+            if isinstance(error, NoDecisions):
+                why = "gives no probabilities; choose a way to judge with reasons."
+            elif isinstance(error, UserError) or (isinstance(cause, TryAgain) and cause.kind == "gone"):
+                why = "cannot be reached or used right now. Whoever runs this page has been told; what you typed is still here."
+            if not why:
                 raise
-
-
-@contextmanager
-def told_of(spec: str, *typed: str) -> Iterator[None]:
-    """Tell the operator of a failure, without keys and without what the error quotes of the visitor's text, `typed`.
-
-    Raises VisitorError where nothing else helps.
-    """
-    try:
-        yield
-    except (RequestFailed, UserError) as error:
-        reason = " ".join(redaction.error(str(error)).split())[:500]
-        for text in (" ".join(text.split()) for text in typed):
-            while (same := SequenceMatcher(None, reason, text, autojunk=False).find_longest_match()).size > _QUOTED:
-                reason = f"{reason[: same.a]}[…]{reason[same.a + same.size :]}"
-        warn(f"playground: {anonymous.name(spec)} gave no answer: {anonymous.text(reason)}")
-        cause = error.__cause__
-        if isinstance(error, NoDecisions):
-            why = f"{shown_name(spec)} gives no probabilities; choose a way to judge with reasons."
-        elif isinstance(error, UserError) or (isinstance(cause, TryAgain) and cause.kind == "gone"):
-            why = (
-                f"{shown_name(spec)} cannot be reached or used right now. Whoever runs this page has been told; what you "
-                "typed is still here."
-            )
-        else:
-            raise
-        raise VisitorError(why) from error
+            raise VisitorError(f"{words.model(self.spec)} {why}") from error
 
 
 # New values by component, and what the line says, again and again.

@@ -23,12 +23,14 @@ from truebench_hf.data.rows import Id, Record, Row, adapter, named, user_error
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.judging.tri_valued import DimensionFacts
+from truebench_hf.report.sections import Check, Conversation, Outcome, exchanges, worst
 from truebench_hf.text.terminal import warn
 from truebench_hf.types import Label, Message
 
 CONVERSATIONS = "conversations.jsonl"
 VERDICTS, JUDGED = "verdicts.jsonl", "judged.yaml"  # the verdicts, and the procedure that they are on
 _LISTS = ("messages", "conversations", "conversation", "dialogue")
+_TRI = {True: "yes", False: "no", None: "–"}
 _Shown = Annotated[str, BeforeValidator(str)]  # a seed may be the number 0
 
 
@@ -182,6 +184,31 @@ def read_judged(folder: str) -> tuple[Procedure, list[JudgedConversation]]:
             raise UserError(f"{record.where}: {other[0]} stands there or in {JUDGED}, not in both; score it again")
         conversations.append(JudgedConversation(of_row(record), row.facts, row.labels, row.conflicts))
     return procedure, conversations
+
+
+def step_by_step(folder: str) -> dict[str, dict[str, Conversation]]:
+    """By model and id the judged conversations of a folder to look at, with every step of the procedure in its order.
+
+    Raises UserError as `read_judged`.
+    """
+    procedure, conversations = read_judged(folder)
+    by_model: dict[str, dict[str, Conversation]] = {}
+    for judged in conversations:
+        talk, steps = judged.talk, list[Check]()
+        for dimension in procedure.dimensions:
+            facts, label = judged.facts[dimension.id], judged.labels[dimension.id]
+            state: Outcome = "open" if label is None else label if label in ("yes", "no") else ""
+            cells = tuple(_TRI[value] for value in (facts.applies, facts.attempted, facts.correct))
+            gap = "" if state else "Skipped" if facts.applies and not facts.attempted else "Not due"
+            branch = dimension.base is not None
+            steps.append(Check(dimension.question, state, cells, facts.reason, facts.turn, branch, gap))
+        name = f"{talk.id} (seed {talk.seed})" if talk.seed else talk.id
+        about = " / ".join(filter(None, (talk.cooperativeness, f"ended by {talk.end}" if talk.end else "")))
+        by_model.setdefault(talk.model, {})[name] = Conversation(
+            about, exchanges(talk.messages, ()), worst(steps), talk.error, talk.model, category=talk.cooperativeness,
+            heads=("Applies", "Attempted", "Right"), checks=tuple(steps),
+        )  # fmt: skip
+    return by_model
 
 
 def is_judged(folder: str) -> bool:

@@ -12,14 +12,13 @@ from typing import Literal
 from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import BoardEntry, slug
-from truebench_hf.comparing.table import Kind
+from truebench_hf.comparing.table import Kind, telling_apart
 from truebench_hf.data.catalogue import CATALOGUE, NAMES
 from truebench_hf.hashing import digest
 from truebench_hf.report.sections import percent
 from truebench_hf.space.board import words
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.text.terminal import how_many
-from truebench_hf.types import Score
 
 What = Literal["measured", "submitted", "paper", "partial", "demonstration"]
 # In the order in which they stand on a page: the first group of all is what a visitor meets.
@@ -65,9 +64,9 @@ class ShownBoard:
     kind: Kind
     groups: tuple[BoardGroup, ...]
 
-    def group(self, wanted: str) -> BoardGroup | None:
-        """The group of an id, or else the first; None on a board without results."""
-        return next((g for g in self.groups if g.id == wanted), self.groups[0] if self.groups else None)
+    def group(self, wanted: str) -> BoardGroup:
+        """The group of an id, or else the first."""
+        return next((group for group in self.groups if group.id == wanted), self.groups[0])
 
     @property
     def ours(self) -> tuple[BoardGroup, ...]:
@@ -174,17 +173,20 @@ def lead(group: BoardGroup) -> str:
 
 def heading(group: BoardGroup) -> str:
     """What the results of a group have in common: data, judge, how many tasks."""
-    first = group.entries[0]
-    judge = first.facts.get("Judge", "")
-    if group.what == "paper":
-        judge = " + ".join(PAPERS[first.kind].judges) or judge
-    most = max(e.overall.n + e.overall.unscored for e in group.entries)
+    judge, most = _judge(group), max(e.overall.n + e.overall.unscored for e in group.entries)
     parts = [
-        _without_count(first.facts.get("Data", "")),
+        _without_count(group.entries[0].facts.get("Data", "")),
         f"judged by {words.fact('Judge', judge)}" if judge else "",
         how_many(most, group.noun) if most else "",
     ]
     return " · ".join(filter(None, parts))
+
+
+def _judge(group: BoardGroup) -> str:
+    """Return the judge of a group, of a paper by the names that it prints."""
+    first = group.entries[0]
+    printed = PAPERS[first.kind].judges if group.what == "paper" else ()
+    return " + ".join(printed) or first.facts.get("Judge", "")
 
 
 def _without_count(fact: str) -> str:
@@ -194,42 +196,19 @@ def _without_count(fact: str) -> str:
 
 @dataclass(frozen=True)
 class JudgeTrust:
-    """Balanced accuracy of a group's judge on labelled rubrics, and of what: `where` names the data, `how` the paradigm.
+    """How far a group's judge agrees with labels of rubrics, as it reads: balanced accuracy in `percent`, and behind it the
+    interval, the number of rubrics and of what data, how the judge was asked, and what guessing gets.
 
-    `same_way` says whether the judge was asked there as it was here.
+    `is_chance` says whether the judge cannot be told from one that guesses.
     """
 
-    score: Score
-    where: str
-    how: str
-    same_way: bool
-
-    @property
-    def is_chance(self) -> bool:
-        """Whether the judge cannot be told from one that guesses: balanced accuracy of 50 %."""
-        return self.score.ci95 is not None and self.score.ci95[0] <= 0.5
-
-    @property
-    def percent(self) -> str:
-        """The balanced accuracy as it reads."""
-        return percent(self.score.value, 1)
-
-    @property
-    def text(self) -> str:
-        """The interval, the number of rubrics, how the judge was asked, and what guessing gets."""
-        score = self.score
-        interval = "({:.1f} to {:.1f})".format(*(100 * end for end in score.ci95)) if score.ci95 else "(no interval)"
-        on = f"on {how_many(score.n, 'rubric')} of {self.where}" if score.n else f"of {self.where}"
-        level, _, reasons = self.how.partition(", ")
-        ways = {"reasoning": " with reasons", "no reasoning": " without reasons"}
-        way = f", asked at {level} level{ways.get(reasons, '')}" if level else ""
-        way += "" if self.same_way else ", unlike here"
-        chance = ": no better than guessing, which gets 50" if self.is_chance else "; guessing gets 50"
-        return f"{interval} {on}{way}{chance}"
+    percent: str
+    text: str
+    is_chance: bool
 
 
 def judge_trust(snapshot: Snapshot, group: BoardGroup) -> JudgeTrust | None:
-    """How far the group's judge agrees with labels of rubrics, as measured here or else as published; None if unknown.
+    """Return how far the group's judge can be trusted, as measured here or else as published; None if unknown.
 
     The paradigm of the group's runs comes before others, then what was measured here, then the hardest rubrics.
     """
@@ -238,9 +217,7 @@ def judge_trust(snapshot: Snapshot, group: BoardGroup) -> JudgeTrust | None:
         return re.sub(r"[\W_]+", "", text.casefold())
 
     first = group.entries[0]
-    fact = first.facts.get("Judge", "")
-    name = " + ".join(PAPERS[first.kind].judges) if group.what == "paper" and first.kind in PAPERS else fact
-    wanted, paradigm = squashed(words.judge(name)), words.paradigm(fact)
+    wanted, paradigm = squashed(words.judge(_judge(group))), words.paradigm(first.facts.get("Judge", ""))
     same = [
         e for e in snapshot.entries
         if e.kind == JUDGES and e.overall.value is not None and squashed(words.model(e.name)) == wanted
@@ -253,21 +230,28 @@ def judge_trust(snapshot: Snapshot, group: BoardGroup) -> JudgeTrust | None:
         return how == paradigm, entry.source == "measured", "hard" in data, entry.overall.value or 0
 
     best = max(same, key=place)
-    how = best.facts.get("Paradigm", "")
-    return JudgeTrust(best.overall, words.data(best.facts.get("Data", "")), how, how == paradigm)
+    score, how, data = best.overall, best.facts.get("Paradigm", ""), words.data(best.facts.get("Data", ""))
+    interval = "({:.1f} to {:.1f})".format(*(100 * end for end in score.ci95)) if score.ci95 else "(no interval)"
+    level, _, reasons = how.partition(", ")
+    ways = {"reasoning": " with reasons", "no reasoning": " without reasons"}
+    is_chance = score.ci95 is not None and score.ci95[0] <= 0.5
+    parts = (
+        f" on {how_many(score.n, 'rubric')}" if score.n else "", f" of {data}",
+        f", asked at {level} level{ways.get(reasons, '')}" if level else "", "" if how == paradigm else ", unlike here",
+        ": no better than guessing, which gets 50" if is_chance else "; guessing gets 50",
+    )  # fmt: skip
+    return JudgeTrust(percent(score.value, 1), interval + "".join(parts), is_chance)
 
 
 def differing(group: BoardGroup) -> Mapping[str, str]:
-    """By key what tells lines apart that would read the same: the facts that differ, or where the model is from."""
+    """By key what tells lines apart that would read the same: where the model is from, or the facts that differ."""
     same: dict[str, list[BoardEntry]] = defaultdict(list)
     for entry in group.entries:
         same[words.model(entry.name)].append(entry)
     by_key: dict[str, str] = {}
     for entries in (lines for lines in same.values() if len(lines) > 1):
-        facts = dict.fromkeys(fact for entry in entries for fact in entry.facts)
-        apart = [fact for fact in facts if len({entry.facts.get(fact) for entry in entries}) > 1]
-        by_name = len({entry.name for entry in entries}) > 1
+        facts, by_name = telling_apart(entries), len({entry.name for entry in entries}) > 1
         for entry in entries:
-            texts = [entry.facts[fact] for fact in apart if fact in entry.facts][:3]
+            texts = [entry.facts[fact] for fact in facts if fact in entry.facts]
             by_key[entry.key] = ", ".join([*([entry.name] if by_name else []), *texts])
     return by_key

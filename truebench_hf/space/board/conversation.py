@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from itertools import count, repeat
-from typing import Any
+from itertools import count, repeat, zip_longest
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import Exchange, Outcome
-from truebench_hf.space.board import words
-from truebench_hf.space.board.items import Check, ExplorerItem
-from truebench_hf.text import anonymous
-from truebench_hf.text.terminal import steerless
+from truebench_hf.space.board.items import ExplorerItem
 from truebench_hf.types import Message, Verdict
 
 _Messages = tuple[tuple[Message, int], ...]  # each with its number in a conversation (0: nothing refers to it)
-_Pairs = tuple[
-    tuple[str, tuple[tuple[Outcome, str], ...]], ...
-]  # criteria with the state and the reason in two answers
+# Criteria with the state and the reason in two answers.
+_Pairs = tuple[tuple[str, tuple[tuple[Outcome, str], ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -34,66 +28,36 @@ class ShownRound:
     both: _Pairs = ()
     title: str = ""
 
-
-@dataclass(frozen=True)
-class Side:
-    """One model's: its name, how it ended, what went wrong; `missing` says why there is none."""
-
-    who: str
-    outcome: Outcome
-    error: str = ""
-    missing: str = ""
+    @property
+    def is_answer(self) -> bool:
+        """Whether it is one of several answers to one prompt."""
+        return bool(self.title and self.parts[0][0])
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What the template draws: `checks` stand under `heads` beside a conversation; `both` are those of two. With `beside`
-    rounds are answers to one prompt, beside each other."""
+    """What the template draws of a conversation: its turns, and the checks that two have in common.
 
-    name: str
-    language: str
-    document: str
-    sides: tuple[Side, ...]
-    rounds: tuple[ShownRound, ...] = ()
-    heads: tuple[str, ...] = ()
-    checks: tuple[Check, ...] = ()
-    both: _Pairs = ()
-    beside: bool = False
+    `other` is that of another model on the same instance, or why there is none ("": none was asked for).
+    """
 
-    @property
-    def answers(self) -> int:
-        """How many answers stand beside each other."""
-        return sum(bool(round.title and round.parts[0][0]) for round in self.rounds) or 1
+    item: ExplorerItem
+    other: ExplorerItem | str
+    rounds: tuple[ShownRound, ...]
+    both: _Pairs
 
 
-def shown(items: Sequence[ExplorerItem | str]) -> Shown:
-    """Return a conversation, or those of two models on the same instance; a text says why one is missing."""
-    conversations, sides = [], []
-    present = [item for item in items if isinstance(item, ExplorerItem)]
-    for item in items:
-        if isinstance(item, str):
-            sides.append(Side("", "", "", item))
-        else:
-            conversations.append(item.drawn)
-            sides.append(Side(words.model(item.drawn.who), item.drawn.outcome, anonymous.text(item.drawn.error)))
-    if not present:
-        return Shown("", "", "", tuple(sides))
-    item, two = present[0], len(present) == 2
-    numbers = count(1) if item.checks and not two else repeat(0)
-    rounds = []
-    for number in range(max(len(each.exchanges) for each in conversations)):
-        turns = [each.exchanges[number] if number < len(each.exchanges) else Exchange((), ()) for each in conversations]
-        rounds.append(_round(turns, numbers, item.drawn.words))
-    both: _Pairs = ()
-    if two:  # the checks that both have, in the order of the first
-        theirs = {check.text: check for check in present[1].checks}
-        pairs = [(check, theirs[check.text]) for check in item.checks if check.text in theirs]
-        both = tuple((own.text, ((own.state, own.note), (other.state, other.note))) for own, other in pairs)
-    first = conversations[0]
-    checks = () if both else item.checks
-    return Shown(
-        first.name, first.language, first.context, tuple(sides), tuple(rounds), item.heads, checks, both, first.beside
-    )  # fmt: skip
+def shown(item: ExplorerItem, other: ExplorerItem | str = "") -> Shown:
+    """Return a conversation, beside that of another model on the same instance."""
+    items = [item] if isinstance(other, str) else [item, other]
+    # Checks say in which message a judge saw it.
+    numbers = count(1) if item.drawn.checks and len(items) == 1 else repeat(0)
+    turns = zip_longest(*(each.drawn.exchanges for each in items), fillvalue=Exchange((), ()))
+    rounds = tuple(_round(turn, numbers, item.drawn.words) for turn in turns)
+    theirs = {} if isinstance(other, str) else {check.text: check for check in other.drawn.checks}
+    pairs = ((check, theirs[check.text]) for check in item.drawn.checks if check.text in theirs)
+    both = tuple((own.text, ((own.state, own.note), (their.state, their.note))) for own, their in pairs)
+    return Shown(item, other, rounds, both)
 
 
 def _round(turns: Sequence[Exchange], numbers: Iterator[int], called: tuple[str, str, str]) -> ShownRound:
@@ -122,45 +86,3 @@ def _side_by_side(turns: Sequence[Exchange]) -> _Pairs:
         (own.criterion.text, tuple((states.get(v.label, "open"), v.reason) for v in (own, other)))
         for own, other in zip(first, second, strict=True)
     )
-
-
-_LONGEST = 60_000  # characters; what is longer is shown as it is
-# The signs that templates of a page around it would read.
-_SIGNS = str.maketrans({"`": "&#96;", "$": "&#36;", "{": "&#123;", "}": "&#125;"})
-
-
-def rich(text: str) -> Markup | None:
-    """A text that is Markdown as HTML; None where it is too long."""
-    if len(text) > _LONGEST:
-        return None
-    html: str = _reader().render(steerless(text.replace("\r\n", "\n")))
-    # All of it is escaped already, and attributes and texts alike are read with entities in them.
-    return Markup(html.translate(_SIGNS))
-
-
-@cache
-def _reader() -> Any:
-    from markdown_it import MarkdownIt
-
-    def picture(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-        """What a picture is called: it would be asked for from elsewhere."""
-        text = renderer.renderInlineAsText(tokens[place].children, options, env)
-        return f"<em>[picture{': ' if text else ''}{escape(text)}]</em>"
-
-    def link(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-        tokens[place].attrSet("rel", "noopener noreferrer nofollow ugc")
-        tokens[place].attrSet("target", "_blank")
-        return str(renderer.renderToken(tokens, place, options, env))
-
-    def heading(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-        """Below the headings of the page: what was h1 is h4, and so on to h6."""
-        tokens[place].tag = f"h{min(6, int(tokens[place].tag[1]) + 3)}"
-        return str(renderer.renderToken(tokens, place, options, env))
-
-    reader = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
-    reader.validateLink = lambda url: url.strip().lower().startswith(("https://", "http://"))  # type: ignore[method-assign]
-    for rule, render in {
-        "image": picture, "link_open": link, "heading_open": heading, "heading_close": heading,
-    }.items():  # fmt: skip
-        reader.add_render_rule(rule, render)
-    return reader

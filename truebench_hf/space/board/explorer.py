@@ -3,78 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from truebench_hf.errors import UserError
-from truebench_hf.space.board import boards, words
-from truebench_hf.space.board.conversation import Shown, shown
+from truebench_hf.space.board import boards, versus, words
+from truebench_hf.space.board.conversation import shown
 from truebench_hf.space.board.items import ENDED, SAMPLE, UNJUDGED, ExplorerItem, Items, RecentItems, StudyRun, studies
-from truebench_hf.space.board.queries import ExplorerQuery, address
-from truebench_hf.space.board.store import Snapshot
-from truebench_hf.space.board.versus import (
-    DIFFER,
-    ONLY_FIRST,
-    ONLY_SECOND,
-    ORDER,
-    ComparisonHead,
-    RecentComparisons,
-    related,
-)
-from truebench_hf.text.terminal import shortened
+from truebench_hf.space.board.store import Recent, Snapshot
+from truebench_hf.space.board.versus import DIFFER, ORDER, Compared, related
+from truebench_hf.space.pages import Query, address
 
 LISTED = 50  # conversations on a page of the list
+_COMPARISONS = 8  # that are kept
 _GONE = "This board has no such run, or has it no longer. Choose one from the list of runs."
 _Options = tuple[tuple[str, str], ...]  # value, text
 _Choices = tuple[tuple[str, _Options], ...]  # under their headings
-
-
-@dataclass(frozen=True, slots=True)
-class ListedConversation:
-    """A conversation in the list: how it ended, `also` beside, and what was asked first."""
-
-    name: str
-    language: str
-    about: str
-    ended: str
-    also: str
-    words: str
-
-
-@dataclass(frozen=True)
-class ExplorerPage:
-    """What the template draws. `problem` says what is wrong with the query; `counted` is how many are shown of how many."""
-
-    query: ExplorerQuery
-    run: str
-    about: str  # what it is about: the heading of its group
-    runs: _Choices
-    others: _Choices
-    filters: tuple[tuple[str, str, _Options], ...]  # name, label
-    counted: str
-    more: str
-    number: int
-    numbers: int
-    lines: tuple[ListedConversation, ...]
-    current: str
-    before: str
-    after: str
-    conversation: Shown | None
-    problem: str
-    head: ComparisonHead | None  # of two runs
-    words: Mapping[str, str]  # what the states of verdicts are called
-
-    def at(self, **change: str | int) -> str:
-        """Return the address of this page with something changed."""
-        language, category, outcome, failed = self.query.filters
-        values: dict[str, str | int] = {
-            "run": self.run,
-            "id": self.current,
-            "beside": self.query.beside,
-            "language": language,
-        }
-        values |= {"category": category, "outcome": outcome, "failed": failed, "show": self.query.show}
-        return address("explorer", **(values | change))
 
 
 class Explorer:
@@ -82,48 +26,53 @@ class Explorer:
 
     def __init__(self, items: RecentItems | None = None, roots: Sequence[Path] = ()) -> None:
         self.items, self._roots = items or RecentItems(), roots
-        self._comparisons = RecentComparisons()
-        self._studies: tuple[Snapshot | None, dict[str, StudyRun]] = None, {}
+        self._comparisons = Recent[Compared](_COMPARISONS)
+        self._studies = Recent[dict[str, StudyRun]](1)  # of a snapshot, which is a new one after every look
 
-    def page(self, snapshot: Snapshot, query: ExplorerQuery) -> ExplorerPage:
-        """Return the page that is asked for; what is not there is said."""
-        if self._studies[0] is not snapshot:  # which is a new one after every look at the sources
-            self._studies = snapshot, {study.key: study for study in studies(self._roots)}
-        known = self._studies[1]
+    def page(self, snapshot: Snapshot, query: Query) -> dict[str, Any]:
+        """Return what the template draws of the page that is asked for; what is not there is said under `problem`."""
+        known = self._studies.of(snapshot, lambda: {study.key: study for study in studies(self._roots)})
         all_runs = tuple(_runs(snapshot, known.values()))
         run = query.run or all_runs[0][1][0][0]
-        items, problem = self._read(snapshot, run)
-        other = query.beside if query.beside != run else ""
-        beside, without = self._read(snapshot, other) if other else ({}, "")
-        entry, second = snapshot.entry(run), snapshot.entry(other) if other and not without else None
-        passing = select(items, query, beside if other and not without else None)
+        beside = query.beside if query.beside != run else ""
+        items, problem = self._read(snapshot, known, run)
+        others, without = self._read(snapshot, known, beside) if beside else ({}, "")
+        entry, second = snapshot.entry(run), snapshot.entry(beside) if beside and not without else None
+        passing = select(items, query, others if beside and not without else None)
         names = [item.name for item in passing]
         name, wrong = _current(query, items, names)
         place = names.index(name) if name in names else -1
         numbers = max(1, -(-len(passing) // LISTED))
         number = min(query.page or max(place, 0) // LISTED + 1, numbers)
-        sides: list[ExplorerItem | str] = [items[name]] if name else []
-        if other and name:
-            sides.append(beside.get(name, without or "This run has no such conversation."))
-        first = next(iter(items.values())).drawn.words if items else ("", "", "")
-        outcome_words = dict(zip(("yes", "no", "open"), first, strict=True))
+        called = next(iter(items.values())).drawn.words if items else ("", "", "")
+        states = dict(zip(("yes", "no", "open"), called, strict=True))
         two = (words.model(entry.name), words.model(second.name)) if entry and second else None
-        about = next((heading for heading, options in all_runs if run in dict(options)), "")
-        more = "worst against the other first" if second else "failures first"
-        return ExplorerPage(
-            query, run, about, _with(all_runs, run), _with(tuple(_comparable(snapshot, all_runs, run)), other),
-            tuple(_filters(items, query, outcome_words, two)), f"{len(passing):,} of {len(items):,}" if items else "",
-            more if any(item.ended != UNJUDGED for item in passing) else "", number, numbers,
-            tuple(_line(item, beside) for item in passing[(number - 1) * LISTED : number * LISTED]), name,
-            names[place - 1] if place > 0 else "", names[place + 1] if 0 <= place < len(names) - 1 else "",
-            shown(sides) if sides else None, problem or wrong,
-            self._comparisons.head(entry, second, items, beside) if entry and second and items else None,
-            outcome_words,
-        )  # fmt: skip
 
-    def _read(self, snapshot: Snapshot, run: str) -> tuple[Items, str]:
+        def at(**change: str | int) -> str:
+            """Return the address of this page with something changed."""
+            values = {"run": run, "id": name, "beside": query.beside, **query.filters, "show": query.show}
+            return address("explorer", **(values | change))
+
+        order = "worst against the other first" if second else "failures first"
+        missing = (without or "This run has no such conversation.") if beside else ""
+        return {
+            "query": query, "run": run, "runs": _with(all_runs, run), "at": at, "problem": problem or wrong, "words": states,
+            "about": next((heading for heading, options in all_runs if run in dict(options)), ""),
+            "others": _with(tuple(_comparable(snapshot, all_runs, run)), beside),
+            "filters": tuple(_filters(items, query, states, two)),
+            "counted": f"{len(passing):,} of {len(items):,}" if items else "",
+            "more": order if any(item.ended != UNJUDGED for item in passing) else "",
+            "number": number, "numbers": numbers,
+            "lines": [(item, others.get(item.name)) for item in passing[(number - 1) * LISTED : number * LISTED]],
+            "current": name, "before": names[place - 1] if place > 0 else "",
+            "after": names[place + 1] if 0 <= place < len(names) - 1 else "",
+            "conversation": shown(items[name], others.get(name, missing)) if name else None,
+            "head": versus.head(entry, second, items, others, self._comparisons) if entry and second and items else None,
+        }  # fmt: skip
+
+    def _read(self, snapshot: Snapshot, known: Mapping[str, StudyRun], run: str) -> tuple[Items, str]:
         """Return the conversations of a run, or none and why."""
-        entry = snapshot.entry(run) or self._studies[1].get(run)
+        entry = snapshot.entry(run) or known.get(run)
         if entry is None and run != SAMPLE:
             return {}, _GONE
         try:
@@ -133,7 +82,7 @@ class Explorer:
             return {}, f"{reason[:1].upper()}{reason[1:]}."
 
 
-def _current(query: ExplorerQuery, items: Items, names: list[str]) -> tuple[str, str]:
+def _current(query: Query, items: Items, names: list[str]) -> tuple[str, str]:
     """Return the name of the conversation to show ("": none), and what is wrong with the one that was asked for."""
     if query.id and query.id not in items:
         return "", f"This run has no conversation “{query.id}”. Choose one from the list." if items else ""
@@ -182,36 +131,26 @@ def _with(choices: _Choices, key: str) -> _Choices:
 
 
 def _filters(
-    items: Items, query: ExplorerQuery, called: Mapping[str, str], two: tuple[str, str] | None
+    items: Items, query: Query, called: Mapping[str, str], two: tuple[str, str] | None
 ) -> Iterator[tuple[str, str, _Options]]:
     """Yield name, label and options of each; one that is asked for and that nothing here has is named as such."""
     states = {item.drawn.outcome for item in items.values()}
     outcomes = {ended: called.get(state, ended.capitalize()) for state, ended in ENDED.items() if state in states}
     if two:
-        outcomes |= {
-            ONLY_SECOND: f"Only {two[1]} passes",
-            ONLY_FIRST: f"Only {two[0]} passes",
-            DIFFER: "The two differ",
-        }
+        outcomes |= {**versus.only_one(two), DIFFER: "The two differ"}
     languages = sorted((words.language(item.language), item.language) for item in items.values() if item.language)
-    categories = {item.category: item.category for item in items.values() if item.category}
-    for name, label, options, current in (
-        ("language", "Language", {value: text for text, value in languages}, query.language),
-        ("category", "Category", categories, query.category),
-        ("outcome", "Outcome", outcomes, query.outcome),
-    ):
-        none_here = {current: f"{current} (none here)"} if current and current not in options else {}
-        yield name, label, tuple((options | none_here).items())
+    options = {
+        "language": {value: text for text, value in languages},
+        "category": {item.drawn.category: item.drawn.category for item in items.values() if item.drawn.category},
+        "outcome": outcomes,
+    }
+    for name, known in options.items():
+        current = query.filters[name]
+        none_here = {current: f"{current} (none here)"} if current and current not in known else {}
+        yield name, name.capitalize(), tuple((known | none_here).items())
 
 
-def _line(item: ExplorerItem, beside: Items) -> ListedConversation:
-    about = " · ".join(filter(None, (words.column(item.language), item.category)))
-    ended = "" if item.ended == UNJUDGED else item.ended
-    also = beside[item.name].ended if item.name in beside else ""
-    return ListedConversation(item.name, item.language, about, ended, also, shortened(item.opening, 90))
-
-
-def select(items: Items, query: ExplorerQuery, beside: Items | None = None) -> list[ExplorerItem]:
+def select(items: Items, query: Query, beside: Items | None = None) -> list[ExplorerItem]:
     """Return the conversations that pass a filter, failures first; beside another run what only that one passes first."""
     passing = [item for item in items.values() if _passes(item, query, beside)]
     if beside is None:
@@ -219,17 +158,15 @@ def select(items: Items, query: ExplorerQuery, beside: Items | None = None) -> l
     return sorted(passing, key=lambda item: ORDER.index(related(item, beside.get(item.name))))
 
 
-def _passes(item: ExplorerItem, query: ExplorerQuery, beside: Items | None) -> bool:
-    language, category, ended, failed = query.filters
+def _passes(item: ExplorerItem, query: Query, beside: Items | None) -> bool:
+    language, category, ended, failed = query.filters.values()
     text, other = failed.casefold(), beside.get(item.name) if beside else None
-    if language not in ("", item.language) or category not in ("", item.category):
+    if language not in ("", item.language) or category not in ("", item.drawn.category):
         return False
     if ended == DIFFER:
         fits = other is not None and item.ended != other.ended
-    elif ended in (ONLY_FIRST, ONLY_SECOND):
-        fits = related(item, other) == ended
     else:
-        fits = ended in ("", item.ended)
+        fits = ended in ("", item.ended, related(item, other) if beside else "")
     # The criteria that were not met; all of them where no model was asked.
     missed = (criterion for criterion, label, _ in item.verdicts() if label == "no" or item.ended == UNJUDGED)
     return fits and (not text or any(text in criterion.text.casefold() for criterion in missed))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from truebench_hf.benchmarks.rubric_eval.scores import BALANCED, CALLS, MAIN, PARADIGMS, TOKENS, paradigm_words, titled
 from truebench_hf.comparing.papers import JUDGES
@@ -15,46 +15,37 @@ from truebench_hf.report.sections import percent
 from truebench_hf.report.table import Column, Table
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.boards import HEADINGS, BoardGroup
-from truebench_hf.space.board.queries import JudgesQuery
 from truebench_hf.space.board.store import Snapshot
+from truebench_hf.space.pages import Query
 from truebench_hf.types import Score
 
 POOLED = "pooled:balanced_accuracy"
 _CHANCE = 0.5
-_ORDER = [paradigm_words(name) for name in PARADIGMS]
+_ORDER = {paradigm_words(name): place for place, name in enumerate(PARADIGMS)}
 
 
-@dataclass(frozen=True)
-class JudgesPage:
-    """What the template draws of measured judges; `current` is None where none was measured.
+def page(snapshot: Snapshot, query: Query) -> dict[str, Any] | None:
+    """Return what the template draws of the page that is asked for, or of what comes nearest to it.
 
-    `names` are those of its judges, of which `judge` is shown by type of rubric.
+    `names` are those of its judges, of which `judge` is shown by type of rubric; `others` are further results by heading:
+    id, title, lines. None where no judge was measured.
     """
-
-    current: BoardGroup | None = None
-    title: str = ""
-    names: tuple[str, ...] = ()
-    judge: str = ""
-    tables: tuple[Table, ...] = ()
-    others: Mapping[str, Sequence[tuple[str, str, int]]] = field(default_factory=dict)  # id, title, lines
-
-
-def page(snapshot: Snapshot, query: JudgesQuery) -> JudgesPage:
-    """Return the page that is asked for, or what comes nearest to it."""
     measured = [group for board in boards.boards(snapshot) if board.kind.name == JUDGES for group in board.ours]
     on_all = [group for group in measured if not any(boards.is_part(group, other) for other in measured)]
     if not on_all:
-        return JudgesPage()
+        return None
     current = next((group for group in on_all if group.id == query.set), on_all[0])
-    parts = [group for group in measured if boards.is_part(group, current)]
     others: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
     for group in on_all:
         if group is not current:
             others[HEADINGS[group.what]].append((group.id, _title(group), len(group.entries)))
     names = tuple(dict.fromkeys(entry.name for entry in _best_first(current.entries)))
     judge = query.judge if query.judge in names else names[0]
-    tables = by_paradigm(current, parts), by_type(current, judge)
-    return JudgesPage(current, _title(current), names, judge, tables, others)
+    parts = [group for group in measured if boards.is_part(group, current)]
+    return {
+        "current": current, "title": _title(current), "names": names, "judge": judge, "others": others,
+        "tables": (by_paradigm(current, parts), by_type(current, judge)),
+    }  # fmt: skip
 
 
 def _title(group: BoardGroup) -> str:
@@ -71,14 +62,12 @@ def _value(entry: BoardEntry, measure: str) -> float:
 
 def _best_first(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
     """Return judges by their best result, and the ways of asking each in the paper's order."""
-    measure, best = _measure(entries), dict[str, float]()
-    for entry in entries:
-        best[entry.name] = max(_value(entry, measure), best.get(entry.name, -1.0))
+    measure = _measure(entries)
 
     def place(entry: BoardEntry) -> tuple[float, str, int, str, str]:
+        best = max(_value(other, measure) for other in entries if other.name == entry.name)
         paradigm = entry.facts.get("Paradigm", "")
-        number = _ORDER.index(paradigm) if paradigm in _ORDER else len(_ORDER)
-        return -best[entry.name], entry.name, number, paradigm, entry.key
+        return -best, entry.name, _ORDER.get(paradigm, len(_ORDER)), paradigm, entry.key
 
     return sorted(entries, key=place)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil, floor, log10
+from typing import Any
 
 from truebench_hf.comparing.papers import JUDGES, PAPERS
 from truebench_hf.comparing.runs import BoardEntry
@@ -13,9 +14,9 @@ from truebench_hf.comparing.table import COVERED, MISPRINT, SIZE, UNKNOWN, Kind,
 from truebench_hf.report.sections import Axis, Plot, Series, percent, points
 from truebench_hf.report.table import Column
 from truebench_hf.space.board import boards, words
-from truebench_hf.space.board.boards import BoardGroup, JudgeTrust, ShownBoard
-from truebench_hf.space.board.queries import BoardQuery
+from truebench_hf.space.board.boards import BoardGroup, ShownBoard
 from truebench_hf.space.board.store import Snapshot
+from truebench_hf.space.pages import Query
 from truebench_hf.study.ranking import COST
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Score
@@ -42,94 +43,54 @@ class Cell:
 
 @dataclass(frozen=True)
 class PageRow:
-    """A line: `also` tells it from others of its name, `search` is what it is found by beside its name.
-
-    `brackets` are the parts of brackets beside its rank, lane by lane: "start", "middle", "end", or "" for none.
-    """
+    """A line: `also` tells it from others of its name. `brackets` are the parts of brackets beside its rank, lane by lane:
+    "start", "middle", "end", or "" for none."""
 
     entry: BoardEntry
     name: str
     also: str
-    search: str
-    rank: str
-    rank_why: str
+    rank: Cell
     brackets: tuple[str, ...]
     score: Cell
     cells: tuple[Cell, ...]
 
 
-@dataclass(frozen=True)
-class PageTable:
-    """The rows of a group under their columns; the dots of `main` stand on an axis of its own, named in `axis`."""
-
-    columns: tuple[Column, ...]
-    rows: tuple[PageRow, ...]
-    main: Column
-    axis: str
-
-
-@dataclass(frozen=True)
-class Page:
-    """What the template draws. `lead` says who leads. `sides` are our results and the published ones where there are both:
-    name, id of the first group, whether it is shown. `facts` are numbers and words above the table. `others` are the
-    further groups of this side under their headings. `selected` is the key of the model that charts bring out.
-    """
-
-    boards: tuple[ShownBoard, ...]
-    board: ShownBoard
-    group: BoardGroup | None = None
-    views: Sequence[str] = ()
-    view: str = ""
-    heading: str = ""
-    lead: str = ""
-    sides: tuple[tuple[str, str, bool], ...] = ()
-    facts: Sequence[tuple[str, str]] = ()
-    trust: JudgeTrust | None = None
-    table: PageTable | None = None
-    plots: Sequence[Plot] = ()
-    others: Mapping[str, Sequence[BoardGroup]] = field(default_factory=dict)
-    notes: Sequence[str] = ()
-    stale: str = ""
-    selected: str = ""
-
-    @property
-    def approximate(self) -> bool:
-        """Whether ranks rest on totals alone."""
-        return self.group is not None and any(entry.approximate for entry in self.group.entries)
-
-
-def chosen(snapshot: Snapshot, query: BoardQuery) -> tuple[tuple[ShownBoard, ...], ShownBoard, BoardGroup | None]:
+def chosen(snapshot: Snapshot, query: Query) -> tuple[tuple[ShownBoard, ...], ShownBoard, BoardGroup]:
     """Return all boards, and the board and group that are asked for, or else the first."""
     all_boards = boards.boards(snapshot)
     board = next((board for board in all_boards if board.id == query.board), all_boards[0])
     return all_boards, board, board.group(query.group)
 
 
-def page(snapshot: Snapshot, query: BoardQuery) -> Page:
-    """Return the page that is asked for, or what comes nearest to it."""
+def page(snapshot: Snapshot, query: Query) -> dict[str, Any]:
+    """Return what the template draws of the page that is asked for, or of what comes nearest to it.
+
+    `sides` are our results and the published ones where there are both: name, id of the first group, whether it is shown.
+    `facts` are numbers and words above the table. `others` are the further groups of this side under their headings.
+    `selected` is the key of the model that charts bring out.
+    """
     all_boards, board, group = chosen(snapshot, query)
-    if group is None:
-        return Page(all_boards, board, stale=snapshot.stale)
-    kind, entries = board.kind, group.entries
+    kind, entries, others = board.kind, group.entries, dict[str, list[BoardGroup]]()
     scored = {name for entry in entries for name, score in entry.scores.items() if score.value is not None}
     views = [name for name, columns in kind.groups.items() if any(column.name in scored for column in columns)]
     plots = list(_plots(kind, group, board, query.model))
     views += [DETAILS, CHARTS] if plots else [DETAILS]
     view = query.view if query.view in views else views[0]
-    published, others = group.what == "paper", dict[str, list[BoardGroup]]()
-    for other in board.published if published else board.ours:
+    is_published = group.what == "paper"
+    for other in board.published if is_published else board.ours:
         if other is not group:
             others.setdefault(boards.HEADINGS[other.what], []).append(other)
     sides: tuple[tuple[str, str, bool], ...] = ()
     if board.ours and board.published:
-        sides = ("Yours", board.ours[0].id, not published), ("Published", board.published[0].id, published)
-    notes = PAPERS[kind.name].notes if published else (_SUBMITTED,) if group.what == "submitted" else ()
-    return Page(
-        all_boards, board, group, views, view, boards.heading(group), boards.lead(group), sides,
-        list(_facts(snapshot, board, group)), boards.judge_trust(snapshot, group),
-        None if view == CHARTS else table(kind, group, view), plots if view == CHARTS else (), others, notes, snapshot.stale,
-        query.model if any(entry.key == query.model for entry in entries) else "",
-    )  # fmt: skip
+        sides = ("Yours", board.ours[0].id, not is_published), ("Published", board.published[0].id, is_published)
+    return {
+        "boards": all_boards, "board": board, "group": group, "stale": snapshot.stale, "others": others,
+        "views": views, "view": view, "sides": sides, "heading": boards.heading(group), "lead": boards.lead(group),
+        "facts": list(_facts(snapshot, board, group)), "trust": boards.judge_trust(snapshot, group),
+        "table": None if view == CHARTS else table(kind, group, view), "plots": plots,
+        "notes": PAPERS[kind.name].notes if is_published else (_SUBMITTED,) if group.what == "submitted" else (),
+        "selected": query.model if any(entry.key == query.model for entry in entries) else "",
+    }  # fmt: skip
 
 
 def _facts(snapshot: Snapshot, board: ShownBoard, group: BoardGroup) -> Iterator[tuple[str, str]]:
@@ -145,8 +106,9 @@ def _facts(snapshot: Snapshot, board: ShownBoard, group: BoardGroup) -> Iterator
         yield time.strftime("%H:%M UTC", time.gmtime(snapshot.read_at)), "last read"
 
 
-def table(kind: Kind, group: BoardGroup, view: str) -> PageTable:
-    """Return the table of a group with the columns of a view."""
+def table(kind: Kind, group: BoardGroup, view: str) -> dict[str, Any]:
+    """Return the rows of a group under the columns of a view; the dots of `main` stand on an axis of its own, whose ends
+    `axis` names."""
     columns, spreads = tuple(_columns(kind, group.entries, view)), dict[str, tuple[float, float]]()
     for name in (column.name for column in columns if column.kind == "score" and column.unit):
         scores = (entry.scores.get(name) for entry in group.entries)
@@ -161,13 +123,13 @@ def table(kind: Kind, group: BoardGroup, view: str) -> PageTable:
     also = boards.differing(group)
     rows = tuple(
         PageRow(
-            entry, words.model(entry.name), also.get(entry.key, ""), " ".join((entry.name, *entry.facts.values())),
-            *_rank(group, entry), parts, _score(kind, entry.overall, main),
+            entry, words.model(entry.name), also.get(entry.key, ""), _rank(group, entry), parts,
+            _score(kind, entry.overall, main),
             tuple(_cell(entry, column, spreads.get(column.name)) for column in columns),
         )
         for entry, parts in zip(group.entries, brackets(group.entries), strict=True)
     )  # fmt: skip
-    return PageTable(columns, rows, main, f"{low:g} to {high:g}")
+    return {"columns": columns, "rows": rows, "main": main, "axis": f"{low:g} to {high:g}"}
 
 
 def _columns(kind: Kind, entries: Sequence[BoardEntry], view: str) -> Iterator[Column]:
@@ -178,16 +140,12 @@ def _columns(kind: Kind, entries: Sequence[BoardEntry], view: str) -> Iterator[C
         return Column(name, title, "score", column.about, "%" if column.percent else "", 0 if column.percent else 1)
 
     present = {name for entry in entries for name in entry.scores}
-    decided = Column("coverage", "Decided", "number", "The share that the judge decided")
-    if view in kind.groups:
-        for column in kind.groups[view]:
-            if column.name in present:
-                yield scored(column.name, words.column(column.title))
-        if any(coverage(entry.overall) < 1 for entry in entries):
-            yield decided
-        return
+    in_group = (column for column in kind.groups.get(view, ()) if column.name in present)
+    yield from (scored(column.name, words.column(column.title)) for column in in_group)
     if any(coverage(entry.overall) < 1 for entry in entries):
-        yield decided
+        yield Column("coverage", "Decided", "number", "The share that the judge decided")
+    if view in kind.groups:
+        return
     if len({entry.overall.n for entry in entries}) > 1:  # else the heading says it
         yield Column("n", f"{kind.noun}s".capitalize(), "count")
     for title, name in list(kind.scores.items())[1:]:
@@ -252,17 +210,17 @@ def _ends(interval: tuple[float, float], factor: int) -> str:
     return f"{factor * interval[0]:.1f} to {factor * interval[1]:.1f}"
 
 
-def _rank(group: BoardGroup, entry: BoardEntry) -> tuple[str, str]:
+def _rank(group: BoardGroup, entry: BoardEntry) -> Cell:
     """Return the span of places, or a dash with the reason."""
     if len(group.entries) == 1:
-        return "–", "the only result of its kind: nothing to rank it among"
+        return _nothing("the only result of its kind: nothing to rank it among")
     if entry.rank is not None:
-        return places(entry), ""
+        return Cell(places(entry), entry.rank)
     if entry.overall.value is None:
-        return "–", "not ranked: nothing was decided"
+        return _nothing("not ranked: nothing was decided")
     if coverage(entry.overall) < COVERED:
-        return "–", f"not ranked: {percent(1 - coverage(entry.overall), 0)} % of it was left open"
-    return "–", "not ranked: there is no interval"
+        return _nothing(f"not ranked: {percent(1 - coverage(entry.overall), 0)} % of it was left open")
+    return _nothing("not ranked: there is no interval")
 
 
 def brackets(entries: Sequence[BoardEntry]) -> list[tuple[str, ...]]:
@@ -305,15 +263,13 @@ def _plots(kind: Kind, group: BoardGroup, board: ShownBoard, selected: str) -> I
     The model with the key `selected` is brought out in all of them.
     """
     entries = [entry for entry in group.entries if entry.overall.value is not None]
-    y = Axis(kind.unit, *score_axis(kind, entries))
-    sizes = {entry.key: known for entry in entries if (known := size(entry)) is not None}
-    if len(sizes) > 1:
-        yield _against(kind, entries, sizes, SIZE, y, selected)
+    costs = {SIZE: {entry.key: size(entry) for entry in entries}}
     for column in kind.groups.get(COST, ()):
-        scores = {entry.key: entry.scores.get(column.name) for entry in entries}
-        costs = {key: score.value for key, score in scores.items() if score and score.value is not None}
-        if len(costs) > 1:
-            yield _against(kind, entries, costs, column.title, y, selected)
+        costs[column.title] = {e.key: e.scores[column.name].value for e in entries if column.name in e.scores}
+    for title, by_key in costs.items():
+        known = {key: cost for key, cost in by_key.items() if cost is not None}
+        if len(known) > 1:
+            yield _against(kind, entries, known, title, selected)
     data = {entry.data for entry in entries}
     for other in board.ours if len(data) == 1 and data != {""} else ():
         by_name = {entry.name: entry.overall.value for entry in other.entries if entry.data in data}
@@ -323,43 +279,42 @@ def _plots(kind: Kind, group: BoardGroup, board: ShownBoard, selected: str) -> I
 
 
 def _against(
-    kind: Kind, entries: Sequence[BoardEntry], costs: Mapping[str, float], title: str, y: Axis, selected: str
-) -> Plot:
+    kind: Kind, entries: Sequence[BoardEntry], costs: Mapping[str, float], title: str, selected: str
+) -> Plot:  # fmt: skip
     """Return scores against what they cost, with the Pareto front: those that no cheaper one beats."""
     drawn = sorted((entry for entry in entries if entry.key in costs), key=lambda entry: costs[entry.key])
-    placed = [(costs[entry.key], kind.factor * (entry.overall.value or 0.0), entry) for entry in drawn]
+    placed = [(entry, costs[entry.key], kind.factor * (entry.overall.value or 0.0)) for entry in drawn]
     low, high = min(costs.values()), max(costs.values())
     wide = low > 0 and high > 10 * low
     x = Axis(title, low / 1.2, 1.2 * high, log=True) if wide else Axis(title, 0.0, 1.1 * high or 1.0)
+    y = Axis(kind.unit, *score_axis(kind, entries))
     best, named = list[tuple[float, float, float, str]](), list[tuple[float, float]]()
-    for across, score, entry in placed:
+    for entry, across, score in placed:
         if not best or score > best[-1][1]:
             place = x.share(across), y.share(score)
             has_room = all(place[0] - other[0] > 0.25 or place[1] - other[1] > 0.04 for other in named)
             if is_named := has_room and entry.key != selected:
                 named.append(place)
             best.append((across, score, 0.0, words.model(entry.name) if is_named else ""))
-    points = [
-        (entry.key == selected, (x, score, 0.4, f"{words.model(entry.name)}: {score:.1f} at {x:g}"))
-        for x, score, entry in placed
-    ]
-    series = [Series("Models", tuple(point for is_selected, point in points if not is_selected))]
-    series += [Series(point[3].rpartition(": ")[0], (point,), brought_out=True) for chosen, point in points if chosen]
+    dots = _dots([(e, x, score, f"{words.model(e.name)}: {score:.1f} at {x:g}") for e, x, score in placed], selected)
     line = [Series("Pareto front", tuple(best), joined=True, named=True)] if len(best) > 1 else []
-    return Plot(f"{kind.main} and {title[:1].lower()}{title[1:]}", (*series, *line), x, y)
+    return Plot(f"{kind.main} and {title[:1].lower()}{title[1:]}", (*dots, *line), x, y)
 
 
 def _judges_against_each_other(
     kind: Kind, group: BoardGroup, other: BoardGroup, both: Sequence[tuple[BoardEntry, float]], selected: str
 ) -> Plot:
     """Return the scores of the same models on the same data by two judges: on the diagonal they agree."""
-    values = [kind.factor * value for entry, score in both for value in (entry.overall.value or 0.0, score)]
+    placed = [(entry, kind.factor * (entry.overall.value or 0.0), kind.factor * value) for entry, value in both]
+    values = [score for _, *scores in placed for score in scores]
     low, high = 10.0 * floor(min(values) / 10), 10.0 * ceil(max(values) / 10) or 1.0
-    marks = [
-        (entry, (kind.factor * (entry.overall.value or 0.0), kind.factor * value, 0.4, words.model(entry.name)))
-        for entry, value in both
-    ]
-    series = [Series("Models", tuple(mark for entry, mark in marks if entry.key != selected))]
-    series += [Series(mark[3], (mark,), brought_out=True) for entry, mark in marks if entry.key == selected]
     x, y = (Axis(words.fact("Judge", part.entries[0].facts.get("Judge", "")), low, high) for part in (group, other))
-    return Plot("Two judges on the same models", tuple(series), x, y, diagonal=True)
+    dots = _dots([(entry, across, up, words.model(entry.name)) for entry, across, up in placed], selected)
+    return Plot("Two judges on the same models", tuple(dots), x, y, diagonal=True)
+
+
+def _dots(placed: Sequence[tuple[BoardEntry, float, float, str]], selected: str) -> list[Series]:
+    """Return models as dots, each with its place and a text; the selected one is brought out."""
+    points = [(entry, (x, y, 0.4, text)) for entry, x, y, text in placed]
+    own = [Series(words.model(e.name), (point,), brought_out=True) for e, point in points if e.key == selected]
+    return [Series("Models", tuple(point for entry, point in points if entry.key != selected)), *own]

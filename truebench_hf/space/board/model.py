@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.comparing.table import UNKNOWN, Kind
@@ -15,10 +15,10 @@ from truebench_hf.report.sections import percent, points
 from truebench_hf.results.folder import Results
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.boards import BoardGroup, ShownBoard
-from truebench_hf.space.board.items import Example, Story
+from truebench_hf.space.board.items import Story
 from truebench_hf.space.board.leaderboard import FEW, places
-from truebench_hf.space.board.queries import address
 from truebench_hf.space.board.store import Snapshot
+from truebench_hf.space.pages import address
 from truebench_hf.study.ranking import COST
 from truebench_hf.text.terminal import how_many
 
@@ -28,53 +28,34 @@ _HUB = re.compile(r"(?:hf:|vllm:)([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@[\w.
 _Pairs = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class ModelPage:
-    """What the template draws. `against` and `missed` are titles with lines; `alone` and `missing` are why there are no more."""
-
-    key: str
-    name: str
-    board: ShownBoard
-    group: BoardGroup
-    score: str
-    summary: str
-    unscored: str
-    trust: str
-    facts: _Pairs
-    hub_page: str
-    explorable: bool
-    against: tuple[tuple[str, _Pairs], ...]
-    alone: str
-    missing: str
-    missed: tuple[tuple[str, _Pairs], ...]
-    examples: tuple[Example, ...]
-    others: tuple[tuple[str, str, str, str], ...]  # results of the same name: address, board, score, day
+def place(snapshot: Snapshot, key: str) -> tuple[ShownBoard, BoardGroup, BoardEntry] | None:
+    """Return where a result stands; None where it is on no board, or no longer."""
+    return next((where for where in _places(snapshot) if where[2].key == key), None)
 
 
-def page(snapshot: Snapshot, key: str, story: Story | None) -> ModelPage | None:
-    """Return the page of a result; `story` is None where there are no judgments to tell by.
-
-    None where no such result is on a board, or no longer.
-    """
+def _places(snapshot: Snapshot) -> Iterator[tuple[ShownBoard, BoardGroup, BoardEntry]]:
     for board in boards.boards(snapshot):
         for group in board.groups:
-            for entry in group.entries:
-                if entry.key == key:
-                    return _page(snapshot, board, group, entry, story)
-    return None
+            yield from ((board, group, entry) for entry in group.entries)
 
 
-def _page(
-    snapshot: Snapshot, board: ShownBoard, group: BoardGroup, entry: BoardEntry, story: Story | None
-) -> ModelPage:
-    kind, score, summary = board.kind, entry.overall, "Nothing was decided."
-    if score.value is not None:
-        number = f" over {how_many(score.n, kind.noun)}" if score.n else ""
+def page(snapshot: Snapshot, key: str, story: Story | None) -> dict[str, Any] | None:
+    """Return what the template draws of a result; `story` is None where there are no judgments to tell by.
+
+    `against` and `missed` are titles with lines; `alone` and `missing` are why there are no more.
+    """
+    where = place(snapshot, key)
+    if where is None:
+        return None
+    board, group, entry = where
+    kind, overall, summary = board.kind, entry.overall, "Nothing was decided."
+    if overall.value is not None:
+        number = f" over {how_many(overall.n, kind.noun)}" if overall.n else ""
         rank = f"rank {places(entry)} of {sum(other.rank is not None for other in group.entries)}"
         if len(group.entries) == 1 or entry.rank is None:
             rank = "not ranked"
-        sure = " ({:.1f} to {:.1f})".format(*(kind.factor * end for end in score.ci95)) if score.ci95 else ""
-        summary = f"{kind.unit}: {_score(kind, entry)}{sure}{number}, {rank}"
+        sure = " ({:.1f} to {:.1f})".format(*(kind.factor * end for end in overall.ci95)) if overall.ci95 else ""
+        summary = f"{kind.unit}: {score(kind, entry)}{sure}{number}, {rank}"
     missing = ""
     if entry.source == "paper":
         missing = "The paper prints scores only: answers, verdicts and the criteria that were missed are not published."
@@ -83,22 +64,22 @@ def _page(
         missing += " The explorer has its conversations." if entry.folder else ""
     elif not story.examples:
         missing = "No criterion was missed." if any(story.decided.values()) else "No criterion was decided."
-    against, alone = tuple(_against(kind, group, entry)), ""
-    if not against:
-        alone = f"It departs from the others in no column that stands on {FEW} {kind.noun}s or more."
-        if len(_field(group, entry)) < _FIELD:
-            alone = f"It is compared with others where there are at least {_FIELD}."
-    hub, left, trust = _HUB.fullmatch(entry.name), score.unscored, boards.judge_trust(snapshot, group)
-    return ModelPage(
-        entry.key, words.model(entry.name), board, group, _score(kind, entry), summary,
-        f"{how_many(left, kind.noun)} left open: no verdict could be had" if left else "",
-        f"{trust.percent} % {trust.text}" if trust else "", tuple(_facts(kind, entry)),
-        hub[1] if hub else "", entry.folder is not None, against, alone, missing,
-        tuple(_missed(story)) if story else (), story.examples if story else (), tuple(_others(snapshot, entry)),
-    )  # fmt: skip
+    alone = f"It departs from the others in no column that stands on {FEW} {kind.noun}s or more."
+    if len(_field(group, entry)) < _FIELD:
+        alone = f"It is compared with others where there are at least {_FIELD}."
+    hub = _HUB.fullmatch(entry.name)
+    return {
+        "name": words.model(entry.name), "entry": entry, "board": board, "group": group, "summary": summary,
+        "unscored": f"{how_many(overall.unscored, kind.noun)} left open: no verdict could be had" if overall.unscored else "",
+        "trust": boards.judge_trust(snapshot, group), "facts": list(_facts(kind, entry)), "hub_page": hub[1] if hub else "",
+        "against": list(_against(kind, group, entry)), "alone": alone, "missing": missing,
+        "missed": list(_missed(story)) if story else [], "examples": story.examples if story else (),
+        "others": list(_others(snapshot, entry)),
+    }  # fmt: skip
 
 
-def _score(kind: Kind, entry: BoardEntry) -> str:
+def score(kind: Kind, entry: BoardEntry) -> str:
+    """Return the main score as it reads."""
     return "–" if entry.overall.value is None else f"{kind.factor * entry.overall.value:.1f}"
 
 
@@ -124,15 +105,12 @@ def _day(entry: BoardEntry) -> str:
 
 
 def _others(snapshot: Snapshot, entry: BoardEntry) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the other results of the same name, in the order of the boards."""
-    for board in boards.boards(snapshot):
-        for group in board.groups:
-            for other in group.entries:
-                if other.key != entry.key and words.model(other.name) == words.model(entry.name):
-                    heading = boards.heading(group)
-                    heading = heading if heading.startswith(board.title) else f"{board.title} · {heading}"
-                    place = address("model", model=other.key)
-                    yield place, heading, _score(board.kind, other), _day(other)
+    """Yield address, heading, score and day of the other results of the same name, in the order of the boards."""
+    for board, group, other in _places(snapshot):
+        if other.key != entry.key and words.model(other.name) == words.model(entry.name):
+            heading = boards.heading(group)
+            heading = heading if heading.startswith(board.title) else f"{board.title} · {heading}"
+            yield address("model", model=other.key), heading, score(board.kind, other), _day(other)
 
 
 def _against(kind: Kind, group: BoardGroup, entry: BoardEntry) -> Iterator[tuple[str, _Pairs]]:
@@ -142,8 +120,8 @@ def _against(kind: Kind, group: BoardGroup, entry: BoardEntry) -> Iterator[tuple
     """
 
     def solid(other: BoardEntry, name: str) -> float | None:
-        score = other.scores.get(name)
-        return None if score is None or 0 < score.n < FEW else score.value
+        known = other.scores.get(name)
+        return None if known is None or 0 < known.n < FEW else known.value
 
     field = _field(group, entry)
     if entry.overall.value is None or len(field) < _FIELD:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 from truebench_hf.comparing import runs
 from truebench_hf.comparing.compare import ComparedMeans, Comparison, compare_runs
@@ -19,13 +19,13 @@ from truebench_hf.space.board import words
 from truebench_hf.space.board.items import ExplorerItem, Items
 from truebench_hf.space.board.store import Recent
 from truebench_hf.text import anonymous
-from truebench_hf.types import Score
 
 ONLY_FIRST, ONLY_SECOND, DIFFER = "only-first", "only-second", "differ"
 _BOTH = {"failed": "both-failed", "unscored": "both-unscored", "passed": "both-passed", "not judged": "both-unscored"}
-_ALONE, _KEPT = "alone", 8
+_ALONE = "alone"
 # In the order of lists, the first of the two being looked at: what only the other passes comes first.
 ORDER = (ONLY_SECOND, ONLY_FIRST, DIFFER, *dict.fromkeys(_BOTH.values()), _ALONE)
+Compared = Comparison | str  # or why they cannot be compared
 
 
 def related(item: ExplorerItem, other: ExplorerItem | None) -> str:
@@ -37,49 +37,38 @@ def related(item: ExplorerItem, other: ExplorerItem | None) -> str:
     return known.get(ended, DIFFER if item.ended != other.ended else _BOTH[item.ended])
 
 
-@dataclass(frozen=True)
-class ComparisonHead:
-    """What stands above the conversations of two runs. `counts` are choices of the list: its value, a text, a number."""
-
-    verdict: str
-    detail: str
-    counts: tuple[tuple[str, str, int], ...]
-    warning: str
-    tables: tuple[Table, ...] = ()
-    note: str = ""
+def only_one(names: tuple[str, str]) -> dict[str, str]:
+    """Return what each relation is called in which only one of two models passes."""
+    return {ONLY_SECOND: f"Only {names[1]} passes", ONLY_FIRST: f"Only {names[0]} passes"}
 
 
-class RecentComparisons:
-    """The comparisons looked at last."""
+def head(first: BoardEntry, second: BoardEntry, items: Items, others: Items, kept: Recent[Compared]) -> dict[str, Any]:
+    """Return what the template says of two lines of a board and of the conversations of both; comparisons are `kept`.
 
-    def __init__(self) -> None:
-        self._recent = Recent[Comparison | str](_KEPT)
-
-    def head(self, first: BoardEntry, second: BoardEntry, items: Items, others: Items) -> ComparisonHead:
-        """Return what there is to say of two lines of a board and of the conversations of both."""
-        names = words.model(first.name), words.model(second.name)
-        relations = Counter(related(item, others[name]) for name, item in items.items() if name in others)
-        counts = (
-            (ONLY_SECOND, f"Only {names[1]} passes", relations[ONLY_SECOND]),
-            (ONLY_FIRST, f"Only {names[0]} passes", relations[ONLY_FIRST]),
-        )
-        comparison: Comparison | str = ""
-        if first.kind in KINDS and first.folder and second.folder:
-            key = (first.key, second.key, *runs.stamp(first.folder), *runs.stamp(second.folder))
-            comparison = self._recent.of(key, lambda: _compared(first, second))
-        if isinstance(comparison, str):
-            both = f"both pass {relations[_BOTH['passed']]:,}, both fail {relations[_BOTH['failed']]:,}"
-            return ComparisonHead("", f"Of {relations.total():,} conversations {both}.", counts, comparison)
-        differs = f"Not judged alike: {anonymous.text('; '.join(comparison.differs))}." if comparison.differs else ""
-        note = (
-            f"Points by which {names[1]} is ahead of {names[0]}, behind where negative. Lines are 95 % intervals, there "
-            "from ten instances on."
-        )
-        tables = tuple(_forest(comparison, names))
-        return ComparisonHead(*_verdict(comparison.overall, names), counts, differs, tables, note if tables else "")
+    `counts` are choices of the list: its value, a text, a number.
+    """
+    names = words.model(first.name), words.model(second.name)
+    relations = Counter(related(item, others[name]) for name, item in items.items() if name in others)
+    counts = tuple((relation, text, relations[relation]) for relation, text in only_one(names).items())
+    comparison: Compared = ""
+    if first.kind in KINDS and first.folder and second.folder:
+        key = (first.key, second.key, *runs.stamp(first.folder), *runs.stamp(second.folder))
+        comparison = kept.of(key, lambda: _compared(first, second))
+    if isinstance(comparison, str):
+        both = f"both pass {relations[_BOTH['passed']]:,}, both fail {relations[_BOTH['failed']]:,}"
+        detail = f"Of {relations.total():,} conversations {both}."
+        return {"verdict": "", "detail": detail, "counts": counts, "warning": comparison, "tables": ()}
+    verdict, detail = _verdict(comparison.overall, names)
+    note = (
+        f"Points by which {names[1]} is ahead of {names[0]}, behind where negative. Lines are 95 % intervals, there from ten "
+        "instances on."
+    )
+    differs = f"Not judged alike: {anonymous.text('; '.join(comparison.differs))}." if comparison.differs else ""
+    tables = tuple(_forest(comparison, names))
+    return {"verdict": verdict, "detail": detail, "counts": counts, "warning": differs, "tables": tables, "note": note}
 
 
-def _compared(first: BoardEntry, second: BoardEntry) -> Comparison | str:
+def _compared(first: BoardEntry, second: BoardEntry) -> Compared:
     """Return the comparison, or a line on why there is none."""
     try:
         return compare_runs(_run(first), _run(second))
@@ -126,15 +115,11 @@ def _forest(comparison: Comparison, names: tuple[str, str]) -> Iterator[Table]:
         columns = (
             Column("group", title),
             Column("gap", "Difference", "score", "Second less first", "points", 1, drawn=True, axis=(-reach, reach), mark=0),
-            *(Column(str(place), name, "score", digits=0) for place, name in enumerate(names)),
+            *(Column(str(place), name, "number", digits=0) for place, name in enumerate(names)),
             Column("n", "n", "count", "Instances that both decided"),
         )  # fmt: skip
         rows = [
-            {
-                "group": words.column(name), "n": line.difference.n,
-                "gap": Score(line.difference.value, line.difference.n, line.difference.unscored, line.difference.ci95),
-                "0": Score(line.first, line.difference.n), "1": Score(line.second, line.difference.n),
-            }
-            for name, line in lines.items()
-        ]  # fmt: skip
+            {"group": words.column(name), "gap": of.difference, "0": of.first, "1": of.second, "n": of.difference.n}
+            for name, of in lines.items()
+        ]
         yield Table(f"by_{title.lower()}", columns, rows)

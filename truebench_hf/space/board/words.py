@@ -7,6 +7,7 @@ import re
 from truebench_hf.benchmarks.truebench.data import LANGUAGE_NAMES
 from truebench_hf.data.catalogue import LATEST, RELEASES
 from truebench_hf.models.spec import without_provider
+from truebench_hf.text import anonymous
 
 _HOW = re.compile(r" \(([^()]*)\)\Z")  # behind a judge: how it was asked
 _OWN_NAMES = {
@@ -27,7 +28,8 @@ def language(code: str) -> str:
 
 
 def model(name: str) -> str:
-    """A model's name without who provides it, and without the file of a scripted one's."""
+    """A model's name without who provides it, without folders, and without the file of a scripted one's."""
+    name = anonymous.name(name)
     if not re.fullmatch(r"[\w.:@+-]+(?:/[\w.:@+-]+)*", name):
         return name  # not a spec but a text, whatever it holds
     return re.sub(r"(?<=.)\.json$", "", without_provider(name)) or name
