@@ -20,7 +20,7 @@ from truebench_hf.models.protocol import DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
 from truebench_hf.space import playground_html as shown
-from truebench_hf.text.differences import Piece, difference
+from truebench_hf.space.playground_html import Piece, difference
 from truebench_hf.types import Criterion, Label, Verdict
 
 HOSTILE = "<img src=x onerror=alert(1)>![i](http://x/y.png)${1+1}{{x}}</li><script>"
