@@ -22,7 +22,7 @@ from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_file, stage_run
 from truebench_hf.hub.submission import validate
-from truebench_hf.space.board import conversation
+from truebench_hf.space.board import explorer
 from truebench_hf.space.board.items import RecentItems
 from truebench_hf.space.board.store import BoardStore
 
@@ -196,7 +196,7 @@ def test_half_a_character_is_shown_as_a_question_mark(tmp_path: Path) -> None:
     patchy, named = sorted(found, key=lambda entry: entry.name, reverse=True)
     odd = RecentItems().of(named)["?"]
     assert _sent([odd.name, odd.language]) == b'["?", "DE?"]'
-    page = conversation.shown(list(RecentItems().of(patchy).values())[1])
+    page = explorer.shown(list(RecentItems().of(patchy).values())[1])
     assert b"Half of ?." in _sent(page.rounds[0].parts[0][0][0][0].content)
 
 
