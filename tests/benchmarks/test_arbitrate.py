@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,14 @@ from tests.support.runs import script
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, arbitrate, prepare, question
-from truebench_hf.benchmarks.rubric_eval.data import COLUMNS
-from truebench_hf.benchmarks.rubric_eval.funnel import Trace, disputed, unanimous
+from truebench_hf.benchmarks.rubric_eval.funnel import Trace, disputed, read_trusted, unanimous
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import Item
 from truebench_hf.data.sources.forms import SetForm, item_of
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
 from truebench_hf.prompts import Prompts, sections
+from truebench_hf.report.table import PUBLISHED, Table
 from truebench_hf.results.folder import Results
 from truebench_hf.types import Criterion, Message, Usage, Verdict
 
@@ -61,21 +60,6 @@ def test_every_exit_equals_the_table(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="seed"):
         arbitrate(table_options(tmp_path, seed=5))
     arbitrate(table_options(tmp_path, judge_concurrency=3))  # shapes no label
-
-
-def test_labels_stand_in_the_columns_of_rubric_eval(tmp_path: Path) -> None:
-    arbitrate(table_options(tmp_path))
-    easy, hard = (read_rows(tmp_path / "out" / "labels" / f"{split}.jsonl") for split in ("easy", "hard"))
-    for split, rows in (("easy", easy), ("hard", hard)):
-        assert {row["rubric"]: row["label"] for row in rows} == {k: v[4] for k, v in TABLE.items() if v[3] == split}
-    assert set(COLUMNS) - {"pair_id", "trap", "measurable"} <= set(easy[0])
-    assert easy[0]["checklist"] == list(TABLE), "the whole checklist, for judges at checklist level"
-    assert [a["label"] for a in easy[0]["annotations"]] == ["yes"] * 4
-    silent = next(row for row in hard if row["rubric"] == "silence is no agreement")
-    assert [a["label"] for a in silent["annotations"]] == ["yes", "yes", "yes", None, "yes", "yes"]
-    assert len(silent["rationales"]) == 6
-    items = rubric_rows.items(rubric_rows.load(str(tmp_path / "out" / "labels")))
-    assert Counter(rubric.split for item in items for rubric in item.rubrics) == {"easy": 3, "hard": 3}
 
 
 def test_meta_judges_see_rationales_without_names_in_a_seeded_order(tmp_path: Path) -> None:
@@ -152,24 +136,6 @@ def test_responders_are_drawn_by_seed_and_not_by_position() -> None:
         assert (settled.case.response, settled.model, settled.answered) == (response, model, bool(response)), reason
 
 
-def test_a_source_without_responses_is_answered_first(tmp_path: Path) -> None:
-    def row(name: str, prompt: str) -> dict[str, Any]:
-        first = table_rows()[0] | {"id": name, "instruction_id": name, "response_id": f"{name}-r", "response": None}
-        return first | {"messages": [{"role": "user", "content": prompt}]}
-
-    path = write_rows(tmp_path / "bare.jsonl", [row("one", "Fine."), row("two", "This one is broken.")])
-    writer = panel_specs(tmp_path)["writer"]
-    result = arbitrate(table_options(tmp_path, data=f"rubric_eval:{path}", responder=(writer,)))
-    unanswered = row_of(result["reasons"], exit="unanswered")
-    assert unanswered["rubrics"] == len(TABLE), "every rubric of the failed answer is counted"
-    assert unanswered["reason"] == f"{writer} gave no answer: the server burned down"
-    assert by_stage(tmp_path)["answer"].calls == 1
-    assert row_of(result["stages"], stage="answer")["rubrics_on"] == len(TABLE)
-    assert result["responses"].rows == [{"model": writer, "responses": 1, "unanswered": 1, "truncated": 0}]
-    labelled = read_rows(tmp_path / "out" / "labels" / "easy.jsonl")
-    assert {(row["response"], row["response_model"]) for row in labelled} == {("no such answer", writer)}
-
-
 # Verdicts and rows
 
 
@@ -226,16 +192,6 @@ def test_the_right_answer_of_a_source_reaches_judges_people_and_later_readers(tm
     assert [item.labelled.reference for item in rubric_rows.items(rubric_rows.load(path))] == ["耳熟能详", None]
 
 
-def test_an_answer_that_is_only_an_example_sways_no_judge(tmp_path: Path) -> None:
-    conversation = {"name": "c1", "user prompt": "Tea?", "assistant answer": "Yes.", "constraints": [
-        {"type": "Style", "content": "Is it short?"}]}  # fmt: skip
-    (tmp_path / "s.json").write_text(json.dumps([{"whole_conv": [conversation]}]))
-    (item,) = rubric_rows.read(f"structflowbench:{tmp_path}/s.json")
-    answered = item.responded("No.", "m")
-    assert (item.reference, answered.case.reference) == ("Yes.", None)
-    assert Trace(answered, 0, fine=_verdicts("yy")).row()["reference"] is None
-
-
 @pytest.mark.parametrize("prefix", ["", "rubric_eval:"])
 def test_a_context_of_the_data_reaches_every_judge(tmp_path: Path, prefix: str) -> None:
     path = write_rows(tmp_path / "context.jsonl", [row | {"context": "On tea."} for row in table_rows()])
@@ -245,3 +201,89 @@ def test_a_context_of_the_data_reaches_every_judge(tmp_path: Path, prefix: str) 
     for prompt in ("checklist", "rubric", "decision", "meta_judge"):
         text = Prompts().render(prompt, **values, opinions=[], decision=True, structured=True, reasoning=True)
         assert "On tea." in text, prompt
+
+
+# Held against labels that are trusted and against people (paper 003, 3.3 and 3.4)
+
+
+GOLD = {rubric: "no" if i % 2 else "yes" for i, rubric in enumerate(TABLE)}  # yes, no, yes, ...
+
+
+def _trusted(folder: Path, **changes: Any) -> str:
+    rows = [row | {"label": GOLD[row["rubric"]]} | changes for row in table_rows()]
+    return write_rows(folder / "trusted.jsonl", rows)
+
+
+def test_validation_by_hand(tmp_path: Path) -> None:
+    panel = panel_specs(tmp_path)
+    options = table_options(tmp_path, reference=_trusted(tmp_path))
+    found = arbitrate(options)
+    # Gold by place: 0 yes, 1 no, 2 yes, ... 10 yes. Rubric 1 has no fine rule: no judge can be read there.
+    # P ? P F P P P P P P F: right at 0, 2, 3, 4, 6, 8.
+    assert figures(found["judges"], panel["ann"]) == (11, 1, 6 / 10, 6 / 11)
+    # P ? F P F P F P F F ? F: right at 0 and 2 to 7.
+    assert figures(found["judges"], panel["bob"]) == (11, 2, 7 / 9, 7 / 11)
+    # Unanimous at the fine pass: 2 (yes, right), 3 (no, right), 10 (no, wrong).
+    assert figures(found["methods"], "unanimous") == (3, 0, 2 / 3, 2 / 3)
+    # Disputed: 0 (PPFF), 4 (PPPF), 5 and 7 and 8 (PFPF), 6 (PPP?). Majority: right at 4 and 6, tied at the others.
+    assert found["reference"].rows == [
+        {"rubrics": 11, "disputed": 6, "not_in_run": 0, "other_response": 0, "unanswered": 0}
+    ]
+    assert figures(found["methods"], "majority") == (6, 4, 1.0, 2 / 6), "ties are wrong in the strict figure"
+    paper = row_of(found["methods"], method="majority", **{PUBLISHED: True})
+    assert paper["accuracy_strict"].value == 0.695, "the paper's figure stands beside the strict one"
+    for name in ("judges", "methods", "by_exit"):
+        assert [column.name for column in found[name].columns][1:3] == ["accuracy_strict", "accuracy"]
+    # Meta-judges agree on 0 and 4 (no, wrong), 5 (yes, wrong), 6 (yes, right).
+    assert figures(found["methods"], "meta-judges")[1:3] == (2, 1 / 4)
+    # Best single judge on the disputed: bob says P P F P F F against yes yes no yes no yes: 5 of 6.
+    assert figures(found["methods"], "best single judge")[3] == 5 / 6
+    assert found["judges_on_disputed"].rows[0]["method"] == panel["bob"]
+    assert figures(found["by_exit"], "hard")[2] == 1 / 3
+    assert figures(found["by_exit"], "coarse_unanimous")[2] == 1.0
+
+
+def figures(table: Table, method: str) -> tuple[int, int, float | None, float | None]:
+    """n, undecided, accuracy of decided, and accuracy with what is undecided as wrong."""
+    row = row_of(table, method=method, **{PUBLISHED: None})
+    return row["n"], row["undecided"], row["accuracy"].value, row["accuracy_strict"].value
+
+
+def test_validation_joins_a_finished_run_and_pays_under_its_own_name(tmp_path: Path) -> None:
+    before = arbitrate(table_options(tmp_path))["stages"]
+    after = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path)))
+    assert after["stages"] == before
+    # Four judges look at two more rubrics; on one of them none can be read, so that each is asked three times. On the
+    # other they differ, which brings in both meta-judges.
+    spent = Results.open(tmp_path / "out").spent
+    assert sum(usage.calls for role, usage in spent.items() if role.startswith("validation")) == 4 + 4 * 3 + 2
+
+
+def test_labels_of_other_responses_do_not_count(tmp_path: Path) -> None:
+    found = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path, response="Something else.")))
+    (counts,) = found["reference"].rows
+    assert (counts["rubrics"], counts["other_response"]) == (0, len(TABLE))
+    assert figures(found["methods"], "unanimous") == (0, 0, None, None)
+
+
+def test_an_id_may_be_labelled_only_once(tmp_path: Path) -> None:
+    twice = [{"id": "a", "label": "yes"}, {"id": "b", "label": "no"}, {"id": "a", "label": "no"}]
+    with pytest.raises(UserError, match="row 3: id 'a' is that of row 1 too"):
+        read_trusted(write_rows(tmp_path / "twice.jsonl", twice))
+    open_one = [{"id": "a", "label": None}, {"id": "a", "label": "no"}]  # an open row labels nothing
+    assert read_trusted(write_rows(tmp_path / "open.jsonl", open_one)) == {"a": ("no", None)}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"id": "a"}, "row 1: missing field 'label'; the file has id .it is needed"),
+        ({"label": "yes"}, "row 1: missing field 'id'; the file has label"),
+        ({"id": "a", "label": "maybe"}, "must be yes or no, .* not 'maybe'"),
+        ({"id": "a", "label": ["yes"]}, "must be yes or no"),
+        ({"id": "a", "label": None}, "holds no labels"),
+    ],
+)
+def test_trusted_labels_that_cannot_be_used(tmp_path: Path, row: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read_trusted(write_rows(tmp_path / "t.jsonl", [row]))

@@ -12,7 +12,6 @@ from typing import Any
 
 from tests.support.corpus import table
 from tests.support.faults import faults, listed
-from truebench_hf.benchmarks.tick.categories import schemes
 from truebench_hf.data.checklist_rows import read
 from truebench_hf.data.rows import Record
 from truebench_hf.metrics.preference import preference_from_ratings
@@ -25,11 +24,6 @@ COLUMNS = {
 }  # fmt: skip
 PEOPLE = ["ada", "bo", "cy"]
 RICH = [row for row in ROWS if len(row["checklists"]) > 1]
-SCRIPTS = {
-    "KO": r"[가-힣]", "JA": r"[ぁ-んァ-ン]", "ZH": r"[\u4e00-\u9fff]", "RU": r"[а-яё]", "VI": r"[ăđơưạảấầậắếềệịọốộờủứ]",
-    "DE": r"\b(?:der|die|das|dem|und)\b", "FR": r"\b(?:le|la|et|en|une)\b", "ES": r"\b(?:los|las|del|por|una)\b",
-    "IT": r"\b(?:il|che|di|senza|questa)\b", "PT": r"[ãõç]", "PL": r"[łżśąęć]", "EN": r"\b(?:the|this|a|of)\b",
-}  # fmt: skip
 
 
 def asked(row: dict[str, Any]) -> str:
@@ -75,30 +69,6 @@ def columns_and_nested_records(row: dict[str, Any]) -> None:
     assert said == [(name, annotator) for name in names for annotator in annotators]
 
 
-def a_rich_row_has_every_part(row: dict[str, Any]) -> None:
-    """Two alternatives by people, two runs of a generator, three annotators of everything, and a judge."""
-    if len(row["checklists"]) == 1:
-        assert [row["categories"], row["judgments"], row["ratings"]] == [[], [], []]
-        return
-    assert [(one["source"], one["run"]) for one in row["checklists"]] == [("human", 1)] * 3 + [
-        ("model", 1),
-        ("model", 2),
-    ]
-    assert [one["annotator"] for one in row["categories"]] == PEOPLE
-    assert {name for one in row["categories"] for names in one["categories"] for name in names} <= set(
-        schemes()["internal"]
-    )
-    drawn = Counter((one["checklist_id"], one["mode"]) for one in row["judgments"])
-    assert drawn == {(name, mode): n for name in ("c1", "g1") for mode, n in (("direct", 2), ("reasoning", 6))}
-    assert Counter(one["protocol"] for one in row["ratings"]) == {"direct": 6, "check_then_score": 6}
-    assert all((one["effect"] is None) == (one["protocol"] == "direct") for one in row["ratings"])
-    assert [one["annotator"] for one in row["preferences"]] == PEOPLE
-
-
-def the_instruction_is_in_its_language(row: dict[str, Any]) -> None:
-    assert re.search(SCRIPTS[row["language"]], asked(row), re.I)
-
-
 def questions_are_yes_no_questions_and_all_answered(row: dict[str, Any]) -> None:
     for checklist in row["checklists"]:
         questions = checklist["questions"]
@@ -127,36 +97,11 @@ def the_preference_follows_the_pass_rates(row: dict[str, Any]) -> None:
         assert preference_from_ratings(ratings) == ("win" if gap < 0 else "loss")
 
 
-def a_clear_winner_meets_every_question(row: dict[str, Any]) -> None:
-    """Outside the ties the better response has no known fault, so the preference cannot be argued with."""
-    first, second = pass_rates(row)
-    assert first == second or max(first, second) == 1.0
-
-
-def test_ties_pass_the_same_questions_and_some_of_them_fail_one() -> None:
-    ties = [row for row in ROWS if row["preferences"][0]["rating"] == 3 and row not in RICH]
-    assert len(ties) >= 4
-    assert all(settled(row)[0] == settled(row)[1] for row in ties)
-    assert {pass_rates(row)[0] == 1.0 for row in ties} == {True, False}
-
-
 def test_the_better_side_alternates_and_all_ratings_occur() -> None:
     """A judge that always prefers one position gets no credit for it."""
     sides = [preference_from_ratings([one["rating"] for one in row["preferences"]]) for row in ROWS]
     assert all(left != right for left, right in itertools.pairwise(side for side in sides if side != "tie"))
     assert {one["rating"] for row in ROWS for one in row["preferences"]} == {1, 2, 3, 4, 5}
-
-
-def test_annotators_differ_now_and_then() -> None:
-    questions = [
-        labels
-        for row in RICH
-        for place in range(0, len(row["answers"]), 3)
-        for labels in zip(*(entry["answers"] for entry in row["answers"][place : place + 3]), strict=True)
-    ]
-    disputed = sum(len(set(labels)) > 1 for labels in questions)
-    assert 0.05 < disputed / len(questions) < 0.2
-    assert sum(None in labels for labels in questions) == 1, "one question was left open"
 
 
 def lines(text: str) -> list[str]:
@@ -238,13 +183,8 @@ def answers_that_a_program_can_prove(row: dict[str, Any]) -> None:
 def test_every_row_is_sound() -> None:
     found = faults(
         {row["id"]: row for row in ROWS},
-        columns_and_nested_records, the_instruction_is_in_its_language, a_rich_row_has_every_part,
+        columns_and_nested_records,
         questions_are_yes_no_questions_and_all_answered, the_preference_follows_the_pass_rates,
-        a_clear_winner_meets_every_question, answers_that_a_program_can_prove,
+        answers_that_a_program_can_prove,
     )  # fmt: skip
     assert not found, listed(found)
-
-
-def test_over_half_of_the_questions_are_proved() -> None:
-    assert len(PROOFS) == len({(name, index) for name, index, _ in PROOFS})
-    assert len(PROOFS) > 0.5 * sum(len(row["checklists"][0]["questions"]) for row in ROWS)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.corpus import each_row, table
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.contrast import Contrast, ContrastOptions, contrast
+from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions, contrast
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
@@ -82,20 +82,6 @@ def test_every_status_equals_the_table(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_pair_is_two_rows_of_one_rubric_with_opposite_labels(tmp_path: Path) -> None:
-    contrast(_options(tmp_path))
-    rows = _lines(tmp_path / "out" / "pairs.jsonl")
-    first, second = rows[:2]
-    assert (first["response"], first["label"], first["label_source"]) == ("one alfa bravo .", "yes", "human")
-    assert (second["response"], second["label"], second["label_source"]) == ("one bravo .", "no", "model")
-    assert first["pair_id"] == second["pair_id"] != rows[2]["pair_id"]
-    assert second["annotations"] == [{"annotator": f"scripted:{tmp_path}/judge.json", "label": "no"}]
-    assert second["rationales"][0]["rationale"] == "No alfa here."
-    assert second["edit_size"] == pytest.approx(1 - 2 * 5 / (7 + 5)), "a word and a blank of seven parts are gone"
-    items = data.items(rows)
-    assert len(items) == 4, "rows that meta-evaluation reads as they are"
-
-
 def test_pairs_build_and_keep_their_context(tmp_path: Path) -> None:
     """The writer and whoever reads the pairs are shown what the judge is shown."""
     seen = (f"record={tmp_path / 'seen.jsonl'}",)
@@ -144,11 +130,3 @@ def test_the_prompt_goes_by_the_rubric_type_and_direction() -> None:
 @each_row(__file__, "contrast", "rewrites")
 def test_read_rewrite(text: str, expected: str | None) -> None:
     assert read_between(text, "rewritten_t") == expected
-
-
-def test_a_limit_keeps_every_type_of_rubric_mini(tmp_path: Path) -> None:
-    study = Contrast(_options(tmp_path, data="rubric_mini"))
-    kinds = [(rubric.kind, rubric.label) for _, rubric in study.items().sampled(60, 0)]
-    assert len(kinds) == 60
-    assert len(set(kinds)) == 26, "13 types, both labels"
-    assert study.unlabelled == 0

@@ -86,29 +86,3 @@ def test_twenty_documents_of_30000_tokens(tmp_path: Path) -> None:
     assert (excerpt["found"], excerpt["place"], excerpt["start"] > 100_000) == (True, "document", True)
     assert seconds < 120
     assert peak < 600
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_the_embedded_model_answers_and_judges_by_three_templates(tmp_path: Path) -> None:
-    """Three judges are three templates of one small model (told apart by arguments that change nothing); that is said."""
-    row = {
-        "id": "gate", "system": "Use the notice alone.", "request": "When does the gate close?", "baseline": "At nine.",
-        "document": "The garden opens at seven.\nThe gate closes at nine.",
-    }  # fmt: skip
-    few = write_jsonl(tmp_path / "few.jsonl", [row])
-    given = ["facts", "run", "--data", few, "--model", "smollm2", "--max-tokens", "48"]
-    given += ["--judge", "smollm2", "--judge", "smollm2", "--judge", "smollm2", "--judge-arg", "max_tokens=32"]
-    given += ["--judge-arg", "2.dtype=float32", "--judge-arg", '3.chat_template_kwargs={"number": 3}']
-    given += ["--template", "json", "--template", "2.response", "--template", "3.simpleqa"]
-    code, told, seconds, peak = measured(*given, "--out", str(tmp_path / "run"))
-    print(f"\nSmolLM2 on a document, 3 judges: {seconds:.1f} s, {peak:.0f} MiB at most")
-    assert code in (0, 3), told
-    assert "far too weak a judge to be trusted" in told
-    assert "one model is asked in several ways" in told
-    scores = json.loads((tmp_path / "run" / "scores.json").read_text())
-    judges = [row for row in scores["judges"] if row["template"]]
-    assert len(judges) == 3
-    assert len({row["template"] for row in judges}) == 3
-    assert all(row["unadjusted"]["n"] + row["unadjusted"]["unscored"] == 1 for row in judges)
-    assert not any("could not be had" in note for note in scores["notes"])

@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 from tests.support.corpus import each_row
-from tests.support.runs import command_here, write_jsonl
+from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.facts import rank as paper
 from truebench_hf.benchmarks.facts import rank as ranks
 from truebench_hf.benchmarks.facts.rank import rank
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.metrics.ranks import fused_rank
 from truebench_hf.report.table import Table, paper_rows
 
 JUDGE = {"template": "json", "eligibility": "request", "identity": {"provider": "scripted"}, "prompts": {"p": "1"}}
@@ -155,16 +154,6 @@ def test_a_span_rests_on_differences_answer_by_answer(folder: Folder) -> None:
     assert spans == {"good": "1-2", "other": "2-3", "mixed": "1-3"}
 
 
-def test_a_ring_is_named(folder: Folder) -> None:
-    columns = {"a": (3, 1, 2), "b": (2, 3, 1), "c": (1, 2, 3)}
-    ranking = rank([
-        folder(model, {"": {f"j{i}": (0.1 * value, 0.1 * value) for i, value in enumerate(row)}})
-        for model, row in columns.items()
-    ])  # fmt: skip
-    assert ranking.fused.cycles == (("a", "b", "c"),)
-    assert any("a, b, c form a Condorcet cycle" in note for note in ranks.notes(ranking))
-
-
 def test_a_judge_prefers_its_own_model_or_else_its_family(folder: Folder) -> None:
     judges = ("openai:gpt-4o", "openai:claude-4")
     rows = {"openai:gpt-4o": (0.8, 0.7), "openai:gpt-5": (0.6, 0.6), "hf:claude-tiny": (0.5, 0.6), "x": (0.4, 0.4)}
@@ -201,14 +190,6 @@ def test_runs_that_do_not_go_together_are_refused_in_one_line(
         rank(folders)
     assert "second" in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_place_that_cannot_be_written_is_refused(
-    folder: Folder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "taken").write_text("a file")
-    done = command_here(capsys, "facts", "rank", folder("m", one(0.9, 0.8)), "--out", str(tmp_path / "taken" / "x"))
-    assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
 
 
 def test_folders_without_a_finished_run_are_refused(folder: Folder, tmp_path: Path) -> None:
@@ -260,10 +241,6 @@ def test_fpr_and_fnr_give_every_other_column(table: int, positive: int, negative
         assert found == pytest.approx([row[name] for name in COLUMNS], abs=0.01), row
 
 
-def test_always_accurate() -> None:
-    assert [round(share, 2) for share in shown(*columns(344, 62, 0, 62))[:2]] == [45.87, 84.73]
-
-
 @pytest.mark.parametrize("table", TABLES)
 def test_means_and_half_widths_as_printed(table: int) -> None:
     from statsmodels.stats.proportion import proportion_confint
@@ -276,30 +253,3 @@ def test_means_and_half_widths_as_printed(table: int) -> None:
         for name, n in {**sizes, "Average": sum(paper.SPLITS.values())}.items():
             low, high = proportion_confint(row[name] / 100 * n, n, method="normal")  # Wald's, as the paper has it
             assert 50 * (high - low) == pytest.approx(row[f"{name}/ci95"], abs=0.05), (row["Response Model"], name)
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_fused_ranks_as_printed(table: int) -> None:
-    scores: dict[str, list[float | None]] = {model: [*row.values()] for model, row in paper.paper_scores(table).items()}
-    found = fused_rank(scores)
-    assert found.ranks == {row["Response Model"]: row["Fused Rank"] for row in paper_rows("facts", table)}
-    assert found.cycles == ()
-    assert len(found.tied) == 2  # pairs that win three rankings each: without a rule for ties there is no order
-    without_means = {model: [*row, 50 - (sum(row) / 6)] for model, row in scores.items()}  # type: ignore[arg-type]
-    assert fused_rank(without_means).ranks != found.ranks
-
-
-@pytest.mark.parametrize("name", [2, 4, 5, 6])
-def test_reference_rows_say_that_they_are_the_papers(name: int) -> None:
-    folder = Path(paper.__file__).parent / "reference"
-    whole: dict[str, Any] = json.loads(next(folder.glob(f"facts_table{name}_*.json")).read_text(encoding="utf-8"))
-    assert (whole["paper"], whole["table"], whole["rows"]) == (
-        "FACTS Grounding",
-        name,
-        paper_rows("facts", f"facts_table{name}"),
-    )
-
-
-def test_no_such_table() -> None:
-    with pytest.raises(KeyError, match="facts_table1"):
-        paper_rows("facts", "facts_table1")

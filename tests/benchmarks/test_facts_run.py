@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.corpus import each_row
-from tests.support.facts import FINE, MAJOR, baselines, log, mini, oracle, verdict
-from tests.support.runs import command_here, script, write_jsonl
+from tests.support.facts import FINE, MAJOR, baselines, log, mini, oracle, sentence_oracle, verdict
+from tests.support.runs import script, write_jsonl
 from truebench_hf.benchmarks.facts.run import FactsOptions, FactsRun
 from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_document
 from truebench_hf.errors import UserError
@@ -158,18 +158,6 @@ def test_a_model_answers_and_another_gives_the_baseline(tmp_path: Path) -> None:
     assert not (tmp_path / "own").exists()
 
 
-def test_what_cannot_be_generated_is_undecided_and_never_inaccurate(tmp_path: Path) -> None:
-    error = "the prompt has 31000 tokens, the window 8192"
-    rules = [{"contains": "Where?", "error": error}, {"contains": "When?", "reply": "In May."}]
-    outcome, scores = ran(tmp_path / "run", data=DOCUMENTS, model=rules, judge=[RATES_FINE, ACCURATE])
-    final = outcome.value.mean["final"]
-    assert (final.value, final.n, final.unscored) == (1.0, 1, 1)
-    assert scores["unscored"] == [{"answer": "a", "reason": f"turn 1: {error}"}]
-    assert outcome.notes[0].startswith("1 of 2 answers could not be had")
-    assert outcome.incomplete == 1
-    assert error in (tmp_path / "run" / "report.html").read_text()
-
-
 def test_judges_that_decide_nothing_are_counted_and_disqualify_nothing(tmp_path: Path) -> None:
     long = "the prompt has 40000 tokens, the window 32768"
     severe = script(tmp_path / "s.json", [RATES_MAJOR, ACCURATE])
@@ -272,28 +260,6 @@ def test_templates_by_judge(
             assert options.chosen | options.variants
 
 
-def test_the_command_ends_by_its_score_and_by_what_is_undecided(
-    tmp_path: Path, judges: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    log(Path("log.jsonl"))
-    baselines(Path("b.json"))
-    named = " ".join(f"--judge {judge}" for judge in judges)
-    command = f"facts run --data facts_mini --answers log.jsonl --template response --baseline scripted:b.json {named} --out run"
-    done = command_here(capsys, *command.split(), "--fail-under", "33")
-    assert (done.returncode, done.stderr) == (0, "")
-    done = command_here(capsys, *command.split(), "--fail-under", "33.4")
-    assert (done.returncode, done.stderr) == (1, "truebench: the final score is 33.33, under --fail-under 33.4\n")
-    write_jsonl(Path("rag.jsonl"), [LOGGED])
-    script(Path("j.json"), [{"contains": text, "reply": "Hm."} for text in ("<response_", "cannot be used")])
-    command = "facts run --answers rag.jsonl --eligibility none --judge scripted:j.json --template response --out two"
-    assert command_here(capsys, *command.split()).returncode == 3, "something is undecided"
-    assert command_here(capsys, *command.split(), "--allow-unscored").returncode == 0
-    done = command_here(capsys, *command.split(), "--allow-unscored", "--fail-under", "0")
-    error = "truebench: there is no final score to hold against --fail-under 0: too little is decided\n"
-    assert (done.returncode, done.stderr) == (1, error)
-
-
 def test_an_estimate_counts_both_questions_of_every_judge(tmp_path: Path, judges: tuple[str, ...]) -> None:
     model, other = script(tmp_path / "m.json", []), script(tmp_path / "o.json", [])
     options = FactsOptions(
@@ -323,3 +289,47 @@ def test_the_time_of_a_local_judge_is_told_before_it_starts(
         assert not local or told[0].startswith("smollm2 runs on this machine: 12 calls, ")
         assert not local or told[0].endswith(" minutes or more (100 tokens a second read, 100 written)")
     assert not (tmp_path / "run").exists()
+
+
+# Sentences
+
+
+def test_sentences_are_labelled_as_the_sample_knows_them(tmp_path: Path) -> None:
+    """All 36 answers by the usual template, json, against the sentences that facts_mini made up."""
+    outcome, _ = ran(
+        tmp_path / "run", data="facts_mini", answers=log(tmp_path / "log.jsonl"), template=("json",),
+        judge=sentence_oracle(tmp_path / "judge.json"), baseline=baselines(tmp_path / "b.json"),
+    )  # fmt: skip
+    mean = outcome.value.mean
+    assert (mean["unadjusted"].value, mean["final"].value, outcome.incomplete) == pytest.approx((2 / 3, 1 / 3, 0))
+    rows = lines(tmp_path / "run")
+    for known, (grounded, ungrounded, evasive) in zip(mini(), zip(*[iter(rows)] * 3, strict=True), strict=True):
+        (units,) = (grounding["units"] for grounding in ungrounded["grounding"].values())
+        wrong = {unit["text"] for unit in units if unit["label"] in ("unsupported", "contradictory")}
+        assert wrong == {entry["sentence"] for entry in known["ungrounded_sentences"]}, known["id"]
+        assert all(ungrounded["answer"][unit["start"] : unit["end"]] == unit["text"] for unit in units)
+        for other in (grounded, evasive):
+            (grounding,) = other["grounding"].values()
+            assert {unit["label"] for unit in grounding["units"]} == {"supported"}
+            assert all(excerpt["place"] == "document" for unit in grounding["units"] for excerpt in unit["excerpts"])
+
+
+def test_how_much_of_supported_can_be_checked(tmp_path: Path) -> None:
+    """One sentence with a passage of the document, one with words that stand nowhere, one without."""
+    units = {"It opens at nine.": ["opens at nine"], "It closes at six.": ["closes at midnight"], "Dogs may come.": []}
+    sentences = [
+        {"sentence": text, "excerpts": quotes, "rationale": "", "label": "supported"} for text, quotes in units.items()
+    ]
+    document = "The shop opens at nine. It closes at six.\nDogs may come."
+    outcome, scores = ran(
+        tmp_path / "run", answers=[{"id": "a", "document": document, "request": "When?", "answer": " ".join(units)}],
+        eligibility="none", template=("json",), judge=[{"contains": "", "reply": json.dumps({"sentences": sentences})}],
+    )  # fmt: skip
+    (row,) = scores["evidence"]
+    assert (row["supported"], row["unquoted"], row["unfound"], row["checkable"]["value"]) == (3, 1, 1, 1 / 3)
+    (marked,) = outcome.conversations.rows[0].exchanges[0].marked
+    assert [(mark.word, *mark.beside) for mark in marked.marks if mark.word] == [
+        ("supported", "The shop “opens at nine”. It closes at six. (document)"),
+        ("supported, excerpt not found", "“closes at midnight” (not in the prompt)"),
+        ("supported, no excerpt",),
+    ]

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.support import tiny_classifier
 from tests.support.corpus import each_row
 from tests.support.facts import mini
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import answers as rows
 from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.selection import Selection, SelectOptions, SelectTemplate
-from truebench_hf.benchmarks.facts.templates import TemplateChoice, fitted, read_choices
+from truebench_hf.benchmarks.facts.templates import fitted
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.classifier import Cut
@@ -93,29 +92,6 @@ def test_what_is_undecided_is_shown_and_does_not_win(tmp_path: Path) -> None:
     assert measured["macro_f1_strict"].value == pytest.approx((2 * 24 / (2 * 24 + 12 + 12)) / 2)
 
 
-def test_a_file_is_written_that_a_run_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec, data = judge(tmp_path / "judge.json"), labelled(tmp_path)
-    done = command_here(
-        capsys, "facts", "select-template", "--labelled", str(data), "--judge", spec, "--template", "response",
-        "--eligibility", "full", "--eligibility", "request", "--out", str(tmp_path / "out"),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    file = tmp_path / "out" / "templates.json"
-    assert json.loads(file.read_text(encoding="utf-8"))["judges"] == {
-        spec: {"template": "response", "eligibility": "full"}
-    }
-    assert "these labels do not tell full from request" in done.stdout  # equal, and the first named is taken
-    assert read_choices(str(file), {"x": spec}) == {"x": TemplateChoice("response", "full")}
-    model = script(tmp_path / "model.json", [], {"reply": "Yellow."})
-    done = command_here(
-        capsys, "facts", "run", "--data", "facts_mini", "--limit", "2", "--model", model, "--judge", spec,
-        "--template", str(file), "--out", str(tmp_path / "run"),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    told = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))["judging"]["judges"][spec]
-    assert (told["template"], told["eligibility"]) == ("response", "full")
-
-
 def test_facts_mini_has_36_labelled_answers_with_sentences() -> None:
     answers = rows.load_labelled("facts_mini")
     assert len(answers) == 36
@@ -159,26 +135,6 @@ def test_labels_that_choose_nothing_are_refused_or_left_out(
     else:
         with pytest.raises(UserError, match=words):
             select(tmp_path, data, spec)
-
-
-@pytest.mark.slow  # some 8 s, nearly all of it imports of torch and transformers
-def test_a_classifier_beside_a_judge_that_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Fitting one, and a run by its cut, are golden. Here it has the usual cut, and rates no eligibility: that is said."""
-    weights = tiny_classifier.save(tmp_path / "model", names={0: "unsupported", 1: "supported"}, exact=True)
-    spec = f"hf-classifier:{weights}"
-    rows = write_jsonl(tmp_path / "answers.jsonl", [{"document": "w5 gate", "request": "w1", "answer": "w6 open"}])
-    command = ("facts", "run", "--answers", rows, "--model-name", "m", "--judge", spec)
-    other = ("--judge", judge(tmp_path / "judge.json"), "--template", "2.response", "--eligibility", "request")
-    baseline = ("--baseline", script(tmp_path / "base.json", [], {"reply": "w2"}))
-    done = command_here(capsys, *command, *other, *baseline, "--out", str(tmp_path / "both"))
-    assert "Eligibility is judged by 1 of 2 judges" in done.stdout, done.stderr
-    assert "from 0.5 on, which is a guess" in done.stdout
-    assert command_here(capsys, *command, "--out", str(tmp_path / "run")).returncode == 0
-    (tmp_path / "cut.json").write_text(json.dumps({"judges": {spec: {"threshold": 0.3}}}), encoding="utf-8")
-    for template, words in (("cut.json", "template"), ("1.json", "is a classifier, which no template asks")):
-        file = str(tmp_path / template) if template == "cut.json" else template
-        done = command_here(capsys, *command, "--template", file, "--out", str(tmp_path / "run"))
-        assert (done.returncode, words in done.stderr) == (2, True), "another cut would give other verdicts"
 
 
 def test_the_cut_of_a_classifier() -> None:
@@ -270,28 +226,3 @@ def test_what_the_data_knows_is_kept_and_what_is_the_models_is_named(
     ]  # fmt: skip
     agreement = tables["agreement"].rows[0]["agreement"]
     assert agreement == Score(0.0, 1, 0, agreement.ci95), "legal, not finance"
-    judge = script(tmp_path / "j.json", [
-        {"contains": "rating", "reply": '{"rating": "no issues"}'}, {"contains": "verdict", "reply": '{"verdict": "accurate"}'},
-    ])  # fmt: skip
-    done = command_here(
-        capsys, "facts", "run", "--data", str(out / "classified.jsonl"), "--judge", judge, "--template", "response",
-        "--model", script(tmp_path / "a.json", [], {"reply": "It lends."}), "--out", str(tmp_path / "run"),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    groups = json.loads((tmp_path / "run/scores.json").read_text(encoding="utf-8"))["groups"]
-    assert [(row["by"], row["group"]) for row in groups] == [
-        ("domain (classified)", "finance"), ("task (classified)", "question answering"), ("task (classified)", "summary"),
-        ("domain", "legal"),
-    ]  # fmt: skip
-    assert "classified" in (tmp_path / "run/report.html").read_text(encoding="utf-8")
-
-
-def test_an_estimate_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec, record = model(tmp_path / "m.json"), tmp_path / "asked"
-    done = command_here(
-        capsys, "facts", "classify", "--data", "facts_mini", "--model", spec, "--model-arg", f"record={record}",
-        "--out", str(tmp_path / "out"), "--estimate",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert (record.exists(), (tmp_path / "out").exists()) == (False, False)
-    assert " 12 " in done.stdout  # one call a prompt: the example of the usual answer can be read

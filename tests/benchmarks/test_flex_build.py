@@ -283,8 +283,3 @@ def test_any_text_is_read_back(text: str) -> None:
         file = Path(place) / "procedure.yaml"
         file.write_bytes(as_yaml(procedure).encode("utf-8"))
         assert read_procedure(file) == procedure
-
-
-def test_texts_of_several_lines_stand_as_they_are() -> None:
-    text = as_yaml(replace(HOTEL, instruction="one 호텔\ntwo: three\n\n- four"))
-    assert "instruction: |-\n  one 호텔\n  two: three\n\n  - four\n" in text

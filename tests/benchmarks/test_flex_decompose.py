@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.corpus import each_row
-from tests.support.runs import ROOT, write_jsonl
+from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench import decomposition
 from truebench_hf.benchmarks.flexbench.decomposition import (
@@ -28,15 +28,12 @@ from truebench_hf.benchmarks.flexbench.decomposition import (
 from truebench_hf.benchmarks.flexbench.procedure import (
     Procedure,
     as_yaml,
-    built_in,
     from_questions,
-    load_procedures,
     read_decompositions,
     read_instructions,
 )
 from truebench_hf.errors import UserError
 
-STRUCTFLOW = ROOT.parent / "shared" / "data" / "structflowbench" / "StructFlowBench.json"
 # A question's vector, by its first word: cosines 1, 0.8, 0.6 and 0.
 VECTORS = {"north": (1, 0), "near": (0.8, 0.6), "far": (0.6, 0.8), "east": (0, 1)}
 
@@ -249,39 +246,3 @@ def test_builds_and_comparisons_meet_by_id_or_text() -> None:
     human = [from_questions(*each, ["q?"]) for each in (("a b", "1"), ("c", "  two\nlines "), ("d", "3"), ("e", "4"))]
     mine = [from_questions(*each, ["q?"]) for each in (("a-b", "1"), ("x", "two lines"), ("d", "three"), ("y", "5"))]
     assert [(first.id, second.id) for first, second in match(human, mine)] == [("a b", "a-b"), ("c", "x"), ("d", "d")]
-
-
-@pytest.mark.parametrize(("name", "count"), [("flexbench", 9), (next(iter(built_in())), 1)])
-def test_what_ours_may_be(tmp_path: Path, name: str, count: int) -> None:
-    assert len(load_procedures([name])) == count
-    assert read_decompositions(name)[0] == load_procedures([name])
-    for places, words in (([name, name], "stands twice"), ([str(tmp_path)], r"holds no procedure\.yaml")):
-        with pytest.raises(UserError, match=words):
-            load_procedures(places)
-
-
-@pytest.mark.skipif(not STRUCTFLOW.exists(), reason=f"no {STRUCTFLOW}")
-def test_structflowbench_as_published() -> None:
-    procedures, left_out = read_decompositions(f"structflowbench:{STRUCTFLOW}")
-    assert (len(procedures), sum(len(procedure.questions) for procedure in procedures)) == (608, 1311)
-    assert left_out == [
-        "left out: 464 questions on how a turn follows from others, which no instruction tells",
-        "left out: 35 instructions without any (other) question",
-    ]
-    assert procedures[1].instruction.startswith("[user]\nCan you provide a succinct"), "with what came before"
-
-
-@pytest.mark.slow
-def test_the_real_model_gives_the_same_for_the_same(tmp_path: Path) -> None:
-    pytest.importorskip("bert_score")
-    options = DecomposeOptions(folders=("flexbench",), human="flexbench", out=str(tmp_path / "a"), bertscore=True)
-    likeness = [each.likeness[pair] for each in FlexDecompose(options).run().value for pair in each.nearest]
-    assert len(likeness) == 72
-    assert all(value == pytest.approx(1, abs=1e-4) for measures in likeness for value in measures.values())
-    human = ["Is the answer shorter than 150 words?", "Is it in Korean?"]
-    mine = ["Does the response stay under 150 words?", "Is the response written in the Korean language?", "?"]
-    (other,) = with_partners([pair(human, mine)], decomposition.embed, decomposition.bert_scores)
-    assert other.nearest == [(0, 0), (1, 1)]
-    for place in other.nearest:
-        assert 0.5 < other.likeness[place]["cosine"] < 1
-        assert 0.3 < other.likeness[place]["bertscore_f1"] < 1

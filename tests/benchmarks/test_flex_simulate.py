@@ -254,10 +254,3 @@ def test_kinds_of_users_are_drawn_from_conversations(tmp_path: Path, folder: Pat
         (own := folder / "own.json").write_text(text)
         with pytest.raises(UserError, match=words):
             simulate(folder, profiles=str(own), out=str(folder / "other"))
-
-
-def test_without_a_profile_there_is_nothing_to_write(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no profile came of 1 conversations, 1 of them not graded"):
-        profiles(tmp_path, "mumble")
-    (other := tmp_path / "other").mkdir()
-    assert "no profile of the users graded 4" in profiles(other, "No.", "Yes, I refuse.").notes[0]

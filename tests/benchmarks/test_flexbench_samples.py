@@ -66,12 +66,6 @@ def instruction_columns_and_lengths(row: dict[str, Any]) -> None:
         assert 20 <= row["words"] <= 70
 
 
-def test_procedures_are_as_long_as_those_of_the_paper() -> None:
-    words = [row["words"] for row in INSTRUCTIONS if row["kind"] == "procedure"]
-    assert max(words) >= 450
-    assert 220 <= sum(words) / 3 <= 300, "the mean of Table 5 is 258.3"
-
-
 def dimension_columns(row: dict[str, Any]) -> None:
     columns = ["id", "instruction_id", "dimension", "precondition_group", "precondition", "question"]
     assert list(row) == columns
@@ -131,12 +125,6 @@ def messages_alternate_and_start_as_the_kind_prescribes(row: dict[str, Any]) -> 
         assert row["messages"][0]["content"].startswith(instruction["instruction"] + "\n\n")
 
 
-def the_simulated_user_does_not_know_the_dimensions(row: dict[str, Any]) -> None:
-    if INSTRUCTION_BY_ID[row["instruction_id"]]["kind"] == "procedure":
-        words = "\n".join(said(row, "user"))
-        assert not [known["id"] for known in DIMENSIONS if known["question"] in words or known["dimension"] in words]
-
-
 def labels_and_targets_follow_the_preconditions(row: dict[str, Any]) -> None:
     found = labels(row)
     for dimension in own_dimensions(row["instruction_id"]):
@@ -146,28 +134,6 @@ def labels_and_targets_follow_the_preconditions(row: dict[str, Any]) -> None:
             assert found[name] == "unknown", name
         elif dimension["precondition"] is not None:
             assert found[name] != "unknown", f"{name}: the branch was entered, so it was taken rightly or wrongly"
-
-
-def test_mutually_exclusive_branches_are_never_entered_together() -> None:
-    for row in CONVERSATIONS:
-        entered = {name for name, label in labels(row).items() if label != "unknown"}
-        assert not any({first, second} <= entered for first, second in KNOWN["exclusive"]), row["id"]
-
-
-def procedures_show_every_label_and_a_skipped_base_action(row: dict[str, Any]) -> None:
-    """Both metrics need something to measure: skipped steps for Coverage, failed branches for Achievement."""
-    if row["kind"] != "procedure":
-        return
-    bases, branches = Counter[str](), Counter[str]()
-    for conversation in CONVERSATIONS:
-        if conversation["instruction_id"] == row["id"]:
-            for name, label in labels(conversation).items():
-                (bases if DIMENSION_BY_ID[name]["precondition"] is None else branches)[label] += 1
-    assert bases["unknown"]
-    assert bases["yes"]
-    assert branches["yes"]
-    assert branches["no"]
-    assert branches["unknown"]
 
 
 def proves(proof: dict[str, Any], said: list[str]) -> bool:
@@ -193,13 +159,11 @@ def test_every_row_is_sound() -> None:
     found = faults(
         INSTRUCTION_BY_ID,
         instruction_columns_and_lengths, every_instruction_has_dimensions_and_enough_conversations,
-        procedures_show_every_label_and_a_skipped_base_action,
     )  # fmt: skip
     found += faults(DIMENSION_BY_ID, dimension_columns)
     found += faults(
         CONVERSATION_BY_ID,
         conversation_columns_and_references, messages_alternate_and_start_as_the_kind_prescribes,
-        the_simulated_user_does_not_know_the_dimensions, labels_and_targets_follow_the_preconditions,
-        verdicts_that_a_program_can_prove,
+        labels_and_targets_follow_the_preconditions, verdicts_that_a_program_can_prove,
     )  # fmt: skip
     assert not found, listed(found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.corpus import each_row
-from tests.support.runs import ROOT, write_jsonl
+from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.tick.pairs import Pair, load_pairs
 from truebench_hf.benchmarks.tick.pairwise import Pairwise, PairwiseOptions
 from truebench_hf.errors import UserError
@@ -22,7 +21,6 @@ from truebench_hf.options import InMemory
 from truebench_hf.report.table import Table
 from truebench_hf.types import Message
 
-LLMBAR = ROOT.parent / "shared/data/llmbar"
 A = {"prompt": "Q", "response_a": "one", "response_b": "two"}
 LABELLED = A | {"label": "A"}
 JUDGEBENCH = {
@@ -112,9 +110,7 @@ def test_what_came_before_a_checklist_and_ratings_the_other_way_round(tmp_path: 
     assert (mini[0].gold, mini[0].response_a[:8], len(mini[0].instance.turns[0].criteria)) == ("win", '{"order"', 4)
 
 
-# The study
-
-# Two responses, what people say of the first, and the subset. Quality is in the words: good, equal, bad.
+# The study. Two responses, what people say of the first, and the subset. Quality is in the words: good, equal, bad.
 PAIRS = [
     ("good 1", "bad 1", "A", "x"), ("good 2", "bad 2", "A", "x"), ("bad 3", "good 3", "B", "x"), ("bad 4", "good 4", "B", "x"),
     ("equal 5", "equal 5.", "tie", "y"), ("good 6", "equal 6", "A", "y"),
@@ -222,30 +218,6 @@ def test_agreement_by_protocol(judge: Judge, protocols: tuple[str, ...], wanted:
         assert (lists["instructions"], lists["checklists"], lists["mean"], lists["duplicates"]) == (6, 6, 2, 0)
 
 
-def test_subsets_ties_and_position_bias(tmp_path: Path) -> None:
-    tables = study(tmp_path, model("j", takes_the_first))
-    row, *others = own(tables)
-    assert own(tables, "position") == [{
-        "judge": "scripted:j", "protocol": "preference", "n": 6, "consistent": 0, "first": 1, "second": 0, "calls": 12,
-        "first_rate": 1,
-    }], "each response alone has no place"  # fmt: skip
-    assert (row["ties"].value, row["ties"].n, len(others)) == (1.0, 6, 3)
-    # A win and a loss are not right; the tie is no JudgeBench pair.
-    assert (row["strict"], row["judgebench"]) == (1 / 6, 0)
-    subsets = [row for row in own(tables, "subsets") if row["protocol"] == "preference"]
-    assert [(row["subset"], row["accuracy"].n, row["accuracy"].value, row["wpld"].value) for row in subsets] == [
-        ("x", 4, 0, 1), ("y", 2, 0.5, 0.5)
-    ]  # fmt: skip
-    lines = [json.loads(text) for text in (tmp_path / "out/pairs.jsonl").read_text().splitlines()]
-    assert len(lines) == 4 * 6
-    assert lines[0] == {
-        "id": "p1", "instruction": "p1", "subset": "x", "judge": "scripted:j", "protocol": "preference", "label": "win",
-        "prediction": "tie", "distance": 1, "as_given": "win", "swapped": "loss", "reason": "",
-    }  # fmt: skip
-    tick = next(line for line in lines if line["protocol"] == "tick")
-    assert (tick["score_a"], tick["score_b"], "as_given" in tick) == (1.0, 1.0, False)
-
-
 def test_whose_checklists_are_used(tmp_path: Path) -> None:
     judge = model("j", sees)
     (row,) = own(study(tmp_path, judge, data=data(tmp_path, criteria=["Is it good?"]), protocol=("tick",)))
@@ -267,16 +239,6 @@ def test_whose_checklists_are_used(tmp_path: Path) -> None:
     (row,) = own(study(tmp_path, judge, checklists=edited, protocol=("tick",), out=f"{tmp_path}/again"))
     assert figures(row) == (6, 5 / 6, 1 / 6, 0, 1 / 6), "good and equal can no longer be told apart"
     assert len(prompts(judge)) == 12
-
-
-def test_no_checklist_is_undecided_with_its_reason(tmp_path: Path) -> None:
-    writer = InMemory("scripted:w", ScriptedModel("w", lambda request: "No idea."))
-    tables = study(tmp_path, model("j", sees), generator=writer, protocol=("tick", "direct"))
-    assert {row["protocol"]: figures(row) for row in own(tables)} == {"tick": NOTHING, "direct": ALL_RIGHT}
-    ((judge, protocol, reason, count),) = (row.values() for row in tables["undecided"].rows)
-    assert (judge, protocol, count) == ("scripted:j", "tick", 6)
-    assert reason.startswith("no checklist: it has no line `Questions:`")
-    assert "leave their pairs undecided: 6 (the first: it has no line" in (tmp_path / "out/report.html").read_text()
 
 
 def test_no_ties_in_the_data_and_points_that_count_for_nothing(tmp_path: Path) -> None:
@@ -308,28 +270,3 @@ def test_no_ties_in_the_data_and_points_that_count_for_nothing(tmp_path: Path) -
     assert figures(line) == (2, 1, 0, 0, 0)
     lines = [json.loads(text) for text in (out / "pairs.jsonl").read_text().splitlines()]
     assert [(one["score_a"], one["score_b"]) for one in lines] == [(0.5, 0.5), (1.0, 0.0)]
-
-
-@pytest.mark.skipif(not LLMBAR.is_dir(), reason="the real data is not at ../shared/data/llmbar")
-def test_the_real_llmbar_and_an_oracle_on_it(tmp_path: Path) -> None:
-    labelled, _ = load_pairs(f"llmbar:{LLMBAR}")
-    sizes = {"GPTInst": 92, "GPTOut": 47, "Manual": 46, "Neighbor": 134, "Natural": 100}
-    assert Counter(pair.subset for pair in labelled) == sizes
-    assert Counter(pair.gold for pair in labelled) == {"win": 206, "loss": 213}
-    raw = json.loads((LLMBAR / "Natural" / "dataset.json").read_text(encoding="utf-8"))[0]
-    first = next(pair for pair in labelled if pair.id == "llmbar-natural-000")
-    assert (first.case.instruction, first.response_a, first.response_b, first.gold == "win") == (
-        raw["input"], raw["output_1"], raw["output_2"], raw["label"] == 1
-    )  # fmt: skip
-    plain = load_pairs(str(LLMBAR / "Natural" / "dataset.json"))[0]
-    assert [(p.gold, p.response_a) for p in plain] == [
-        (p.gold, p.response_a) for p in labelled if p.subset == "Natural"
-    ]
-    better = {(p.case.instruction, p.response_a if p.gold == "win" else p.response_b) for p in labelled}
-
-    def oracle(asked: str, shown: dict[str, str]) -> str:
-        return json.dumps({"preference": "A" if (shown["instruction"], shown["response_A"]) in better else "B"})
-
-    tables = study(tmp_path, model("j", oracle), data=f"llmbar:{LLMBAR}", protocol=("preference",))
-    assert [figures(row) for row in own(tables)] == [(419, 1, 0, 0, 0)]
-    assert {row["subset"]: row["accuracy"].n for row in own(tables, "subsets")} == sizes

@@ -94,42 +94,6 @@ def test_the_loop_ends_where_judge_and_people_agree_and_the_validator_finds_noth
     assert texts["colour"] == ["It names a colour."]
 
 
-LONG = {"criterion": 2, "why": "Three is the number.", "instead": ["It has exactly three lines."]}
-GONE = {"criterion": 1, "why": "Nobody asks for rain.", "instead": []}
-
-
-def test_a_second_round_mends_what_the_validator_finds(tmp_path: Path, capsys: Capsys) -> None:
-    validator = [
-        {"contains": ["It is about rain.", "It has three lines."], **said("FAIL", errors=[LONG], excessive=[GONE])},
-        {"contains": "It is polite.", **said("FAIL", missing=[{"turn": 1, "why": "Whom?", "add": "It names the customer."}])},
-    ]  # fmt: skip
-    loop = Loop(tmp_path, capsys, validator)
-    loop.labelled()
-    assert loop.run().returncode == 0
-    assert decide(loop, FIRST).returncode == 0
-    assert loop.run().returncode == 0
-    first = loop.result()
-    assert (first["clean"], first["rounds"][1]["kappa"]) == (False, 1.0)
-    assert (first["rounds"][1]["clean"], first["rounds"][1]["defects"]) == (1, 3)
-    assert [(row.instance, row.criterion, row.proposal, row.choices) for row in read(loop.out)] == [
-        ("greet", None, ("It names the customer.",), ("accept", "turn 1: missing", "turn 1: prompt", "keep")),
-        ("lines", 2, ("It has exactly three lines.",), ("accept", "criterion 2: error", "turn 1: prompt", "keep")),
-        ("lines", 1, (), ("accept", "criterion 1: too strict", "turn 1: prompt", "keep")),
-    ]
-    done = decide(loop, {("greet", "validator:"): ("keep", ""), ("lines", "validator:"): ("accept", "")}, note="One.")
-    assert done.returncode == 0, done.stderr
-    assert loop.run().returncode == 0
-    second = loop.result()
-    assert second["clean"], second
-    assert [one["kappa"] for one in second["rounds"]] == [pytest.approx(0.75), 1.0, 1.0]
-    assert second["rounds"][2]["changed"] == 2, "one was kept as it was"
-    versions = history(loop.out)
-    assert {version["why"] for version in versions if version["round"] == 2} == {"One."}
-    texts = criteria(loop.out)
-    assert texts["lines"] == ["It has exactly three lines."]
-    assert texts["greet"] == ["It is polite."]
-
-
 # What comes back is hostile.
 
 

@@ -120,27 +120,3 @@ def test_ours_leave_nothing_behind_and_a_variant_its_name(commands: Commands) ->
     plain = Prompts({"checklist": "plain"})
     assert info["replaced_prompts"] == {"checklist": {"variant": "plain", "text": plain.source("checklist")}}
     assert info["settings"]["prompts"]["checklist"] == plain.hash("checklist")
-
-
-@pytest.mark.parametrize("variant", ["", "plain"])
-@pytest.mark.parametrize("level", ["checklist", "rubric"])
-@pytest.mark.parametrize("flags", [(), ("--no-reasoning",)])
-def test_a_scripted_judge_is_understood_at_every_level(
-    commands: Commands, level: str, variant: str, flags: tuple[str, ...]
-) -> None:
-    judge = script(commands.folder / "b.json", [{"contains": "<criteria", "verdicts": {}}])
-    assert judge == commands.specs["b"]
-    more = ("--prompt", f"{level}={variant}") if variant else ()
-    done = commands("run", "--judge-level", level, *flags, *more)
-    assert done.returncode == 0, done.stderr
-    (line,) = (commands.folder / "out" / "judgments.jsonl").read_text().splitlines()
-    assert json.loads(line)["passed"] is True
-
-
-def test_the_default_of_a_scripted_judge_is_understood_by_arbitration_too(commands: Commands) -> None:
-    for name in ("c", "d"):
-        script(commands.folder / f"{name}.json", [{"contains": "<criteria", "verdicts": {}}])
-    assert commands("arbitrate").returncode == 0
-    exits = [json.loads(line) for line in (commands.folder / "out" / "exits.jsonl").read_text().splitlines()]
-    assert {one["exit"] for one in exits} == {"hard"}
-    assert {one["label"] for one in exits} == {"yes"}

@@ -89,28 +89,6 @@ def test_rows_that_cannot_be_used_are_named(reader: str, rows: list[dict[str, An
         {"items": items, "labelled_items": labelled_items}[reader](rows)
 
 
-def test_files_folders_and_their_faults(tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    lines = write_jsonl(tmp_path / "rows.jsonl", [ROW, "", ROW | {"response": "The Elbe."}])
-    folder = tmp_path / "splits"
-    folder.mkdir()
-    parquet.write_table(pyarrow.Table.from_pylist([ROW]), folder / "hard-00000-of-00001.parquet")
-    write_jsonl(folder / "easy.jsonl", [ROW | {"split": "", "response": "a"}, ROW | {"split": "own", "response": "b"}])
-    assert len(items(load(lines))) == 2
-    assert [item.rubrics[0].split for item in items(load(str(folder)))] == ["easy", "own", "hard"]
-    assert items(load(str(folder)))[2].case == items([ROW])[0].case
-    with pytest.raises(UserError, match="line 2: not JSON"):
-        load(write_jsonl(tmp_path / "bad.jsonl", [ROW, "{"]))
-    (tmp_path / "bad.parquet").write_bytes(b"no table")
-    with pytest.raises(UserError, match="not a Parquet file"):
-        load(str(tmp_path / "bad.parquet"))
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match=r"holds no \.jsonl"):
-        load(str(tmp_path / "empty"))
-
-
 def test_a_limit_takes_all_instructions_in_turn() -> None:
     found = items(load("rubric_mini"))
     few = selection(found).sampled(44, 0)
@@ -223,37 +201,6 @@ def test_a_file_of_four_columns_ends_in_a_table_for_a_screen(tmp_path: Path, jud
     assert found["kappa"]["value"] == pytest.approx(10 / 12)
     assert found["kappa"]["interval"][0] < 10 / 12 <= found["kappa"]["interval"][1] <= 1
     assert found["mean"]["value"] is None
-
-
-def test_categories_of_ones_own_have_a_table_and_break_no_leaderboard(tmp_path: Path, judge: str, wide: Wide) -> None:
-    given = [row | {"category": ("judge", "Multi-turn")[n % 2]} for n, row in enumerate(rows())]
-    for name, kept in (("mixed", given), ("own", given[::2])):
-        pd.DataFrame([*kept, FRUIT | {"label": 0, "category": "judge"}]).to_csv(tmp_path / f"{name}.csv", index=False)
-        out = tmp_path / name
-        line = f"metaeval --data {tmp_path / name}.csv --judge {judge} --paradigms rubric --out {out}"
-        done = wide(*line.split())
-        assert done.returncode == 0, done.stderr
-        page = (out / "report.html").read_text(encoding="utf-8")
-        assert "Balanced accuracy by category" in page
-        listed = wide("leaderboard", str(out), "--kind", "metaeval")
-        assert listed.returncode == 0, listed.stderr
-        assert "left out" not in listed.stdout + listed.stderr
-        assert "Balanced accuracy ┃" in listed.stdout, "of all rows, where the paper's four categories are not there"
-        assert ("50.00" if name == "own" else "88.46") in listed.stdout
-
-
-def test_two_judges_are_held_against_each_other(tmp_path: Path, judge: str, wide: Wide) -> None:
-    pd.DataFrame(rows()).to_csv(tmp_path / "labels.csv", index=False)
-    lax, out = script(tmp_path / "lax.json", [{"contains": "<criteria", "verdicts": {}}]), tmp_path / "out"
-    judges = ("--judge", judge, "--judge", lax, "--paradigms", "rubric", "--out", str(out))
-    done = wide("metaeval", "--data", str(tmp_path / "labels.csv"), *judges)
-    assert done.returncode == 0, done.stderr
-    assert "Judges against each other" in done.stdout
-    (gap,) = json.loads((out / "scores.json").read_text(encoding="utf-8"))["differences"]
-    assert (gap["first"], gap["second"], gap["paradigm"], gap["ahead"]) == (judge, lax, "rubric", "first")
-    difference = gap["difference"]
-    assert difference["value"] == pytest.approx(10 / 12 / 2)
-    assert 0 < difference["interval"][0] < difference["value"] < difference["interval"][1]
 
 
 @pytest.mark.parametrize("form", ["frame", "dicts", "file", "gaps"])

@@ -15,7 +15,7 @@ import pytest
 from tests.support.corpus import each_row
 from tests.support.openai_server import OpenAIServer
 from tests.support.rubric_rows import few
-from tests.support.runs import command_here, script, write_jsonl
+from tests.support.runs import script, write_jsonl
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.data import items, load, selection
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
@@ -25,7 +25,6 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import Calibrated, calibration_json
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.prompts import Prompts
-from truebench_hf.study.roles import Roles
 from truebench_hf.types import Score
 
 CATEGORIES = ("constrained", "compositional", "multi_turn", "system")
@@ -163,18 +162,6 @@ def test_refusals_are_told_by_gold_label(bench: Bench) -> None:
     assert re.search(r"unread, gold no.*0\.0079", bench.page(), re.DOTALL)
 
 
-def test_mixing_up_neighbours_costs_at_checklist_level_only(tmp_path: Path) -> None:
-    bench, chosen = Bench(tmp_path, data="rubric_mini"), selection(items(load("rubric_mini"))).sampled(12, 0)
-    spec = bench.judge("judge", neighbour, gold, chosen)
-    paradigms = ("checklist", "checklist-reasoning", "rubric", "rubric-reasoning")
-    study = bench.run(spec, limit=12, paradigms=",".join(paradigms))
-    values = dict(zip(paradigms, (score.value for score in judges(study, "balanced_accuracy")), strict=True))
-    assert values["rubric"] == values["rubric-reasoning"] == 1.0
-    assert values["checklist"] == values["checklist-reasoning"] < 0.6, "neighbouring rubrics carry different labels"
-    rubrics = sum(len(item.rubrics) for item in chosen)
-    assert bench.calls() == {f"{spec} {p}": 12 if p.startswith("checklist") else rubrics for p in paradigms}
-
-
 def test_what_is_asked(tmp_path: Path) -> None:
     """A decision once a response, and a checklist whole though only some rubrics are labelled."""
     rules = [{"contains": "rubric 0", "probability": 0.9}, {"contains": "rubric 2", "probability": None}]
@@ -226,50 +213,6 @@ def test_panel_spread_and_flips(bench: Bench) -> None:
     assert tied["balanced_accuracy_strict"].value == 0.5
 
 
-def test_pass_rates_are_given_pooled_and_per_instruction(tmp_path: Path) -> None:
-    # One instruction has one rubric, which is met; the other has three, one of them met.
-    bench = Bench(tmp_path, rows({"constrained": ["yes"], "system": ["no", "no", "yes"]}))
-    right, lax = bench.judge("right", gold), bench.judge("yes", yes)
-    study = bench.run(right, lax, paradigms="checklist")
-    rates = {
-        row["judge"]: (row["pooled"].value, row["by_instruction"].value) for row in study.tables["pass_rates"].rows
-    }
-    assert rates == {right: (0.5, pytest.approx((1 + 1 / 3) / 2)), lax: (1.0, 1.0)}
-    (apart,) = study.tables["pass_rate_gaps"].rows
-    assert (apart["gap"], apart["gap_by_instruction"]) == (0.5, pytest.approx(1 / 3))
-
-
-def test_splits_are_scored_apart(tmp_path: Path) -> None:
-    folder = tmp_path / "splits"
-    folder.mkdir()
-    write_jsonl(folder / "easy.jsonl", rows())
-    texts = ("instruction_id", "response_id", "response")
-    hard = [row | {name: f"hard {row[name]}" for name in texts} | {"split": "a/hard one"} for row in rows()]
-    write_jsonl(folder / "hard.jsonl", hard)
-    bench = Bench(tmp_path, data=str(folder))
-    spec = bench.judge("judge", lambda item, index: gold(item, index) if item.id.startswith("r-") else "yes")
-    study = bench.run(spec, paradigms="rubric-reasoning")
-    means = {
-        row["split"]: row["balanced_accuracy"].value for row in study.tables["agreement"].rows if row["by"] == MEAN
-    }
-    assert means == {"all": 0.75, "easy": 1.0, "a/hard one": 0.5}, "a name of the data names no file"
-
-
-def test_the_page_escapes_names_breaks_none_and_loads_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = Bench(tmp_path, rows(rubric_type=None))
-    line = f"metaeval --data {bench.data} --judge {bench.judge('<b>', gold)} --paradigms checklist,rubric --out {bench.out}"
-    monkeypatch.setenv("COLUMNS", "200")
-    done = command_here(capsys, *line.split(), "--with-published")
-    assert done.returncode == 0, done.stderr
-    page = bench.page()
-    assert ("<b>.json" in page, "&lt;b&gt;.json" in page, "by rubric type" in page) == (False, True, False)
-    assert page.count('class="tb-paper"') >= 22 + 8 + 16 + 22, "tables 2, 3 and 9, macro F1, and what reasoning adds"
-    assert not re.search("https?:", page.replace("http://www.w3.org", ""))
-    assert "paper: Qwen3-235B-A22B-2507 (Table 2)" in done.stdout, "columns are folded, and no name is broken"
-
-
 def test_without_all_four_categories_there_is_no_mean_over_four(tmp_path: Path) -> None:
     bench = Bench(tmp_path, rows({**{name: GOLD[name] for name in CATEGORIES[:2]}, "system": [None]}))
     study = bench.run(bench.judge("judge", lambda item, i: gold(item, i) or "yes"), paradigms="rubric")
@@ -277,12 +220,6 @@ def test_without_all_four_categories_there_is_no_mean_over_four(tmp_path: Path) 
     mean, table = agreed(study, MEAN)["balanced_accuracy"], study.tables["by_category"]
     assert (mean.value, mean.ci95, mean.n, table.rows[0]["overall"].value) == (None, None, 5, None)
     assert "no labelled rows of multi_turn, system" in table.note, "a category without labels is as good as none"
-
-
-def test_one_model_with_two_settings_is_two_judges() -> None:
-    given = ("base_url=http://127.0.0.1:9/v1", "2.reasoning_effort=high")
-    options = MetaevalOptions(data="rubric_mini", judge=("openai:m", "openai:m"), out="-", judge_arg=given)
-    assert list(Roles(options).named("judge")) == ["openai:m#1", "openai:m#2"]
 
 
 def test_a_calibrated_judge_decides_by_its_calibration(bench: Bench) -> None:
@@ -316,15 +253,6 @@ def test_what_a_folder_holds_does_not_vanish(
         bench.run(*(specs[name] for name in names.split()), **given | more)
     assert gone in str(refusal.value)
     assert ((bench.out / "scores.json").read_bytes(), bench.calls()) == (before, asked)
-
-
-@pytest.mark.parametrize(("count", "panel", "again"), [(3, None, None), (2, "weighted:2,1", "weighted:2.0, 1")])
-def test_more_may_be_named_and_weights_spelled_otherwise(
-    bench: Bench, count: int, panel: str | None, again: str | None
-) -> None:
-    specs = [bench.judge(name, gold) for name in ("one", "two", "three")][:count]
-    bench.run(*specs[:2], paradigms="checklist,rubric", panel=panel)
-    assert len(judges(bench.run(*specs, paradigms="checklist,rubric,decision", panel=again))) == 9
 
 
 def test_a_panel_may_join_and_three_judges_are_worth_something_together(bench: Bench) -> None:
@@ -377,3 +305,19 @@ def test_a_judge_without_decisions_keeps_its_other_paradigms(
     printed = "\n".join([*silent.notes, *capsys.readouterr(), Path(f"{bench.out}4/report.html").read_text("utf-8")])
     assert "decision" not in judges(silent, "paradigm")
     assert not re.search("systemone|not measured under", printed)
+
+
+def test_splits_are_scored_apart(tmp_path: Path) -> None:
+    folder = tmp_path / "splits"
+    folder.mkdir()
+    write_jsonl(folder / "easy.jsonl", rows())
+    texts = ("instruction_id", "response_id", "response")
+    hard = [row | {name: f"hard {row[name]}" for name in texts} | {"split": "a/hard one"} for row in rows()]
+    write_jsonl(folder / "hard.jsonl", hard)
+    bench = Bench(tmp_path, data=str(folder))
+    spec = bench.judge("judge", lambda item, index: gold(item, index) if item.id.startswith("r-") else "yes")
+    study = bench.run(spec, paradigms="rubric-reasoning")
+    means = {
+        row["split"]: row["balanced_accuracy"].value for row in study.tables["agreement"].rows if row["by"] == MEAN
+    }
+    assert means == {"all": 0.75, "easy": 1.0, "a/hard one": 0.5}, "a name of the data names no file"

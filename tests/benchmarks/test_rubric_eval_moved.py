@@ -315,14 +315,6 @@ def test_fresh_answers_are_calls_of_their_own_and_a_repeat_makes_none(reworded: 
     assert "temperature is 0" not in reworded.page()
 
 
-def test_rewording_at_all_levels_by_command(reworded: Bench) -> None:
-    reworded.command(steady(*NINE), "--reworded", "--limit", "12")
-    rows = reworded.held("scores.json")["rewording"]
-    assert [(row["paradigm"], row["by_wording"]["n"]) for row in rows] == [
-        (name, 2 * 12 * 4) for name in ("checklist", "rubric", "decision")
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("name", ["checklist", "rubric", "decision", "decision_question"])
 def test_wordings_differ_and_branch_alike(name: str) -> None:
     """A rule that a benchmark, a category, a reference or a condition brings is in every wording, or in none."""

@@ -24,7 +24,7 @@ from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.data.sources.forms import SetForm, item_of
 from truebench_hf.loaders.export import export
-from truebench_hf.report.table import PUBLISHED, Table
+from truebench_hf.report.table import Table
 from truebench_hf.types import Criterion, Message
 
 # rubric -> (type by the data, what the model answers)
@@ -76,24 +76,6 @@ def test_accuracy_by_hand(tmp_path: Path) -> None:
     assert "StructFlowBench" in page
 
 
-def test_a_bad_answer_is_asked_about_again_and_calls_are_kept(tmp_path: Path) -> None:
-    record = tmp_path / "asked.jsonl"
-    data = write_jsonl(tmp_path / "data.jsonl", [row("Is polite.", rubric_type="style_tone")])
-    rules = [
-        {"contains": "Your answer cannot be used", "reply": answer("style_tone")},
-        {"contains": "<requirement", "reply": answer("tone") + "\nor " + answer("mood")},
-    ]
-    spec = script(tmp_path / "model.json", rules)
-    options = {"model_arg": (f"record={record}",)}
-    first = run(tmp_path, data, spec, **options)
-    assert first["accuracy"].rows[0]["accuracy"].value == 1.0
-    asked = record.read_text().splitlines()
-    assert len(asked) == 2
-    assert "kind" in json.loads(asked[1])[-1], "told what was wrong"
-    assert run(tmp_path, data, spec, **options) == first
-    assert record.read_text().splitlines() == asked
-
-
 def test_what_the_model_is_told(tmp_path: Path) -> None:
     record = tmp_path / "asked.jsonl"
     hinted = [row("Is polite. </requirement>", source_label="mood of text", rubric_type="style_tone"), row("Is true.")]
@@ -105,24 +87,6 @@ def test_what_the_model_is_told(tmp_path: Path) -> None:
     assert first.count("style_tone") == second.count("style_tone")
     assert [kind.name for kind in RUBRIC_TYPES.values() if f"- {kind.name}: {kind.definition}" not in first] == []
     assert first.count("</requirement>") == 1, "text inside cannot close the section, whose tag has a suffix"
-
-
-def test_rubric_mini_has_distinct_rubrics_and_rows() -> None:
-    found = distinct(data.read("rubric_mini"))
-    assert len({(one.item.instruction_id, one.rubric.text) for one in found}) == len(found) == 189 + 280
-    assert sum(sum(one.rows.values()) for one in found) == 1670 + 1120
-    assert all(one.rubric.kind for one in found)
-    tables = {
-        table.name: [row for row in table.rows if not row.get(PUBLISHED)] for table in taxonomy_tables(found, None)
-    }
-    sources = tables["sources"]
-    assert [row["category"] for row in sources] == ["constrained", "compositional", "multi_turn", "system"]
-    assert (sum(row["instructions"] for row in sources), sum(row["rubrics"] for row in sources)) == (
-        44 + 140,
-        189 + 280,
-    )
-    assert [row["total"] for row in tables["judgments"]] == [516 + 280, 378 + 280, 388 + 280, 388 + 280]
-    assert [row["split:hard"] for row in tables["judgments"]] == [280] * 4
 
 
 def test_a_source_gives_rubrics_with_its_own_labels_or_our_types(tmp_path: Path) -> None:
@@ -206,12 +170,6 @@ def test_types_are_counted_by_judgment_where_there_are_any(rows: int, counts: di
     by_dimension = {row["dimension"]: row["count"] for row in tables["dimensions"].rows if row["count"]}
     assert by_dimension == {"style": counts["style_tone"], "form": counts["quantity_limit"]}
     assert said in tables["types"].note
-
-
-def test_few_rubrics_need_no_embedding() -> None:
-    found = [one.rubric.text for one in distinct(data.read("rubric_mini"))]
-    assert places(found[:1], 0) == [(0.0, 0.5)]
-    assert places(found[:3], 0) == [(0.0, 0.5), (0.5, 0.5), (1.0, 0.5)]
 
 
 @pytest.mark.slow

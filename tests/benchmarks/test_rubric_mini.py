@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import itertools
 import json
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tests.benchmarks.test_rubric_mini_labels import language
 from truebench_hf.benchmarks.rubric_eval.data import COLUMNS, fill, templates
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rows
 from truebench_hf.data.rubrics import DIMENSIONS, INSTRUCTION_CATEGORIES, RUBRIC_TYPES
 
 Row = dict[str, Any]
 ROWS = rows()
-SEEDS = (0, 1, 2, 7)
+SEEDS = (0, 7)
 
 
 # Schema
@@ -92,11 +94,6 @@ def test_the_text_of_a_rubric_gives_nothing_away() -> None:
     assert all(count["yes"] == count["no"] for count in labels.values())
 
 
-def test_neighbouring_rubrics_often_carry_opposite_labels() -> None:
-    steps = [(a["label"], b["label"]) for g in by_response().values() for a, b in itertools.pairwise(g)]
-    assert sum(a != b for a, b in steps) / len(steps) > 0.4
-
-
 def test_pairs_turn_one_rubric_over_by_a_small_edit() -> None:
     groups = by_response()
     pairs: dict[str, list[Row]] = defaultdict(list)
@@ -125,16 +122,6 @@ def test_pairs_turn_one_rubric_over_by_a_small_edit() -> None:
 # Seeds
 
 
-def content_hash(data: list[Row]) -> str:
-    return hashlib.sha256(json.dumps(data, ensure_ascii=False).encode()).hexdigest()
-
-
-def test_same_seed_same_rows_and_other_seed_other_order() -> None:
-    assert content_hash(rows(3)) == content_hash(rows(3))
-    assert content_hash(rows(3)) != content_hash(rows(4))
-    assert [r["instruction_id"] for r in rows(3)] != [r["instruction_id"] for r in rows(4)]
-
-
 def test_seeds_change_order_and_prepared_fillings_only() -> None:
     """Every text of any seed is one of the template's texts under one of its prepared fillings."""
     allowed: dict[str, list[tuple[list[str], list[str], set[str]]]] = {}
@@ -159,8 +146,146 @@ def test_seeds_change_order_and_prepared_fillings_only() -> None:
             ), row["id"]
 
 
-def test_rationales_tell_the_two_sides_of_a_rubric_apart() -> None:
-    for row in ROWS:
-        if row["pair_id"]:
-            here, other = row["rationales"][0]["rationale"].split("; ", 1)
-            assert here.removeprefix("Certain by construction: the deciding passage is ") not in other, row["id"]
+# The split hard: what programs can count, balance of the edits, and learners that must stay at chance
+
+
+HARD = rows(split="hard")
+OPEN = [row for row in HARD if not row["measurable"]]
+SLOTS = [(template, slot) for template in templates("hard") for slot in template.slots]
+CEILING = 0.60  # issue of the set: cheap learners stay at or below it on what no program decides
+TRAPS = {
+    "chain of steps", "condition fails", "condition holds", "earlier turn", "exception", "keyword in another role",
+    "meaning without the word", "near count", "near format", "near miss", "negated keyword", "order of ideas",
+    "revised rule", "swapped facts", "system against user", "wrong section",
+}  # fmt: skip
+
+
+# Size and shape
+
+
+def test_size_categories_languages_and_traps() -> None:
+    assert len(HARD) >= 600
+    instructions = Counter(template.category for template in templates("hard"))
+    assert set(instructions) == set(INSTRUCTION_CATEGORIES)
+    assert min(instructions.values()) >= 25
+    assert len({row["language"] for row in HARD}) == 12
+    assert {row["trap"] for row in HARD} == TRAPS
+    assert all(tuple(row) == COLUMNS for row in HARD)
+    assert len({row["id"] for row in [*HARD, *rows()]}) == len(HARD) + len(rows())
+    assert not [row["id"] for row in HARD if re.search(r"\[\[|\]\]|\|\|", json.dumps(row))]
+
+
+# What a program can count
+
+_ABBREVIATED = re.compile(r"\b(Dr|Ms|Mr|Sra|approx|z|B|np|tj|godz|т|е|руб|3(?=\. Mai))\.")
+
+
+def sentences(text: str) -> int:
+    """Ends of sentences; points of abbreviations and decimals end none."""
+    return len(re.findall(r"[.!?](?=\s|$)|[。！？]", _ABBREVIATED.sub(r"\1", text)))
+
+
+def is_json(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def line(text: str, number: str) -> str:
+    return text.splitlines()[int(number) - 1]
+
+
+MEASURES: dict[str, Callable[[str, str], bool]] = {
+    r"words = (\d+)": lambda text, n: len(text.split()) == int(n),
+    r"sentences = (\d+)": lambda text, n: sentences(text) == int(n),
+    r"items = (\d+)": lambda text, n: len(re.findall("^- ", text, re.M)) == int(n),
+    r"numbered = (\d+)": lambda text, n: len(re.findall(r"^\d\. ", text, re.M)) == int(n),
+    r"longest line <= (\d+)": lambda text, n: max(map(len, text.splitlines())) <= int(n),
+    r"columns = (\d+)": lambda text, n: all(x.count(",") == int(n) - 1 for x in text.splitlines()),
+    r"digits = (\d+)": lambda text, n: sum(map(str.isdigit, text)) == int(n),
+    r"sorted (\d+)": lambda text, n: text.splitlines()[: int(n)] == sorted(text.splitlines()[: int(n)]),
+    r"lacks (.+)": lambda text, what: what not in text,
+    r"language 2 = (\w+)": lambda text, code: language(line(text, "2")) == code,
+    r"(json)": lambda text, _: is_json(text),
+    r"(lower)": lambda text, _: text == text.lower(),
+}
+
+
+def measured(measure: str, text: str) -> bool:
+    (found,) = [(check, hit[1]) for form, check in MEASURES.items() if (hit := re.fullmatch(form, measure))]
+    return found[0](text, found[1])
+
+
+def test_what_can_be_counted_is_labelled_as_counted() -> None:
+    by_rubric = {(template.id, slot.rubric): slot.measure for template, slot in SLOTS if slot.measure}
+    wrong = [
+        row["id"]
+        for row in HARD
+        if row["measurable"]
+        and measured(by_rubric[row["instruction_id"], row["rubric"]], row["response"]) != (row["label"] == "yes")
+    ]
+    assert len(by_rubric) >= 30
+    assert not wrong
+
+
+# The edits
+
+
+def differences(wanted: list[Row]) -> list[int]:
+    """Characters by which the meeting half of each pair is longer than the breaking one."""
+    pairs: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in wanted:
+        pairs[row["pair_id"]][row["label"]] = len(row["response"])
+    return [pair["yes"] - pair["no"] for pair in pairs.values() if len(pair) == 2]
+
+
+@pytest.mark.parametrize("wanted", [HARD, OPEN], ids=["all", "not measurable"])
+def test_both_labels_are_of_one_length_on_average(wanted: list[Row]) -> None:
+    found = np.array(differences(wanted))
+    assert len(found) >= 300
+    assert abs(found.mean()) < 0.5
+    assert abs((found > 0).mean() - (found < 0).mean()) < 0.1
+    assert np.abs(found).mean() < 3
+
+
+def test_every_rubric_is_met_in_half_of_its_responses_and_at_every_place() -> None:
+    labels: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    places: dict[int, Counter[str]] = defaultdict(Counter)
+    for row in HARD:
+        labels[row["instruction_id"], row["rubric"]][row["label"]] += 1
+        places[row["rubric_index"]][row["label"]] += 1
+    assert all(count["yes"] == count["no"] for count in [*labels.values(), *places.values()])
+
+
+def test_no_single_word_stands_for_a_label() -> None:
+    """Of the words that edits of several rubrics bring in, none is on one side in three of four."""
+    sides: dict[str, Counter[bool]] = defaultdict(Counter)
+    for _, slot in SLOTS:
+        words = {met: Counter(re.findall(r"\w+", " ".join(slot.passages(met)).casefold())) for met in (True, False)}
+        for met in (True, False):
+            for word in words[met] - words[not met]:
+                sides[word][met] += 1
+    often = {word: found for word, found in sides.items() if found.total() >= 6}
+    assert not {word: found for word, found in often.items() if max(found.values()) / found.total() > 0.75}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("analyzer", ["word", "char_wb"])
+@pytest.mark.parametrize("parts", [("response",), ("rubric", "response")], ids=["response", "rubric and response"])
+def test_tf_idf_stays_at_chance(analyzer: str, parts: tuple[str, ...]) -> None:
+    """By balanced accuracy, cross-validated by instruction."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import balanced_accuracy_score
+    from sklearn.model_selection import GroupKFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+
+    vectors = TfidfVectorizer(
+        analyzer=analyzer, ngram_range=(1, 2) if analyzer == "word" else (2, 4), min_df=2, max_features=20_000
+    )
+    texts = [" \n ".join(row[part] for part in parts) for row in OPEN]
+    model, groups = make_pipeline(vectors, LogisticRegression(max_iter=1000)), [row["instruction_id"] for row in OPEN]
+    labels = [row["label"] for row in OPEN]
+    predicted = cross_val_predict(model, texts, labels, groups=groups, cv=GroupKFold(5))
+    assert balanced_accuracy_score(labels, predicted) <= CEILING

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import truebench_hf
 from tests.support.runs import Done, command_here, script, write_jsonl
 from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.data import jsonl
@@ -35,9 +36,10 @@ class Bench:
 
     def do(self, name: str, out: str, *more: str) -> Done:
         """The command, whose judge writes what it is asked into `OUT.asked`."""
-        record = f"record={self.folder / out}.asked"
-        found = ("--judge", self.judge, "--judge-arg", record, "--out", str(self.folder / out))
-        return command_here(self.capsys, *name.split(), *found, *more)
+        record = () if self.judge == "none" else ("--judge-arg", f"record={self.folder / out}.asked")
+        return command_here(
+            self.capsys, *name.split(), "--judge", self.judge, *record, "--out", str(self.folder / out), *more
+        )
 
     def run(self, out: str, *more: str, name: str = "run") -> Done:
         return self.do(name, out, "--data", self.data, "--model", self.model, *more)
@@ -85,17 +87,6 @@ def test_run(bench: Bench, mode: str) -> None:
     if mode == "decide":
         assert lines[0]["verdicts"][0][1]["reason"] == "measured: 4 words"
         assert "measured: 4 words" in (bench.folder / "out" / "report.html").read_text()
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_tick(bench: Bench, mode: str) -> None:
-    done = bench.run("out", "--rules", mode, name="tick")
-    assert done.returncode == 0, done.stderr
-    labels = [[v["label"] for turn in line["verdicts"] for v in turn] for line in bench.lines("out", "verdicts.jsonl")]
-    assert labels == [["yes", "no" if mode == "decide" else "yes"], ["yes"]]
-    assert len(bench.asked("out").splitlines()) == (1 if mode == "decide" else 3)
-    assert ("Decided by rules: 2 of 3 criteria." in done.stdout) == (mode == "decide")
-    assert (": 4 words)" in bench.asked("out")) == (mode == "evidence")
 
 
 def rubrics() -> list[dict[str, Any]]:
@@ -222,26 +213,6 @@ def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
     assert bench.lines("mended", "judgments.jsonl")[0]["verdicts"][0][0]["label"] == "yes", "four words are below nine"
 
 
-def test_a_calibration_is_of_what_no_rule_decides_and_tied_to_its_mode(bench: Bench) -> None:
-    rows = [
-        row | {"id": None, "instruction_id": f"i{n}-{row['instruction_id']}", "response_id": f"r{n}-{row['response_id']}"}
-        for n in range(6) for row in rubrics()
-    ]  # fmt: skip
-    labelled = write_jsonl(
-        bench.folder / "rubrics.jsonl", [{k: v for k, v in row.items() if v is not None} for row in rows]
-    )
-    bench.judge = script(bench.folder / "judge.json", [], {"reply": "-", "probability": 0.3})
-    done = bench.do("study calibrate", "fit", "--data", labelled)
-    assert done.returncode == 0, done.stderr
-    assert "Rows that rules decided, which no judge is calibrated on: 12." in done.stdout
-    assert len(bench.lines("fit", "rows.jsonl")) == 12
-    given = ("--judge-level", "decision", "--calibration", str(bench.folder / "fit"))
-    refused = bench.run("out", *given, "--rules", "off")
-    assert refused.returncode == 2
-    assert "was fitted with --rules decide, not off; calibrate it so" in refused.stderr
-    assert bench.run("out", *given).returncode == 0
-
-
 # `--rules-model`: a model reads rules out of criteria that have none, once each
 
 
@@ -292,15 +263,80 @@ def test_a_criterion_is_read_once_and_its_figures_stand_beside_it(reading: Bench
     assert "find_rules" in settings["prompts"]
 
 
-def test_what_the_criterion_does_not_say_is_no_rule(reading: Bench) -> None:
-    script(reading.folder / "reader.json", [{"contains": "", **said({"kind": "count", "unit": "words", "max": 77})}])
-    done = read_rules(reading)
+# `--judge none`: what can be counted is decided, the rest is open and counted
+
+
+OPEN = "no judge: only what can be counted is decided"
+
+
+@pytest.fixture
+def nobody(bench: Bench) -> Bench:
+    """The same data with an instance of which nothing can be counted, and nobody who judges."""
+    pond = {"id": "c", "prompt": "Name a pond.", "criteria": ["names a pond"]}
+    bench.data, bench.judge = write_jsonl(bench.folder / "data.jsonl", [*ROWS, pond]), "none"
+    script(bench.folder / "model.json", [*ANSWERS, {"contains": "pond", "reply": "The pond."}])
+    return bench
+
+
+def check_counted(bench: Bench, done: Done, out: str) -> None:
     assert done.returncode == 0, done.stderr
-    assert "0 of 2 criteria that had none (2 without a usable answer)" in done.stdout.replace("\n", " ")
-    assert "(measured_" not in reading.asked("out")
+    lines = bench.lines(out, "judgments.jsonl")
+    assert [line["passed"] for line in lines] == [False, True, None]
+    reasons = [verdict["reason"] for line in lines for verdict in line["verdicts"][0]]
+    assert reasons == [OPEN, "measured: 4 words", "measured: 1 word", OPEN]
+    assert "No judge: 2 of 4 criteria decided by counting, 2 left open." in done.stdout
+    assert set(bench.info(out)["usage"]["total"]) <= {"model"}, "nobody was asked to judge"
 
 
-def test_without_rules_there_is_nothing_to_read_them_for(reading: Bench) -> None:
-    done = read_rules(reading, "--rules", "off")
-    assert (done.returncode, reading.asked("reader")) == (2, "")
-    assert "with --rules off no rule is used" in done.stderr
+def test_runs_and_answers_that_are_there_are_decided_by_what_can_be_counted(nobody: Bench) -> None:
+    check_counted(nobody, nobody.run("out"), "out")
+    texts = {"a": "The great river Rhine.", "b": "Garda.", "c": "The pond."}
+    rows = [{"id": name, "response": text} for name, text in texts.items()]
+    given = ("--responses", write_jsonl(nobody.folder / "answers.jsonl", rows), "--model-name", "m")
+    check_counted(nobody, nobody.do("judge", "answered", "--data", nobody.data, *given), "answered")
+    score = command_here(nobody.capsys, "study", "score", str(nobody.folder / "answered"))
+    assert (score.returncode, "No judge: 2 of 4" in score.stdout) == (0, True)
+    script(nobody.folder / "model.json", [{"contains": "pond", "error": "out of reach"}, *ANSWERS])
+    assert nobody.run("failed").returncode == 3, "an answer that failed is not what was expected to be open"
+    assert command_here(nobody.capsys, "study", "score", str(nobody.folder / "failed")).returncode == 3
+    assert nobody.run("failed", "--allow-unscored").returncode == 0
+
+
+def test_what_nobody_judged_is_never_ranked_with_a_judged_run_and_can_be_published(nobody: Bench) -> None:
+    assert nobody.run("out").returncode == 0
+    staged = stage_file(validate(nobody.folder / "out" / "judgments.jsonl"), nobody.folder / "staged")
+    assert "none" in staged.rows[0]["judge"]
+    nobody.judge = f"scripted:{nobody.folder / 'judge.json'}"
+    assert nobody.run("judged").returncode == 0
+    counted, judged = (nobody.info(out)["board"]["rows"][0] for out in ("out", "judged"))
+    assert counted["facts"]["Judge"] == "none (rules decide)"
+    assert counted["setting"] != judged["setting"]
+    shown = command_here(nobody.capsys, "compare", *(str(nobody.folder / out) for out in ("out", "judged")))
+    assert (shown.returncode, "Not comparable as models: judge: none and scripted:" in shown.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--rules", "off"), "--judge none: what can be counted"),
+        (("--judge", "smollm2"), "--judge none: what can be counted"),
+        (("--protocol", "official"), "its judge decides every criterion"),
+        (("--judge-arg", "record=x"), "are about --judge; name one"),
+    ],
+)
+def test_what_asks_for_a_judge_beside_nobody_is_refused(nobody: Bench, more: tuple[str, ...], words: str) -> None:
+    done = nobody.run("out", *more)
+    assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+    done = nobody.run("out", name="tick")
+    assert (done.returncode, "unknown spec 'none'" in done.stderr) == (2, True), "another command wants its judge"
+
+
+@pytest.mark.parametrize("judge", [None, "none"])
+def test_nobody_judges_in_python(judge: str | None) -> None:
+    met = truebench_hf.judge("Name a lake.", "Garda.", [SHORT, "names a lake"], judge)
+    assert [(verdict.label, verdict.judge) for verdict in met] == [("yes", "rules"), (None, "none")]
+    assert (met.passed, met.undecided) == (None, OPEN)
+    many = truebench_hf.judge("Name a lake.", ["Garda.", "It is the Garda lake."], SHORT, judge)
+    assert [each.passed for each in many] == [True, False]
+    with pytest.raises(UserError, match="with rules='off' nothing would be decided"):
+        truebench_hf.judge("Name a lake.", "Garda.", [SHORT], judge, rules=False)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from fractions import Fraction
-from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import truebench_hf
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.benchmarks.tick.checklists import ListedChecklist, checklist_tables
+from truebench_hf.benchmarks.tick.checklists import ListedChecklist
 from truebench_hf.benchmarks.tick.scoring import GradedResponse, paper_rows, response_frame, score_tables
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.data import jsonl
@@ -21,9 +18,6 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.pass_rate import drfr
-from truebench_hf.metrics.preference import preference_from_scores
-from truebench_hf.metrics.votes import mean
-from truebench_hf.space.board.store import BoardStore
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Criterion, Instance, Response, Score, Turn, Verdict
 
@@ -202,45 +196,12 @@ def test_criteria_of_the_data_are_the_checklist_and_cost_no_generator(
     study(data=data).run()  # who would have written them does not matter
 
 
-def test_its_checklists_are_data_of_a_run_and_its_board_is_read(study: Callable[..., Tick], tmp_path: Path) -> None:
-    outcome = study().run()
-    model, judge = f"scripted:{tmp_path}/B.json", f"scripted:{tmp_path}/judge.json"
-    ran = truebench_hf.run(
-        data=f"{tmp_path}/out/checklists.jsonl", model=model, judge=judge, judge_level="rubric"
-    )  # fmt: skip
-    assert ran.scores["drfr"] == Score(0.6, 10, 0)
-    board = BoardStore([tmp_path / "out"])
-    kind = next(kind for kind in board.snapshot.kinds if kind.name == "tick")
-    lines = board.snapshot.of(kind)
-    values = {entry.name: entry.overall.value for entry in lines}
-    assert values == {"scripted:A.json": pytest.approx(1.75 / 3), "scripted:B.json": 0.625}
-    assert (kind.main, list(kind.groups)) == ("Pass rate", ["Categories"])
-    assert lines[0].setting == lines[1].setting
-    edited = rows(tmp_path / "out")
-    edited[0]["criteria"] = ["Is it a?"]
-    other = study(out=str(tmp_path / "two"), checklists=write_jsonl(tmp_path / "c.jsonl", edited)).run()
-    turned = study(out=str(tmp_path / "three"), models="BA").run()
-    settings = [one.ranking.board().rows[0].setting for one in (outcome, other, turned)]
-    assert settings[0] == settings[2] != settings[1], "other checklists are another setting"
-
-
 def test_an_estimate_asks_nothing(study: Callable[..., Tick], tmp_path: Path) -> None:
     spent = study(estimate=True).run().value
     assert [asked(tmp_path, role) for role in ("model", "judge")] == [[], []]
     assert not (tmp_path / "out").exists()
     calls = {part.partition(" ")[0]: usage.calls for part, usage in spent.items()}
     assert calls == {"generator": 4, "model": 4, "judge": 4 * 2 * 5}, "five questions a checklist"
-
-
-def test_models_in_memory_that_share_a_name_are_told_apart() -> None:
-    def judge(messages: Any) -> str:
-        text = messages[-1]["content"]
-        label = "PASS" if "Hello!" in text else "FAIL"
-        return checklist(["Is it kind?"]) if "You prepare" in text else f'```json\n{{"criteria_1": "{label}"}}\n```'
-
-    models = [lambda messages, text=text: text for text in ("Hello!", "Bye!")]
-    report = truebench_hf.tick(instruction="Greet me.", model=models, judge=judge)
-    assert [score.value for score in report.scores["pass_rate"].values()] == [1.0, 0.0]  # type: ignore[union-attr]
 
 
 def test_votes_are_the_majority_of_several_draws(study: Callable[..., Tick], tmp_path: Path) -> None:
@@ -348,25 +309,6 @@ def test_intervals_are_those_of_the_metrics() -> None:
     assert pair["difference"] == paired_difference(*shares)
 
 
-@pytest.mark.parametrize(("count", "shown"), [(0, 0), (20, 20), (21, 20)])
-def test_of_many_that_went_wrong_the_page_shows_the_first(count: int, shown: int) -> None:
-    failed = [ListedChecklist(graded(n, "").listed.instance, "data", problem="cut off") for n in range(count)]
-    of_what = [table for table in checklist_tables(failed) if table.title.startswith("Instructions without")]
-    assert sum(len(table.rows) for table in of_what if table.on_page) == shown
-    assert sum(len(table.rows) for table in of_what if table.name) == count
-
-
-def test_equal_means_are_ties() -> None:
-    """Three samples with checklists of up to seven questions: every tie of fractions, and no other, is found."""
-    shares = sorted({Fraction(yes, of) for of in (3, 6, 7) for yes in range(of + 1)})
-    sampled = list(combinations_with_replacement(shares, 3))[::5]
-    means = [(sum(of) / 3, mean([float(share) for share in of])) for of in sampled]
-    pairs = [(a, b) for i, a in enumerate(means) for b in means[:i]]
-    exact = [a[0] == b[0] for a, b in pairs]
-    assert sum(a[1] == b[1] for a, b in pairs) < sum(exact), "floats alone miss some"
-    assert [preference_from_scores(a[1], b[1]) == "tie" for a, b in pairs] == exact
-
-
 def test_the_tables_of_the_paper_hold_together() -> None:
     for table in ("1", "2", "3a", "3b", "4", "5", "6", "7", "8"):
         assert all(len(row) > 1 for row in paper_rows(table)), table
@@ -380,16 +322,3 @@ def test_the_tables_of_the_paper_hold_together() -> None:
         if abs(row[name] - row[f"{name.split('/')[0]}/Base"] - row[f"{name}/delta"]) > 0.051
     ]
     assert off == [("Language", "Command-R+/Self-Refine")], "one printed change is off by one"
-
-
-@pytest.mark.slow
-def test_with_the_embedded_model(tmp_path: Path) -> None:
-    """SmolLM2 answers a real prompt and judges it by probability; no score is expected of it."""
-    options = TickOptions(
-        data="checklists_mini", limit=1, model=("smollm2",), judge="smollm2", max_tokens=16, out=str(tmp_path / "o")
-    )
-    outcome = Tick(options).run()
-    score = next(iter(by_name(outcome, "drfr").values()))
-    assert (score.unscored, outcome.incomplete) == (0, 0)
-    assert score.n == sum(len(row["criteria"]) for row in rows(tmp_path / "o"))
-    assert Tick(options).run().value.scores == outcome.value.scores

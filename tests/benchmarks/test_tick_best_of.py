@@ -13,8 +13,6 @@ import pytest
 from tests.support import tiny_reward
 from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.tick.best_of import BestOf, BestOfOptions
-from truebench_hf.benchmarks.tick.refine import Refine, RefineOptions
-from truebench_hf.benchmarks.tick.revision import STATUS
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
@@ -164,15 +162,6 @@ def test_ways_to_select_may_be_added_and_none_is_dropped(tmp_path: Path) -> None
         best_of(tmp_path, by=("direct",))
 
 
-def test_a_reward_model_is_named_in_one_way_or_the_other() -> None:
-    by, reward = (
-        BestOfOptions(data="d", model="smollm2", out="o", **more)  # type: ignore[arg-type]
-        for more in ({"by": ("stick", "reward:x")}, {"by": ("stick",), "reward": ("reward:x",)})
-    )
-    assert by == reward
-    assert (by.by, by.reward) == (("stick", "reward:x"), ("reward:x",))
-
-
 @pytest.mark.slow  # about 6 s, most of them for importing torch
 def test_a_reward_model_selects(tmp_path: Path) -> None:
     spec = f"reward:{tiny_reward.save(tmp_path / 'reward')}"
@@ -185,27 +174,3 @@ def test_a_reward_model_selects(tmp_path: Path) -> None:
     run = json.loads((tmp_path / "out" / "run.json").read_text())
     assert run["usage"]["total"]["reward"]["calls"] == 9
     assert "transformers reward" in {model["provider"] for model in run["settings"]["judge_models"].values()}
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)  # under a minute on two free processors
-def test_smollm2_refines_and_selects_and_every_answer_is_judged(tmp_path: Path) -> None:
-    """The embedded model is too weak to improve anything, yet all it says is accounted for."""
-    row = {
-        "id": "a", "prompt": "Suggest a subject line for an e-mail that invites staff to a first-aid course on 8 October.",
-        "criteria": ["Is the response a subject line?", "Does it include the date?"],
-    }  # fmt: skip
-    given: dict[str, Any] = {"data": write_jsonl(tmp_path / "d.jsonl", [row]), "model": "smollm2", "max_tokens": 16}
-    result = Refine(RefineOptions(**given, iterations=1, out=str(tmp_path / "refine"))).run().value
-    versions = [version for _, version in jsonl.read(tmp_path / "refine" / "versions.jsonl")]
-    assert [version["iteration"] for version in versions] == list(range(len(versions)))
-    for version in versions:
-        assert version["status"] in STATUS
-        assert version["text"]
-        assert all(v["label"] in ("yes", "no") and "P(yes)" in v["reason"] for v in version["verdicts"])
-    assert "undecided" not in result
-    result = BestOf(BestOfOptions(**given, n=2, out=str(tmp_path / "best"))).run().value
-    ((_, answered),) = jsonl.read(tmp_path / "best" / "answers.jsonl")
-    scores = [answer["scores"]["stick"]["score"] for answer in answered["answers"]]
-    assert [bool(answer["selected_by"]) for answer in answered["answers"]] == [s == max(scores) for s in scores]
-    assert result["lines"].rows[0]["tied"] in (1, 2)

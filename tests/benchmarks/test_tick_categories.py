@@ -84,13 +84,6 @@ def test_without_a_model_the_annotators_categories_count(tmp_path: Path) -> None
     assert {"category": "Length", "annotators": 12, "model": 0, "both": 0} in found["categories"].rows
 
 
-def test_rows_with_several_turns_are_left_out_and_said_so(tmp_path: Path) -> None:
-    data = write_jsonl(tmp_path / "rows.jsonl", [*rows(), {"turns": ["One?", "Two?"]}])
-    notes = Categories(CategoriesOptions(data=data, out=str(tmp_path / "out"))).run().notes
-    assert notes[0].startswith("Rows of the data left out: 1 (the first: ")
-    assert "has 2 turns to be answered" in (tmp_path / "out" / "report.html").read_text()
-
-
 def test_categories_of_ones_own(tmp_path: Path) -> None:
     """Annotators who sorted by others are passed over, and said so."""
     mine = tmp_path / "mine.json"

@@ -22,10 +22,9 @@ from tests.support.runs import write_jsonl
 from truebench_hf.benchmarks.tick.annotation import PROTOCOLS, annotator_tables
 from truebench_hf.cli.app import app
 from truebench_hf.data import jsonl
-from truebench_hf.data.checklist_rows import ChecklistRow, load_entries, read
+from truebench_hf.data.checklist_rows import ChecklistRow, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.loaders.export import export
 from truebench_hf.types import Score
 
 RICH = json.loads((files("truebench_hf.data") / "checklists_mini.jsonl").read_text(encoding="utf-8").splitlines()[0])
@@ -75,45 +74,6 @@ def test_what_may_be_absent_and_people_are_their_majority() -> None:
     first, second = entry.responses
     assert entry.people(first, entry.chosen) == ("yes", None, "yes", None), "most, a tie, one alone, nobody"
     assert entry.people(second, entry.chosen) is None
-
-
-def test_a_built_set_is_read_as_its_source(tmp_path: Path) -> None:
-    """Parquet has its own ways with what is empty or null, and with rows that leave much out."""
-    row = {
-        "id": "x", "messages": DO, "responses": [{"id": "r", "text": "Done."}],
-        "checklists": [{"author": "a", "questions": ["Is it done?"]}],
-        "answers": [{"response_id": "r", "checklist_id": "c1", "annotator": "u", "answers": ["yes"]}],
-        "ratings": [{"response_id": "r", "annotator": "u", "protocol": "direct", "score": 4}],
-    }  # fmt: skip
-    bare = write_jsonl(tmp_path / "rows.jsonl", [row])
-    export("checklists", tmp_path / "bare", source=bare, strict=True)
-    export("checklists_mini", tmp_path / "mini")
-    for source, built in ((bare, "bare"), ("checklists_mini", "mini")):
-        ours, theirs = (
-            [entry.model_dump() for entry in load_entries(name)] for name in (source, f"{tmp_path}/{built}")
-        )
-        assert ours == theirs
-
-
-def test_the_categories_of_infobench(tmp_path: Path) -> None:
-    record = {
-        "id": "domain_1", "instruction": "Write a haiku.", "input": "About rain.", "category": "x", "subset": "Easy_set",
-        "decomposed_questions": ["Is it a haiku?", "Is it about rain?"],
-        "question_label": [["Format", "Number"], ["Content"]],
-    }  # fmt: skip
-    (entry,) = load_entries(f"infobench:{write_jsonl(tmp_path / 'infobench.jsonl', [record])}")
-    assert entry.chosen.questions == ("Is it a haiku?", "Is it about rain?")
-    assert [sorted_.categories for sorted_ in entry.categories] == [(("Format", "Number"), ("Content",))]
-    assert entry.messages[0].content == "Write a haiku.\n\nAbout rain."
-
-
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [("nothing:here", "unknown source"), ("infobench:none.json", "no such file"), ("none.jsonl", "checklists_mini")],
-)
-def test_data_that_is_not_there(source: str, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        load_entries(source)
 
 
 # Sheets

@@ -121,10 +121,6 @@ def tagged(text: str) -> str:
     return f"Plan: mend.\n{OPEN}\n{text}\n{CLOSE}"
 
 
-def cut(text: str) -> Answer:
-    return {"text": text, "truncated": True}
-
-
 @each_row(__file__, "tick_refine", "statuses")
 def test_every_status(
     tmp_path: Path, rewrites: list[Answer], labels: dict[str, str], wanted: list[list[str]], calls: int
@@ -187,17 +183,6 @@ def test_what_stays_open_is_neither_mended_nor_broken_and_has_a_reason(tmp_path:
     assert (first["failed"], first["outside"]) == (1, Score(None, 0, 2))
 
 
-def test_which_version_is_kept(tmp_path: Path) -> None:
-    """The last one, however bad, or the best one so far by its own score, the first of equals."""
-    labels = {"version 0 kind": "FAIL", "version 1 kind": "FAIL", "version 2": "FAIL"}
-    rows = [{"id": "a", "prompt": "Greet Kim.", "reference": "version 1"}]
-    for keep, own, right in (("last", [0.5, 0.5, 0.0], [0.0, 1.0, 0.0]), ("best", [0.5] * 3, [0.0] * 3)):
-        reply = writer([tagged("version 1"), tagged("version 2")], labels)
-        result, _, _ = refined(tmp_path / keep, reply, rows, iterations=2, keep=keep, outside="exact")
-        assert [step["own"].value for step in result["iterations"].rows] == own, keep
-        assert [step["outside"].value for step in result["iterations"].rows] == right, keep
-
-
 def test_free_critiques_never_stop_early_and_need_no_checklist(tmp_path: Path) -> None:
     _, rows, model = refined(tmp_path, writer([tagged(f"version {n}") for n in range(1, 5)], {}), critique="free")
     assert [row["text"] for row in rows] == [f"version {n}" for n in range(5)]
@@ -208,19 +193,6 @@ def test_free_critiques_never_stop_early_and_need_no_checklist(tmp_path: Path) -
         assert not [word for word in ("<checklist_", "answered NO", "OPEN") if word in prompt]
     assert "critiques in prose give none: add --outside" in (tmp_path / "out" / "report.html").read_text()
     assert not json.loads((tmp_path / "out" / "run.json").read_text()).get("board"), "nothing to be ranked by"
-
-
-def test_critiques(tmp_path: Path) -> None:
-    for name, critiques, wanted in (
-        ("prose as it is", [" Too long.\n"], "Too long."),
-        ("an empty one is asked again", ["", "Too long."], "Too long."),
-        ("one that is cut off still says something", [cut("Too lo")], "Too lo"),
-        ("all of it went into thinking", [cut("")], None),
-        ("a failed request", [{"error": "503"}], None),
-    ):
-        reply = writer([tagged("version 1")], {}, critiques=critiques)
-        _, rows, _ = refined(tmp_path / name, reply, critique="free", iterations=1)
-        assert (rows[1].get("critique"), rows[1]["status"] == "rewritten") == (wanted, wanted is not None), name
 
 
 def test_what_the_data_knows_of_right_answers_reaches_no_model_that_it_scores(tmp_path: Path) -> None:

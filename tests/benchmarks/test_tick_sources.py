@@ -180,17 +180,6 @@ def test_what_is_kept_and_counted_of_a_generator(tmp_path: Path, writer: str) ->
     assert more.incomplete == 0
 
 
-@pytest.mark.parametrize(
-    ("instruction", "code", "shown"), [("Say alfa.", 0, "짧은가?"), ("Say no.", 3, "it has no line `Questions:`")]
-)
-def test_one_instruction_has_its_questions_printed(
-    tmp_path: Path, writer: str, instruction: str, code: int, shown: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ("--instruction", instruction, "--generator", writer, "--out", str(tmp_path / "o"))
-    done = command_here(capsys, "study", "checklist", "generate", *words)
-    assert (done.returncode, shown in done.stdout) == (code, True), done.stderr
-
-
 # `study checklist score`
 
 ALFA = {"id": "a", "prompt": "Say alfa.", "criteria": ["Is it a?", "Is it b?"]}
@@ -277,8 +266,3 @@ def test_logs_are_judged_by_checklists_written_once_for_each_instruction(
     with_criteria = [{"messages": [*SAY, HALF], "criteria": ["Is it b?", "Is it c?"], "model": "m"}]
     logged = ScoreOptions(logs=write_jsonl(tmp_path / "own.jsonl", with_criteria), judge=judge, out=f"{out}2")
     assert ScoreChecklists(logged).run().value.scores["pass_rate"] == {"m": Score(0.5, 1)}
-
-
-def test_the_built_in_sample_has_all_it_takes(tmp_path: Path, judge: str) -> None:
-    outcome = ScoreChecklists(ScoreOptions(data=MINI, judge=judge, limit=3, out=str(tmp_path / "out"))).run()
-    assert outcome.value.scores["pass_rate"] == {"constructed": Score(1.0, 3), "constructed 2": Score(1.0, 3)}

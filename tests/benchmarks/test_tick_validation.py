@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,14 +28,8 @@ from truebench_hf.data import jsonl
 from truebench_hf.data.checklist_rows import ChecklistRow, load_entries, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
-from truebench_hf.models.protocol import ChatRequest
-from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.models.scripted import verdicts as scripted_verdicts
-from truebench_hf.options import InMemory
 from truebench_hf.report.table import Table
 from truebench_hf.types import Score
-
-REAL = Path(__file__).parents[3] / "shared" / "data" / "structflowbench" / "StructFlowBench.json"
 
 
 def row(name: str, **parts: Any) -> dict[str, Any]:
@@ -124,18 +117,6 @@ def _models(folder: Path) -> tuple[str, str]:
     return script(folder / "gen.json", writes), script(folder / "judge.json", judged)
 
 
-def test_a_rule_answers_every_draw_alike(tmp_path: Path) -> None:
-    asked = ["Is it red?", "Is the response at most 3 words long?"]
-    rows = [row("x", responses=[{"id": "r", "model": "m", "text": "R"}], answers=[said("r", "c1", "u", "yes", "yes")],
-                checklists=[checklist("c1", *asked, chosen=True)])]  # fmt: skip
-    source, judge = write_jsonl(tmp_path / "rows.jsonl", rows), _models(tmp_path)[1]
-    words = ("--data", source, "--judge", judge, "--votes", "3", "--rules", "decide", "--out", f"{tmp_path}/out")
-    code, printed = validate(*words)
-    assert code == 0, printed
-    ((_, line),) = jsonl.read(tmp_path / "out" / "rows.jsonl")
-    assert [judgment["answers"] for judgment in line["judgments"]] == [["no", "yes"]] * 4
-
-
 def test_models_add_what_the_data_lacks(tmp_path: Path) -> None:
     generator, judge = _models(tmp_path)
     bare = [
@@ -188,14 +169,6 @@ def test_rows_with_criteria_are_their_chosen_checklist(tmp_path: Path) -> None:
         load_entries(several)  # what reads sheets back must lose no row
     with pytest.raises(UserError, match="stands twice"):
         load_entries(write_jsonl(tmp_path / "twice.jsonl", [row("x"), row("x")]))
-
-
-@pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/structflowbench is not here")
-def test_questions_by_people_of_a_real_benchmark() -> None:
-    found = load_entries(f"structflowbench:{REAL}")
-    assert len(found) == 643
-    assert sum(len(one.chosen.questions) for one in found if one.chosen) == 1775
-    assert all(len(one.responses) == 1 and one.categories for one in found)
 
 
 # A world whose truth is known: an instruction is a set of demands that a program checks.
@@ -261,26 +234,3 @@ def test_a_judge_that_is_wrong_one_time_in_ten() -> None:
     assert against_people[5]["accuracy"].value == pytest.approx(right(0.0086), abs=0.02)
     low, high = against_truth[1]["accuracy"].ci95
     assert low < 0.9 < high
-
-
-@pytest.mark.slow
-def test_the_whole_study_finds_the_same(tmp_path: Path) -> None:
-    """The same world by the command's own study: every answer is asked of a judge who errs by the question alone."""
-
-    def answer(request: ChatRequest) -> str:
-        prompt = request.messages[0].content
-        (text,) = re.findall(r"<response_\w+>\n(.*?)\n</response_", prompt, re.DOTALL)
-        (demand,) = re.findall(r"<criteria[^>]*>\n1\. (.*?)\n</criteria", prompt, re.DOTALL)
-        draw = random.Random(f"{text} {demand} {request.sample} {'Give no reasons' in prompt}")
-        error = 0.25 if "Give no reasons" in prompt else WRONG
-        return scripted_verdicts(prompt, {}, "PASS" if DEMANDS[demand](text) != (draw.random() < error) else "FAIL")
-
-    rows = [{**one, "answers": [said("r", "c", "program", *truth)]} for one, truth in world()]
-    judge = InMemory("scripted:judge", ScriptedModel("judge", answer))
-    source = write_jsonl(tmp_path / "rows.jsonl", rows)
-    options = ValidateOptions(data=source, judge=(judge,), votes=5, out=str(tmp_path / "out"))
-    found = own([Validate(options).run().value["accuracy"]])
-    scores = {(row["mode"], row["k"]): row["accuracy"].value for row in found}
-    assert scores["direct", 1] == pytest.approx(0.75, abs=0.03)
-    assert scores["reasoning", 1] == pytest.approx(0.9, abs=0.02)
-    assert scores["reasoning", 5] == pytest.approx(0.991, abs=0.02)

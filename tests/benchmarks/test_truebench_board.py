@@ -87,13 +87,6 @@ def test_a_published_copy_has_the_same_row(options: dict[str, Any]) -> None:
     assert _row(anonymous.settings(settings)) == _row(settings)
 
 
-def test_a_submission_tells_nothing_of_the_way() -> None:
-    bare = {name: value for name, value in _settings().items() if name in ("model", "judge", "data", "data_sha256")}
-    row = _row(bare)
-    assert row.facts["Judge"] == "openai:j"
-    assert row.setting == _row(dict(bare)).setting != _row(_settings()).setting
-
-
 def test_a_row_tells_no_address_path_or_key() -> None:
     arguments = ['extra_body={"via": "http://10.0.0.4:8000/v1"}', "user=hf_abcdefghijklmnop", "revision=/home/me/judge"]
     options = {"judge": {"options": {"extra_body": {}, "user": ""}}}

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +14,6 @@ from aiohttp import web
 
 from tests.support import loopback
 from tests.support.corpus import each_row
-from tests.support.hub_stub import HubStub
 from tests.support.runs import ROOT, row, write_jsonl
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.data import data_hash, load, select
@@ -149,53 +144,6 @@ def test_the_pinned_release_is_the_one_at_hand() -> None:
     assert len({(instance.category, instance.task) for instance in instances}) == 46
 
 
-LOAD = """
-import json, sys
-from truebench_hf.benchmarks.truebench.data import load
-from truebench_hf.errors import UserError
-try:
-    print(json.dumps([instance.id for instance in load(sys.argv[1])]))
-except UserError as error:
-    print(json.dumps(str(error)))
-"""
-
-
-def from_hub(hub: HubStub, folder: Path, name: str) -> Any:
-    """What loading a Hub id gives in a fresh process: ids, or the error's text."""
-    env = {**os.environ, **hub.env, "HF_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", LOAD, name], cwd=folder, env=env, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-@pytest.mark.slow
-def test_a_hub_id(tmp_path: Path) -> None:
-    """The same columns on the Hub, at a revision too; a data set with others or none is the user's error."""
-    upload = """
-import sys
-from huggingface_hub import HfApi
-api = HfApi()
-for name, file in (("user/good", "good.jsonl"), ("user/bad", "bad.jsonl")):
-    api.create_repo(name, repo_type="dataset")
-    api.upload_file(path_or_fileobj=file, path_in_repo="test.jsonl", repo_id=name, repo_type="dataset")
-"""
-    write_jsonl(tmp_path / "good.jsonl", [GOOD, row(2, [("a", ["b"]), ("c", ["d"])])])
-    write_jsonl(tmp_path / "bad.jsonl", [{"question": "x", "answer": "y"}])
-    with HubStub() as hub:
-        env = {**os.environ, **hub.env, "HF_HOME": str(tmp_path / "home")}
-        subprocess.run([sys.executable, "-c", upload], cwd=tmp_path, env=env, check=True, capture_output=True)
-        assert from_hub(hub, tmp_path, "user/good") == ["1", "2"]
-        assert from_hub(hub, tmp_path, "user/good@main") == ["1", "2"]
-        assert "user/bad, row 0: has no criteria, and the file has answer, prompt; " in from_hub(
-            hub, tmp_path, "user/bad"
-        )
-        missing = from_hub(hub, tmp_path, "user/absent")
-        assert "--data user/absent: no such path, and cannot be loaded from the Hub" in missing
-        assert "\n" not in missing
-
-
 # The built-in sample: whoever changes one checks its languages and its computed answers again.
 
 CHECKED = "8bc547847f9f6a651b361142306f04497d8a42aff8d1353485bb72d8f6cfbde4"  # of the file as it was when every figure in it was computed a second time
@@ -203,22 +151,3 @@ CHECKED = "8bc547847f9f6a651b361142306f04497d8a42aff8d1353485bb72d8f6cfbde4"  # 
 
 def test_the_file_is_the_one_that_was_checked() -> None:
     assert hashlib.sha256(catalogue.MINI.read_bytes()).hexdigest() == CHECKED
-
-
-def test_three_instances_of_every_language_in_all_categories() -> None:
-    instances = load("mini")
-    assert [instance.id for instance in instances] == [str(number) for number in range(1, 37)]
-    assert Counter(instance.language for instance in instances) == dict.fromkeys(data.LANGUAGES, 3)
-    assert {instance.category for instance in instances} == set(data.CATEGORIES)
-
-
-def test_multi_turn_instances_keep_and_switch_context() -> None:
-    many = [instance for instance in load("mini") if len(instance.turns) > 1]
-    assert {instance.category for instance in many} == {"Multi-Turn"}
-    kinds = Counter(instance.task for instance in many)
-    assert min(kinds["Consistency"], kinds["Non-Consistency"]) >= 2
-
-
-def test_every_turn_has_three_to_six_distinct_criteria() -> None:
-    turns = [turn for instance in load("mini") for turn in instance.turns]
-    assert all(3 <= len({criterion.text for criterion in turn.criteria}) == len(turn.criteria) <= 6 for turn in turns)

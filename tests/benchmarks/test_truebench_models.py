@@ -136,31 +136,6 @@ def test_models_may_be_added_and_never_left_out(bench: Bench) -> None:
     assert (bench.out / "scores.json").read_bytes() == before
 
 
-def test_answers_of_several_models_are_judged_in_a_second_stage(bench: Bench) -> None:
-    assert bench.run(bench.first, bench.second, command="study generate").returncode == 0
-    done = bench.run(command="judge")
-    assert done.returncode == 0, done.stderr
-    staged = bench.json("scores.json")["scores"]
-    assert bench.run(bench.first, bench.second, out=bench.folder / "whole").returncode == 0
-    assert staged == json.loads((bench.folder / "whole" / "scores.json").read_text())["scores"]
-    lines = (bench.out / "responses.jsonl").read_text().splitlines(keepends=True)
-    (bench.out / "responses.jsonl").write_text("".join(lines[:-1]))  # the last answer of the second model
-    lost = bench.run(command="judge")
-    assert lost.returncode == 2
-    assert "second.json that run.json there is about" in lost.stderr
-
-
-def test_python_takes_several_models(tmp_path: Path) -> None:
-    judge = script(tmp_path / "judge.json", VERDICTS)
-    models = [script(tmp_path / "first.json", FIRST), script(tmp_path / "second.json", SECOND)]
-    report = truebench_hf.run(data=ROWS, model=models, judge=judge, rules="off", samples=2, temperature=0.5)
-    assert {name: score.n for name, score in report.scores["overall"].items()} == dict.fromkeys(models, 3)  # type: ignore[union-attr]
-    assert len(report.judged) == 12, "two samples each"
-    failing = script(tmp_path / "failing.json", [{"contains": "hello", "error": "down"}, *SECOND])
-    report = truebench_hf.run(data=ROWS, model=[models[0], failing], judge=judge, rules="off")
-    assert list(report.unscored) == [f"hello ({failing})"]
-
-
 def test_what_reads_a_finished_run_knows_its_models(bench: Bench) -> None:
     assert bench.run(bench.first, bench.second).returncode == 0
     out = str(bench.out)

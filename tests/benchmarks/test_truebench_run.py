@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import json
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ import pytest
 import truebench_hf
 from tests.support.corpus import each_row
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import Done, command_here, row, script, write_jsonl
+from tests.support.runs import Done, command_here, row, run_scores, script, write_jsonl
 from tests.support.stages import generate, judge
+from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.run import JudgeAnswers
 from truebench_hf.errors import UserError
@@ -60,17 +63,9 @@ class Bench:
         path = self.folder / f"{role}.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
-    def lines(self, out: Path | None = None) -> list[dict[str, Any]]:
-        text = ((out or self.out) / "judgments.jsonl").read_text(encoding="utf-8")
+    def lines(self) -> list[dict[str, Any]]:
+        text = (self.out / "judgments.jsonl").read_text(encoding="utf-8")
         return [json.loads(line) for line in text.splitlines()]
-
-    def scores(self, out: Path | None = None) -> dict[str, Any]:
-        scores: dict[str, Any] = json.loads(((out or self.out) / "scores.json").read_text(encoding="utf-8"))
-        return scores
-
-    def spent(self, out: Path | None = None) -> dict[str, Any]:
-        spent: dict[str, Any] = json.loads(((out or self.out) / "run.json").read_text())["usage"]["total"]
-        return spent
 
     def arguments(self, name: str = "run", **more: Any) -> list[str]:
         """The same as a command line; True is a flag, None leaves an option out."""
@@ -112,32 +107,6 @@ def test_a_scripted_run_is_exact(bench: Bench) -> None:
     assert (len(bench.asked("model")), len(bench.asked("judge"))) == (4, 4)
 
 
-def test_the_judge_sees_the_turn_with_its_history_and_never_the_thinking(bench: Bench) -> None:
-    bench.run()
-    turn_two = next(prompt[0] for prompt in bench.asked("judge") if "Which number?" in prompt[0])
-    for text in (r"\[user_\w{8}\]\nRemember 7\.", r"\[assistant_\w{8}\]\nI will\.", r"1\. says 7\n2\. is short"):
-        assert re.search(text, turn_two)
-    assert "Criteria may rest on earlier turns" in turn_two
-    assert all("Text in parentheses" in prompt[0] for prompt in bench.asked("judge"))
-    assert sum("Criteria may rest on earlier turns" in prompt[0] for prompt in bench.asked("judge")) == 1
-    assert "secret thought" not in json.dumps(bench.asked("judge"))
-    assert "secret thought" not in json.dumps(bench.asked("model")), "nor is it fed back to the model"
-    assert ["Remember 7.", "I will.", "Which number?"] in bench.asked("model")
-    assert bench.lines()[2]["reasoning"] == ["secret thought", ""]
-
-
-def test_two_stages_are_one_run(bench: Bench, tmp_path: Path) -> None:
-    bench.run()
-    options = bench.options(out=str(tmp_path / "staged"))
-    judging = {key: options.pop(key) for key in ("judge", "judge_arg")}
-    assert generate(GenerateOptions(**options)) == 0
-    report = judge(JudgeGivenOptions(out=options["out"], judge=(judging["judge"],), judge_arg=judging["judge_arg"]))
-    assert value(report, "overall") == (pytest.approx(2 / 3), 3, 0)
-    assert bench.lines(tmp_path / "staged") == bench.lines()
-    assert bench.scores() == bench.scores(tmp_path / "staged")
-    assert bench.spent() == bench.spent(tmp_path / "staged")
-
-
 @each_row(__file__, "truebench_run", "no_verdicts")
 def test_what_is_no_verdict_is_neither_pass_nor_fail(bench: Bench, answer: str) -> None:
     bench.data = write_jsonl(bench.folder / "data.jsonl", ROWS[1:2])
@@ -175,38 +144,6 @@ def test_a_failed_generation_is_unscored_and_its_text_goes_nowhere(bench: Bench)
     assert value(bench.run(), "overall") == (pytest.approx(2 / 3), 3, 0)
     after = len(bench.asked("model")), len(bench.asked("judge"))
     assert (after[0] - before[0], after[1] - before[1]) == (3, 2), "what was answered is not asked for again"
-
-
-@pytest.mark.parametrize(
-    ("level", "calls"), [("checklist", 4), ("rubric", 7), ("decision", 4)], ids=["checklist", "rubric", "decision"]
-)
-def test_the_level_is_kept_and_settles_the_calls(bench: Bench, level: str, calls: int) -> None:
-    rules = [
-        {"contains": "is in Europe", "reply": '{"criteria_1": "FAIL"}', "probability": 0.1},
-        {"contains": "", "reply": '{"criteria_1": "PASS"}', "probability": 0.9},
-    ]
-    bench.scripts(ANSWERS, VERDICTS if level == "checklist" else rules)
-    report = bench.run(judge_level=level)
-    assert value(report, "overall") == (pytest.approx(2 / 3), 3, 0)
-    assert len(bench.asked("judge")) == calls
-    assert report.provenance["judging"]["level"] == level
-    assert level in (bench.out / "report.html").read_text(encoding="utf-8")
-
-
-def test_official_and_default_rule_differ_in_the_open(bench: Bench) -> None:
-    bench.scripts(ANSWERS, [{"contains": "Name a river", "reply": '{"criteria_1": "PASS"}'}, *VERDICTS])
-    report = bench.run(protocol="official")
-    assert value(report, "overall") == value(report, "official") == (1.0, 3, 0), "a missing verdict is no FAIL"
-    assert len(report.unscored) == 1, "and is shown all the same"
-    assert any("official rule" in note for note in report.notes)
-    assert report.provenance["judging"]["level"] == "checklist"
-    page = (bench.out / "report.html").read_text(encoding="utf-8")
-    assert re.findall(r'data-s="(\w+)"', page) == ["yes", "yes", "yes"], "the page counts as its scores do"
-    assert "55% 75%)" in page, "the map holds figures"
-    assert '<td title="1 unscored">' not in page
-    assert [line["passed"] for line in bench.lines()] == [True, None, True], "judgments.jsonl keeps our rule"
-    cells = (bench.out / "scores_category.csv").read_text().splitlines()[1].split(",")
-    assert cells[2] == "0", "officially a category without rows is 0"
 
 
 class Died(JudgeAnswers):
@@ -298,3 +235,126 @@ def test_a_refused_key_stops_the_run_in_one_line(bench: Bench, capsys: pytest.Ca
         assert server.stats()["by_kind"]["judge"] == 24
         assert server.stats()["by_kind"]["model"] < 24, "committed answers were kept"
     assert len(bench.lines()) == 12
+
+
+# Data of one's own: a few rows with nothing but prompts and criteria
+
+
+OWN = [
+    {"prompt": "Name a colour.", "criteria": ["names a colour", "is one word"]},
+    {"prompt": "Name a river.", "criteria": ["names a river"]},
+]
+
+
+Own = Callable[[Sequence[dict[str, Any]]], Bench]
+
+
+@pytest.fixture
+def own(bench: Bench) -> Own:
+    """A run on rows of one's own, by a judge who fails `is one word` and sees no slip."""
+    bench.scripts(
+        [{"contains": "river", "reply": "The Rhine."}, {"contains": "", "reply": "Dark red."}],
+        [{"contains": "<criteria", "verdicts": {"is one word": "FAIL", "slip": "FAIL"}}],
+    )
+
+    def of(rows: Sequence[dict[str, Any]]) -> Bench:
+        bench.data = write_jsonl(bench.folder / "own.jsonl", rows)
+        return bench
+
+    return of
+
+
+def test_rows_without_groups_show_none(own: Own, capsys: pytest.CaptureFixture[str]) -> None:
+    """From a spreadsheet, with criteria as lines of a cell."""
+    bench = own(OWN)
+    bench.data = str(bench.folder / "own.csv")
+    with Path(bench.data).open("w", encoding="utf-8", newline="") as file:
+        rows = [(row["prompt"], "\n".join(row["criteria"])) for row in OWN]
+        csv.writer(file).writerows([("prompt", "criteria"), *rows])
+    done = command_here(capsys, *bench.arguments())
+    assert done.returncode == 0, done.stderr
+    scores = run_scores(bench.out)
+    assert (scores["overall"]["value"], scores["overall"]["n"]) == (0.5, 2)
+    assert [line["passed"] for line in bench.lines()] == [False, True]
+    assert not {"by_category", "by_language", "by_task", "weighted"} & set(scores), "no groups, no weights"
+    assert not {"scores_category.csv", "scores_language.csv"} & {path.name for path in bench.out.iterdir()}
+    page = (bench.out / "report.html").read_text()
+    for word in ("Category", "Language", "By task", " · ·", " · </summary>"):
+        assert word not in done.stdout + page.split("<script>")[0], "no empty groups are shown"
+
+
+def test_weights_and_faults(own: Own, capsys: pytest.CaptureFixture[str]) -> None:
+    worth = [
+        {"text": "names a colour", "weight": 3},
+        {"text": "is one word", "points": 1},
+        {"text": "has a slip", "points": -2},
+    ]
+    bench = own([
+        {"prompt": "Name a colour.", "criteria": worth},  # met, not met, no fault: 3 of 4
+        {"prompt": "Name a river.", "criteria": [{"text": "names a river"}, {"text": "names a lake", "weight": -5}]},  # 0
+        {"prompt": "Name a lake.", "criteria": [{"text": "one"}, {"text": "a slip", "weight": -1}]},  # 1 of 1
+    ])  # fmt: skip
+    report = bench.run()
+    assert value(report, "overall") == (pytest.approx(1 / 3), 3, 0), "positive criteria met, negative ones not"
+    assert value(report, "official") == value(report, "overall")
+    assert value(report, "weighted") == (pytest.approx((0.75 + 0 + 1) / 3), 3, 0)
+    assert value(report, "soft_criterion") == (pytest.approx((2 / 3 + 1 / 2 + 1) / 3), 3, 0)
+    assert value(report, "drfr") == (pytest.approx(5 / 7), 7, 0)
+    assert sum("(This names a fault" in texts[-1] for texts in bench.asked("judge")) == 3
+    weights = [verdict.get("weight") for line in bench.lines() for verdict in line["verdicts"][0]]
+    assert weights == [3, None, -2, None, -5, None, -1]
+    page = (bench.out / "report.html").read_text()
+    for word, text in (("FAIL", "names a lake (-5 points)"), ("PASS", "has a slip (-2 points)")):
+        assert re.search(rf">{word}</b>\s*<[^>]*>{re.escape(text)}", page, re.IGNORECASE), text
+    done = command_here(capsys, "label", "out", str(bench.out))
+    assert (done.returncode, "criteria with negative points cannot be labelled" in done.stderr) == (2, True)
+
+
+def test_turns_without_criteria_are_answered_and_not_judged(own: Own) -> None:
+    turns = [{"prompt": "Hello"}, {"prompt": "Name a colour.", "criteria": ["names a colour"]}, {"prompt": "Thanks"}]
+    bench = own([{"turns": turns}])
+    report = bench.run()
+    assert (len(bench.asked("judge")), len(bench.asked("model"))) == (1, 3)
+    assert {value(report, name) for name in ("overall", "official", "soft_turn", "multi_turn")} == {(1.0, 1, 0)}
+
+
+def test_all_that_a_row_tells_is_used(own: Own) -> None:
+    messages = [
+        {"role": "system", "content": "Speak as a painter."}, {"role": "user", "content": "I like warm ones."},
+        {"role": "assistant", "content": "So do I."}, {"role": "user", "content": "Name a colour."},
+    ]  # fmt: skip
+    given = {"context": "Ochre is an earth.", "reference": "Ochre."}
+    bench = own([{"messages": messages, "criteria": ["names a colour"]} | given])
+    assert value(bench.run(), "overall") == (1.0, 1, 0)
+    (texts,) = bench.asked("model")
+    assert texts == ["Speak as a painter.", "Ochre is an earth.\n\nI like warm ones.", "So do I.", "Name a colour."]
+    ((*_, prompt),) = bench.asked("judge")
+    for text in ("Speak as a painter.", "I like warm ones.", "So do I.", *given.values(), "Dark red."):
+        assert text in prompt, text
+
+
+def test_columns_and_groups(own: Own) -> None:
+    named = [("DE", OWN[0]), ("", OWN[1])]
+    bench = own([{"question": row["prompt"], "checks": row["criteria"], "language": name} for name, row in named])
+    report = bench.run(column={"prompt": "question", "criteria": "checks"})
+    assert set(report.scores["by_language"]) == {"DE"}, "who tells no language is in no group"  # type: ignore[arg-type]
+    assert "by_category" not in report.scores
+    assert (bench.out / "scores_language.csv").read_text().splitlines()[0].startswith("Model Name,Overall,KO,EN")
+    with pytest.raises(UserError, match="--category Facts: the data names no category; leave it out"):
+        data.select(data.load(bench.data, ("prompt=question", "criteria=checks")), [], ["Facts"])
+
+
+def test_the_hash_knows_all_that_shapes_calls_or_scores(tmp_path: Path) -> None:
+    base = {"id": "1", "prompt": "p", "criteria": [{"text": "c"}]}
+    changes: list[dict[str, Any]] = [
+        {}, {"id": "2"}, {"prompt": "q"}, {"criteria": ["d"]}, {"criteria": [{"text": "c", "weight": 2}]},
+        {"criteria": [{"text": "c", "weight": -1}]}, {"criteria": [{"text": "c", "condition": "x"}]},
+        {"criteria": [{"text": "c", "kind": "x"}]}, {"system": "x"}, {"context": "x"}, {"reference": "x"},
+        {"history": [{"role": "user", "content": "x"}]}, {"language": "x"}, {"category": "x"}, {"task": "x"},
+        {"criteria": ["c", "c"]},
+    ]  # fmt: skip
+    hashes = [data.data_hash(data.load(write_jsonl(tmp_path / "r.jsonl", [base | change]))) for change in changes]
+    assert len(set(hashes)) == len(changes)
+    same = [base | {"note": "mine"}, {"id": "1", "prompt": "p", "rubric": "c"}, row("1", [("p", ["c"])], language="", category="", sub_category="")]  # fmt: skip
+    for one in same:
+        assert data.data_hash(data.load(write_jsonl(tmp_path / "r.jsonl", [one]))) == hashes[0], "of the content alone"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -12,16 +11,13 @@ from typing import Any
 import pytest
 
 from tests.support.corpus import each_row
-from tests.support.oracle import Oracle
 from tests.support.people import fill, rows_of
-from tests.support.runs import ROOT, caller, command_here, row, script, write_jsonl
+from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf.api.labels import take_labels
-from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.benchmarks.truebench.validation import (
     ALWAYS,
     SUBSETS,
     ablation_frame,
-    ablation_tables,
     edit_rates,
     subset_scores,
 )
@@ -35,17 +31,11 @@ from truebench_hf.benchmarks.truebench.validator import (
     edited_rows,
     kinds,
     read_edits,
-    validate_instance,
 )
 from truebench_hf.errors import UserError
-from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.models.protocol import ChatRequest
-from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.prompts import Prompts
 from truebench_hf.study.labelling import LabelInOptions
 from truebench_hf.types import Criterion, Instance, Turn
 
-RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 ALL = tuple(ASPECTS)
 EMPTY: dict[str, Any] = {"errors": [], "excessive": [], "missing": [], "composite": []}
 
@@ -156,21 +146,6 @@ def test_scores_at_the_edges(table: Said, aspects: str, f1: float | None, why: s
     scores = reached(table, aspects)
     assert scores["f1"].value == f1, why
     assert (scores["f1"].ci95 is None) == (len(table) < 10), why
-
-
-def asked_under_all(validation: Validation) -> list[Validated]:
-    edited = edited_rows(instances(24), map(Edit.model_validate, edits(24)))
-    return [Validated(row.instance, row.edit, dict.fromkeys(SUBSETS, validation)) for row in edited]
-
-
-def test_the_papers_rows_stand_beside_ours() -> None:
-    table = ablation_tables(ablation_frame(asked_under_all(found("FAIL", HIT["E1"]))), release=False)[0]
-    aspects, paper, f1 = [row["aspects"] for row in table.rows], table.marks, [row["f1"].value for row in table.rows]
-    printed = [value for value, mark in zip(f1, paper, strict=True) if mark]
-    assert printed == [0.333, 0.181, 0.364, 0.502, 0.328, 0.548, 0.598, 0.610]
-    assert aspects[:8] == aspects[9:], "the same aspects in every line"
-    assert (aspects[8], f1[8], f1[0]) == (ALWAYS, pytest.approx(2 / 3), pytest.approx(2 / 3))
-    assert "from a share of 0.44" in table.note
 
 
 # The command.
@@ -285,32 +260,3 @@ def test_edits_that_cannot_be_done_are_named(tmp_path: Path, edit: dict[str, Any
     with pytest.raises(UserError) as caught:
         edited_rows(instances(1), read_edits(file))
     assert told in str(caught.value)
-
-
-# The release.
-
-
-@pytest.mark.skipif(not RELEASE.is_file(), reason="the real file ../shared/data/truebench is not here")
-@pytest.mark.slow
-def test_the_edits_of_the_release() -> None:
-    every = load(str(RELEASE))
-    rows = edited_rows(every, read_edits("v0.6.1"))
-    assert Counter(row.edit.edit for row in rows) == {"unedited": 150, "E1": 50, "E2": 50, "E3": 50}
-    assert len({row.instance.id[-3:] for row in rows}) == 300, "no two are of one item in two languages"
-    read = Counter((row.edit.edit, row.edit.holds) for row in rows if row.edit.holds is not None)
-    assert sum(read.values()) == 4 * 30
-    unedited = 150 * read["unedited", False] / 30  # what else is FAIL: see the note of `ablation_tables`
-    assert (round(150 / (150 + unedited), 2), round(300 / (300 + unedited), 2)) == (0.81, 0.90)
-    oracle = Oracle(rows)
-
-    async def said() -> list[Validated]:
-        model = ScriptedModel("oracle", lambda request: oracle.answer(request.messages[0].content))
-        schemas, prompts = SchemaFallback(caller(model)), Prompts()
-        made = [
-            {some: await validate_instance(schemas, row.instance, prompts, some) for some in ((), ALL)} for row in rows
-        ]
-        assert all(isinstance(request, ChatRequest) and len(request.messages) == 1 for request in model.prompts)
-        return [Validated(row.instance, row.edit, said) for row, said in zip(rows, made, strict=True)]
-
-    scores = subset_scores(ablation_frame(asyncio.run(said())))
-    assert [row["f1"].value for row in scores] == [1, 1, pytest.approx(2 / 3)]

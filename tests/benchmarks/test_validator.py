@@ -98,12 +98,6 @@ def test_a_proposal_leaves_out_the_notes_that_it_was_shown() -> None:
     assert "stands there already" in same.text
 
 
-def test_without_aspects_the_verdict_stands_for_itself() -> None:
-    validation = read('x\n{"composite": [], "verdict": "FAIL"}', TURNS, kinds(()))
-    assert isinstance(validation, Validation)
-    assert (validation.label, validation.found("E1"), validation.found("composite")) == ("FAIL", None, False)
-
-
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: (

@@ -180,12 +180,6 @@ def test_the_other_commands_too(call: Call, line: str, words: str) -> None:
     assert done.stderr.count("\n") == 1 or (line, words) in USAGE, done.stderr
 
 
-def test_the_good_call_is_good(call: Call) -> None:
-    done = call()
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (call.folder / "out" / "scores.json").is_file()
-
-
 def test_as_a_process_of_its_own(call: Call) -> None:
     """What the cases above run in this process is what the installed command does."""
     done = command("run", *(text for pair in call.flags.items() for text in pair), "--limit", "0")

@@ -148,25 +148,3 @@ def test_what_was_read_is_told_before_anything_is_asked(
     given = ["judge", "--data", data, "--responses", answers, "--model-name", "me", *roles[2:]]
     done = command_here(capsys, *given, "--criteria-separator=;", "--out", str(tmp_path / "given"))
     assert (done.returncode, done.stdout.startswith("4 prompts, 7 criteria")) == (0, True), done.stderr
-
-
-def test_criteria_are_split_wherever_they_are_read(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, roles: list[str]
-) -> None:
-    rows = [
-        {"prompt": "p", "criteria": "a | b"},
-        {"turns": [{"prompt": "q", "criteria": "c|d"}, {"prompt": "r", "criteria": ["e|f"]}]},
-    ]
-    (tmp_path / "more.txt").write_text("g | h\n", encoding="utf-8")
-    report = truebench_hf.run(
-        data=rows, criteria=tmp_path / "more.txt", criteria_separator="|", model=roles[1], judge=roles[3],
-    )  # fmt: skip
-    read = [[[v.criterion.text for v in turn] for turn in item.verdicts] for item in report.judged]
-    assert read == [[["a", "b", "g", "h"]], [["c", "d", "g", "h"], ["e|f", "g", "h"]]], "a list is a list already"
-    capsys.readouterr()
-    truebench_hf.run(data=[rows[0] | {"criteria": "a; b"}], model=roles[1], judge=roles[3])
-    assert "cells of criteria with ';' and no line break: 1" in capsys.readouterr().err, "in Python, too"
-    ticked = truebench_hf.tick(data=rows[:1], criteria_separator="|", model=roles[1], judge=roles[3])
-    assert [verdict.criterion.text for verdict in ticked.judged[0].verdicts[0]] == ["a", "b"]
-    folder = command_here(capsys, "judge", *roles[2:], "--criteria-separator=;", "--out", str(tmp_path / "none"))
-    assert (folder.returncode, "--criteria-separator goes with --responses" in folder.stderr) == (2, True)

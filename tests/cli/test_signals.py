@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
 import signal
 import sqlite3
@@ -137,15 +136,6 @@ def test_while_it_waits(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_space() -> None:
-    process = start("space")
-    assert process.stdout is not None
-    assert process.stdout.readline().startswith("The Space is at")
-    process.send_signal(signal.SIGTERM)
-    assert_stopped(process, signal.SIGTERM)
-
-
-@pytest.mark.slow
 def test_what_is_ignored_stays_ignored(server: BadServer, arguments: tuple[str, ...]) -> None:
     """As under nohup, and for Ctrl-C in the background of a script; SIGTERM ends it all the same."""
 
@@ -160,21 +150,6 @@ def test_what_is_ignored_stays_ignored(server: BadServer, arguments: tuple[str, 
     wait_for(process, lambda: server.posts >= 10)
     process.send_signal(signal.SIGTERM)
     assert_stopped(process, signal.SIGTERM)
-
-
-@pytest.mark.slow
-def test_a_terminal_that_is_closed(server: BadServer, arguments: tuple[str, ...]) -> None:
-    """With a progress bar that has nowhere to go."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.environ["OPENAI_API_KEY"] = "x"
-        os.execv(sys.executable, [sys.executable, "-m", "truebench_hf.cli.main", *arguments])
-    until = time.monotonic() + 240
-    while server.posts < 12 and time.monotonic() < until:
-        time.sleep(0.01)
-    os.close(terminal)
-    _, status = os.waitpid(pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGHUP
 
 
 _DEAF = """

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here, write_jsonl
+from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.comparing import leaderboard as sections_of
 from truebench_hf.comparing.compare import compare
 from truebench_hf.comparing.leaderboard import GROUP, RANKED_BY, SELF_JUDGED, Leaderboard, leaderboard
 from truebench_hf.comparing.table import score_table
 from truebench_hf.errors import UserError
+from truebench_hf.report.table import paper_rows
 
 GOOD, FAIR, POOR = (numbered([number < share for number in range(30)]) for share in (28, 26, 6))
 PAIRED, TOTALS = "instances in pairs", "intervals of totals (approximate)"
@@ -108,11 +111,6 @@ def test_nothing_to_show(runs: list[str], more: dict[str, object], match: str) -
         leaderboard(runs, **more)  # type: ignore[arg-type]
 
 
-def test_published_results_alone_of_another_paper() -> None:
-    own = {entry.facts[SELF_JUDGED] for entry in leaderboard([], published=True, kind="facts").entries}
-    assert own == {"yes"}, "the paper had its models judged by models of just their families"
-
-
 @pytest.mark.parametrize(("open_", "rank"), [(1, 1), (2, None)])
 def test_why_a_run_has_no_rank_is_said(tmp_path: Path, open_: int, rank: int | None) -> None:
     """Of ten instances one may be left open; where more are there is no rank, and no reader should have to guess why."""
@@ -121,20 +119,6 @@ def test_why_a_run_has_no_rank_is_said(tmp_path: Path, open_: int, rank: int | N
     assert [entry.rank for entry in board.entries] == [rank]
     notes = sections_of.notes(board)
     assert any(note.startswith("No rank where more than a tenth") for note in notes) == (rank is None)
-
-
-def test_judges_are_told_apart_by_their_paradigms_and_judge_no_family(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = golden("metaeval", tmp_path / "metaeval")
-    rows = json.loads((Path(folder) / "run.json").read_text())["board"]["rows"]
-    done = command_here(capsys, "leaderboard", folder, "--kind", "metaeval")
-    lines = [line.split("│")[1:3] for line in done.stdout.splitlines() if line.startswith("│")]
-    assert len(lines) == len({tuple(line) for line in lines}) == len(rows) > 2
-    assert all(f"({row['facts']['Paradigm']})" in done.stdout for row in rows)
-    note = "Overall: The unweighted mean of the four instruction categories."
-    assert note in command_here(capsys, "table", folder).stdout, "a mean over categories is not one over rows"
-    assert "self-judged" not in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -191,15 +175,6 @@ def test_answers_that_were_given_are_ranked_with_those_that_were_made(
     assert (code, "the data changed in 16 of 20 rows" in problem) == (2, True), problem
 
 
-def test_the_overview_of_a_table_is_where_the_main_score_stands(tmp_path: Path) -> None:
-    """FlexBench has its scores in a group of their own."""
-    table = score_table([golden("flex", tmp_path / "run", "scored")])
-    assert [column.title for column in table.columns][1:3] == ["Coverage", "Achievement"]
-    assert table == score_table([str(tmp_path / "run")], "scores")
-    with pytest.raises(UserError, match=r"unknown group of scores 'categories': choose from .*overview"):
-        score_table([str(tmp_path / "run")], "categories")
-
-
 @pytest.mark.parametrize(("kind", "fact"), [("metaeval", "paradigm"), ("pairwise", "protocol")])
 def test_rows_of_one_judge_are_told_apart_in_a_table(tmp_path: Path, kind: str, fact: str) -> None:
     table = score_table([golden(kind, tmp_path / "run")])
@@ -207,10 +182,41 @@ def test_rows_of_one_judge_are_told_apart_in_a_table(tmp_path: Path, kind: str, 
     assert len({(row["name"], row[fact]) for row in table.rows}) == len(table.rows) > 2
 
 
-def test_a_study_that_ranks_nothing_names_its_tables(tmp_path: Path) -> None:
-    folder = golden("metaeval", tmp_path / "run")
-    info = json.loads((Path(folder) / "run.json").read_text())
-    (Path(folder) / "run.json").write_text(json.dumps({key: value for key, value in info.items() if key != "board"}))
-    (Path(folder) / "tables").mkdir(exist_ok=True)
-    with pytest.raises(UserError, match=r"no scores of models or judges there; what was found lies in .*run.tables$"):
-        score_table([folder])
+# The shipped tables of the paper
+
+
+COUNTS = {row["Category"]: row for row in paper_rows("truebench", "truebench_table4")}
+BY_CATEGORY = paper_rows("truebench", "truebench_table5")
+BY_LANGUAGE = paper_rows("truebench", "truebench_table6")
+
+
+def weighted(row: dict[str, Any], sizes: dict[str, int]) -> float:
+    return sum(row[name] * size for name, size in sizes.items()) / sum(sizes.values())
+
+
+def gaps(rows: list[dict[str, Any]], sizes: dict[str, int]) -> dict[str, float]:
+    return {row["Model"]: abs(weighted(row, sizes) - row["Overall"]) for row in rows}
+
+
+def test_overall_follows_from_the_categories() -> None:
+    found = gaps(BY_CATEGORY, {name: COUNTS[name]["Total Count"] for name in CATEGORIES})
+    assert (len(found), sum(COUNTS[name]["Total Count"] for name in CATEGORIES)) == (32, 1329)
+    assert max(found.values()) == pytest.approx(0.0072, abs=0.00005)
+
+
+def test_overall_follows_from_the_languages_but_for_one_misprint() -> None:
+    sizes = {name: COUNTS["Total"][name] for name in LANGUAGES}
+    found = gaps(BY_LANGUAGE, sizes)
+    assert {name for name, gap in found.items() if gap > 0.006} == {"Llama4-Maverick"}
+    row = next(row for row in BY_LANGUAGE if row["Model"] == "Llama4-Maverick")
+    assert (round(weighted(row, sizes), 2), row["Overall"]) == (55.44, 52.45)
+
+
+def test_published_results_are_ranked_by_their_totals_alone() -> None:
+    found = leaderboard([], published=True)
+    ranks = {entry.name: (entry.rank, entry.last) for entry in found.entries}
+    assert (len(ranks), ranks["o1"], ranks["Gemma-3-1B-it"]) == (32, (1, 1), (32, 32))
+    # 59.44 and 59.22 of 1,329: Newcombe's interval of their difference is -3.5 to 3.9.
+    assert ranks["Claude-3.5-Sonnet (2024-10-22)"] == ranks["Claude-3.7-Sonnet-Thinking"] == (2, 7)
+    assert all(entry.approximate for entry in found.entries)
+    assert {entry.name for entry in found.entries if entry.facts["Self-judged"] == "yes"} == {"o1", "GPT-4o-2024-08-06"}

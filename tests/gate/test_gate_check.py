@@ -17,6 +17,8 @@ from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.comparing.gate import CheckOptions
 from truebench_hf.comparing.gate_statistics import Loss, ratio_loss, score_loss, verdicts
 from truebench_hf.errors import UserError
+from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
+from truebench_hf.types import Score
 
 OLD = [True] * 240 + [False] * 60
 
@@ -70,12 +72,6 @@ def test_what_makes_no_gate_is_refused(options: dict[str, Any], text: str) -> No
     assert text in str(refusal.value)
 
 
-def test_a_file_of_anchors_that_is_not_there_is_named(old: str, capsys: pytest.CaptureFixture[str]) -> None:
-    done = command_here(capsys, "check", old, "--anchors", "missing.csv")
-    assert (done.returncode, "--anchors missing.csv: no such file" in done.stderr) == (2, True), done
-    assert command_here(capsys, "check", old, "--must", "is right").returncode == 1
-
-
 def test_rows_of_other_ids_are_paired_by_what_they_ask(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = finished(tmp_path / "a", "app", numbered([True] * 20))
     second = finished(tmp_path / "b", "app", {"new": True, **numbered([True] * 19)})
@@ -119,12 +115,6 @@ def test_a_ratio_that_is_equal_is_blamed_in_at_most_5_percent() -> None:
     factors = np.array([[1.0], [1.1]])
     found = blamed(ratio_loss, 0.1, 2000, lambda random: random.lognormal(5, 0.6, (2, 100)) * factors, 5)
     assert found <= 130, "5 % of 2,000 and three standard errors"
-
-
-def test_more_than_nothing_is_worse_and_nothing_again_is_within() -> None:
-    """A free model before, or empty answers: no share of 0 is there to be told."""
-    none, some = np.zeros(20), np.ones(20)
-    assert verdicts([ratio_loss(none, some), ratio_loss(none, none)], [0.1, 0.1]) == ["worse", "within"]
 
 
 def test_a_longer_answer_is_gated_by_percent_of_the_old_length(
@@ -188,3 +178,53 @@ def test_every_sample_has_to_meet_a_must_and_counts_for_length(
     assert (done.returncode, "12 must-pass criteria missed" in done.stdout) == (1, True), done
     done = command_here(capsys, *check, "--against", str(tmp_path / "old"), "--margin", "99", "--length-margin", "20")
     assert "+137.50" in done.stdout, "4 and 15 characters, 9.5 in the mean"
+
+
+# `--fail-under`: one option for all commands that score
+
+
+def board(*values: float | None, title: str = "Final") -> Board:
+    rows = [BoardRow(f"m{place}", "", {"main": Score(value, 1)}) for place, value in enumerate(values)]
+    return Board("main", (BoardColumn("main", title),), tuple(rows))
+
+
+def test_a_score_at_the_gate_passes_it() -> None:
+    for percent in range(2, 101):
+        assert board(percent / 100).below(percent) == "", "100 * 0.57 is less than 57"
+        assert f"under --fail-under {percent}" in board(percent / 100 - 0.0001).below(percent)
+
+
+@pytest.mark.parametrize(
+    ("values", "title", "line"),
+    [
+        ((0.5,), "Final", "the final score is 50.00, under --fail-under 90"),
+        ((0.95, 0.5), "Pass rate", "the pass rate of m1 is 50.00, under --fail-under 90"),
+        ((None,), "Overall", "there is no overall score to hold against --fail-under 90: too little is decided"),
+    ],
+)
+def test_the_line_names_the_score(values: tuple[float | None, ...], title: str, line: str) -> None:
+    assert board(*values, title=title).below(90) == line
+
+
+def test_run_and_judge_and_tick_exit_with_1_below_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(finished(tmp_path, "Ada", numbered([True] * 3 + [False])))
+    same = ["--data", str(tmp_path / "data.jsonl"), "--judge", f"scripted:{tmp_path}/judge.json"]
+    run = ["run", *same, "--model", f"scripted:{tmp_path}/Ada.json", "--out", str(folder)]
+    assert command_here(capsys, *run, "--fail-under", "75").returncode == 0
+    done = command_here(capsys, *run, "--fail-under", "75.1")
+    assert (done.returncode, done.stderr) == (1, "truebench: the overall score is 75.00, under --fail-under 75.1\n")
+    judge = ["judge", *same, "--responses", str(folder / "judgments.jsonl"), "--out", str(tmp_path / "judged")]
+    assert command_here(capsys, *judge, "--fail-under", "90").returncode == 1
+    assert command_here(capsys, *judge, "--fail-under", "0.9").returncode == 2, "a share in place of a percentage"
+
+    data = write_jsonl(tmp_path / "tick.jsonl", [{"prompt": "Say hi.", "checklist": ["Is it a greeting?"]}])
+    asked = script(tmp_path / "asked.json", [{"contains": "greeting", "verdicts": {"Is it a greeting?": "FAIL"}}])
+    tick = ["tick", "--data", data, "--model", script(tmp_path / "hi.json", [], {"reply": "hi"}), "--judge", asked]
+    done = command_here(capsys, *tick, "--out", str(tmp_path / "tick"), "--fail-under", "50")
+    assert (done.returncode, "the pass rate is 0.00, under" in done.stderr) == (1, True), done.stderr
+
+
+def test_more_than_nothing_is_worse_and_nothing_again_is_within() -> None:
+    """A free model before, or empty answers: no share of 0 is there to be told."""
+    none, some = np.zeros(20), np.ones(20)
+    assert verdicts([ratio_loss(none, some), ratio_loss(none, none)], [0.1, 0.1]) == ["worse", "within"]

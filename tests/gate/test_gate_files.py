@@ -87,13 +87,6 @@ def test_hostile_texts_end_no_line_and_break_no_file(
     assert "\0" not in summary
 
 
-def test_a_report_that_cannot_be_written_is_a_line(
-    runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    done = command_here(capsys, "check", runs[0], "--junit", str(tmp_path))
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-
-
 def test_a_job_without_a_place_for_its_summary_keeps_the_verdict(
     runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

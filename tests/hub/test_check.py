@@ -12,16 +12,14 @@ from typing import Any
 import pytest
 
 from tests.golden.compare import EXPECTED
-from tests.hub.test_publish import judged, needs_real, release_instances, write_run
 from tests.support.finished import finished
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from truebench_hf.cli.studies import _COMMANDS, load
 from truebench_hf.errors import UserError
-from truebench_hf.hub.layout import PARTS, TABLE, read_table, table_of, write_table
+from truebench_hf.hub.layout import TABLE, read_table, table_of, write_table
 from truebench_hf.hub.results import check_results as check
-from truebench_hf.hub.staging import NOTHING, stage, stage_file
-from truebench_hf.hub.submission import validate
+from truebench_hf.hub.staging import NOTHING, stage
 from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
 from truebench_hf.types import Score
 
@@ -137,16 +135,6 @@ def test_nothing_vanishes_from_one_state_to_the_next(made: Path, repo: Path, tmp
                 check(made, before)
 
 
-@needs_real
-@pytest.mark.slow
-def test_a_run_over_a_whole_release_has_every_language_and_category(tmp_path: Path) -> None:
-    """2 s."""
-    run = write_run(tmp_path / "run", [judged(i, len(i.turns)) for i in release_instances()])
-    (staged,) = stage(run, tmp_path / "repo")
-    assert {row["data_revision"] for row in staged.rows} == {"v0.6.1"}
-    assert len(staged.rows) == len(PARTS["v0.6.1"])
-
-
 def measured(
     identity: dict[str, Any], served: dict[str, Any], spec: str, **settings: Any
 ) -> tuple[dict[str, Any], str]:
@@ -222,15 +210,6 @@ def test_every_kind_of_study_is_published_or_says_why_not(tmp_path: Path) -> Non
         "arbitrate", "calibrate", "checklists", "contrast", "criteria-refinement", "criteria-types", "criteria-validation",
         "facts-classify", "facts-select", "flexdecompose", "rules", "taxonomy",
     }  # fmt: skip
-
-
-def test_a_submission_stands_among_them_by_itself(repo: Path, tmp_path: Path) -> None:
-    """Two people may submit runs of one model: each has a folder of its own, and is marked."""
-    owned = ann(repo)
-    submitted = stage_file(validate(owned / "judgments.jsonl"), repo)
-    assert submitted.run_id != owned.name
-    assert (submitted.rows[0]["submitted"], submitted.rows[0]["tool_version"]) == (True, None)
-    assert check(repo).faults == ()
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -28,45 +27,12 @@ def mini(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return export("truebench_mini", tmp_path_factory.mktemp("built") / "mini").folder
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("repo_id", ["org/mini", "Some.Org/My_Set-v1.0"])
-def test_the_commands_on_a_pushed_card_work_as_they_stand(
-    hub: HubStub, client: HubClient, mini: Path, repo_id: str
-) -> None:
-    done = client.truebench("data", "push", mini, "--repo-id", repo_id)
-    assert done.returncode == 0, done.stderr
-    card = hub.files("dataset", repo_id)["README.md"].decode()
-    assert "ORGANISATION" not in card
-    (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
-    assert client.value(f"{code}\nprint(len(rows))") == 3
-    (line,) = re.findall(r"^truebench (.*)$", card, re.MULTILINE)
-    words = line.replace("openai:MODEL", "scripted:m.json").replace("openai:JUDGE", "scripted:m.json").split()
-    assert words[words.index("--data") + 1] == repo_id
-    estimated = client.process("-c", RUN, *words, "--estimate")
-    assert estimated.returncode == 0, estimated.stderr
-    assert "36" in estimated.stdout
-
-
 RUN = """
 import sys, pathlib, runpy
 pathlib.Path("m.json").write_text('{"rules": []}')
 sys.argv[0] = "truebench"
 runpy.run_module("truebench_hf.cli.main", run_name="__main__")
 """
-
-
-@pytest.mark.slow
-def test_a_clone_of_one_repository_becomes_anothers(
-    hub: HubStub, client: HubClient, mini: Path, tmp_path: Path
-) -> None:
-    assert client.truebench("data", "push", mini, "--repo-id", "org/first").returncode == 0
-    for name, data in hub.files("dataset", "org/first").items():
-        (tmp_path / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "clone" / name).write_bytes(data)
-    assert client.truebench("data", "push", tmp_path / "clone", "--repo-id", "other/second").returncode == 0
-    card = hub.files("dataset", "other/second")["README.md"].decode()
-    assert 'load_dataset("other/second"' in card
-    assert "org/first" not in card
 
 
 @pytest.mark.slow
@@ -180,25 +146,6 @@ def test_a_study_without_a_leaderboard_is_refused(study: Path, tmp_path: Path, e
     (study / "run.json").write_text(json.dumps(info))
     with pytest.raises(UserError, match=told):
         stage_study(study, tmp_path / "out")
-
-
-@pytest.mark.slow
-def test_studies_and_runs_stand_in_one_data_set(hub: HubStub, client: HubClient, study: Path, runs: Path) -> None:
-    done = client.truebench("publish", "results", study, "--repo-id", "org/results")
-    assert done.returncode == 0, done.stderr
-    assert client.truebench("publish", "results", runs / "part", "--repo-id", "org/results", "--force").returncode == 0
-    rows = client.value("""
-        import json
-        from datasets import load_dataset
-        print(json.dumps(list(load_dataset("org/results", split="results"))))
-    """)
-    judges = [row for row in rows if row["kind"] == "metaeval"]
-    assert {row["model"] for row in judges} == {"good", "lax.json", "panel (majority)"}
-    assert any(row["title"] == "All rows pooled: Balanced accuracy" for row in judges)
-    assert len([row for row in rows if row["kind"] == "truebench" and "language" in row["score"]]) == 3
-    done = client.truebench("publish", "results", study, "--model-repo", "org/good", "--dataset", "org/set")
-    assert done.returncode == 2
-    assert "its figures go into a results data set, with --repo-id" in done.stderr
 
 
 @pytest.mark.slow

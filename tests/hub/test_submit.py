@@ -82,11 +82,6 @@ def test_a_submission_becomes_a_pull_request(
     assert "secret-folder" not in told
 
 
-def test_the_reviewer_of_a_part_is_told_so(runs: Path, tmp_path: Path) -> None:
-    told = describe(staged(runs / "part", tmp_path / "out"))
-    assert "Data: not the whole of a known release" in told
-
-
 def test_names_can_hold_no_markup(runs: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()

@@ -13,7 +13,7 @@ import pytest
 
 from truebench_hf.data.judged import Mark
 from truebench_hf.report.console import show
-from truebench_hf.report.page import fragment, inert, page, spoken, style
+from truebench_hf.report.page import fragment, inert, page, style
 from truebench_hf.report.sections import (
     Axis,
     Beside,
@@ -228,12 +228,6 @@ def test_the_terminal_shows_tables_and_brackets_are_no_markup(capsys: pytest.Cap
     assert [text for text in ("Silent", "Instances", "Map", "Pieces") if text in told] == [], "for the page alone"
 
 
-def test_half_a_character_does_not_stop_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    half = "half \ud83d"
-    show([scores(half, {half: Score(0.5, 2)}), pairs(half, [(half, half)])], lead=half, notes=(half,))
-    assert capsys.readouterr().out.count("half \\ud83d") == 7
-
-
 def test_what_would_steer_a_reader_is_shown_as_its_escape() -> None:
     assert str(inert("a\u202eb\x1b[2J\x00\ud83d")) == "a\\u202eb\\x1b[2J\\x00\\ud83d"
     assert str(inert("a\r\nb\tc 👩‍💻 עברית")) == "a\nb\tc 👩‍💻 עברית", "lines, tabs and joined signs stay"
@@ -254,11 +248,3 @@ def test_texts_are_inert_also_when_they_come_again(text: object, shown: str, why
     for _ in range(2):
         assert inert(text) == shown, why
         assert inert(inert(text)) == shown, "what is inert is let through"
-
-
-@pytest.mark.parametrize(
-    ("language", "lang"),
-    [("JA", "ja"), ("zh-TW", "zh-tw"), ("Korean", ""), ("", ""), ('"><script>', "")],
-)
-def test_texts_say_which_language_they_are_in(language: str, lang: str) -> None:
-    assert spoken(language) == (f' lang="{lang}"' if lang else "")

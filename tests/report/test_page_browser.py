@@ -117,11 +117,3 @@ def test_a_word_typed_is_one_search_and_a_row_is_read_once(page: Any) -> None:
     type_in(page, "abend")
     assert found(page) == [8]
     assert page.evaluate("window.read") == COUNT, "the texts are kept"
-
-
-def test_rows_out_of_sight_are_not_laid_out(page: Any) -> None:
-    style = "row => getComputedStyle(row).contentVisibility"
-    assert page.locator("#rows > details").last.evaluate(style) == "auto"
-    assert page.locator("#rows > details").first.evaluate("row => row.checkVisibility({contentVisibilityAuto: true})")
-    skipped = "row => row.querySelector('summary').checkVisibility({contentVisibilityAuto: true})"
-    assert not page.locator("#rows > details").last.evaluate(skipped)

@@ -121,16 +121,6 @@ def test_answers_are_kept_and_can_be_taken_back(page: Any, context: Any, tmp_pat
     assert other.text_content("#count").startswith("0 of 4"), "another sheet does not find these answers"
 
 
-def test_a_browser_that_keeps_nothing_says_so(context: Any, tmp_path: Path) -> None:
-    write(ROWS, tmp_path, ["ann"], seed=1)
-    page = context.new_page()
-    page.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); }")
-    page.goto((tmp_path / "ann.html").as_uri())
-    page.keyboard.press("1")
-    assert "download your answers" in page.text_content("#warn:visible")
-    assert read([save(page, "#csv", tmp_path)]).of("ann")
-
-
 def test_text_of_the_rows_stays_text_and_every_control_has_a_name(page: Any) -> None:
     assert page.evaluate("window.hacked") is None
     assert page.locator("img").count() == 0
@@ -154,18 +144,3 @@ def test_it_fits_the_screen(browser: Any, tmp_path: Path, scheme: Any, width: in
     page.keyboard.press("2")
     SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"sheet_{scheme}_{width}.png")
-
-
-def test_one_answer_settles_its_group(context: Any, tmp_path: Path) -> None:
-    rows = [
-        replace(row, id=f"{group}-{i}", group=group, settles=("no",)) for group in "ab" for i, row in enumerate(ROWS)
-    ]
-    write(rows, tmp_path, ["ann"])
-    page = context.new_page()
-    page.goto((tmp_path / "ann.html").as_uri())
-    page.keyboard.press("2")
-    assert page.locator("#count").inner_text() == "4 of 8 answered or settled"
-    assert shown(page) == order(page)[4], "what is settled is not asked"
-    page.keyboard.press("1")
-    assert page.locator("#count").inner_text() == "5 of 8 answered or settled", "a yes settles nothing but itself"
-    assert shown(page) == order(page)[5]

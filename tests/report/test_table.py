@@ -15,7 +15,7 @@ import pytest
 from truebench_hf.errors import UserError
 from truebench_hf.report import console
 from truebench_hf.report.console import present, show
-from truebench_hf.report.page import fragment, page
+from truebench_hf.report.page import fragment
 from truebench_hf.report.sections import p_value, percent, points, points_between
 from truebench_hf.report.table import WIDTH, Column, Table, pairs
 from truebench_hf.types import Score
@@ -78,12 +78,6 @@ def test_markdown_and_latex_escape_what_would_break_them() -> None:
     assert (r"\caption{50 \% of a\_b \& c}" in odd, "\ntwo lines & " in odd) == (True, True)
 
 
-def test_words_are_aligned_at_the_left_and_figures_at_the_right(capsys: pytest.CaptureFixture[str]) -> None:
-    columns = (Column("n", "n", "count"), Column("why", "why"))
-    show([Table("t", columns, [{"n": 5, "why": "no"}, {"n": 1000, "why": "longer"}])])
-    assert "│     5 │ no     │" in capsys.readouterr().out
-
-
 def test_the_terminal_folds_the_least_important_columns_first(capsys: pytest.CaptureFixture[str]) -> None:
     wide = [Column(f"c{n}", f"Category {n}", "score", minor=1) for n in range(9)]
     row = {**ROWS[0], **{column.name: Score(0.5, 1) for column in wide}}
@@ -92,19 +86,6 @@ def test_the_terminal_folds_the_least_important_columns_first(capsys: pytest.Cap
     assert max(map(len, shown.splitlines())) <= WIDTH
     assert "calls, " not in shown.split("Folded: ")[1], "the last of the least important ones go first"
     assert "Gap" in shown.split("Folded: ")[0], "it is not minor"
-
-
-def test_a_page_says_what_a_column_is_draws_its_interval_and_sorts() -> None:
-    html = fragment(TABLE)
-    for text in (
-        'title="The share that passes."',
-        'data-v="0.5"',
-        'class="tb-reach" x1="40.0" x2="60.0"',
-        "paper: GPT",
-    ):
-        assert text in html
-    assert "<script>" in "".join(page("T", [TABLE]))
-    assert "A note." in TABLE._repr_html_()
 
 
 def test_a_table_of_a_frame_has_none_for_every_kind_of_missing() -> None:
@@ -188,12 +169,3 @@ def test_what_cannot_be_written_to_its_end_leaves_what_was_there(tmp_path: Path)
         present("T", [pairs("G", [("a", "1")])], tmp_path / "report.html", files={"t.csv": parts()})
     assert file.read_text() == "a\n1\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "t.csv"]
-
-
-def test_a_page_asked_for_where_a_link_leads_is_written_there(tmp_path: Path) -> None:
-    """As `--out /dev/stdout` is one."""
-    there, link = tmp_path / "there.html", tmp_path / "link.html"
-    link.symlink_to(there)
-    present("T", [pairs("G", [("a", "1")])], link)
-    assert link.is_symlink()
-    assert "<title>T" in there.read_text()

@@ -10,12 +10,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pandas as pd
 import pytest
 
 from tests.support.runs import command_here
-from truebench_hf.benchmarks.truebench.labels import sampling_unit
 from truebench_hf.benchmarks.truebench.results import read_frames as read_runs_as_frames
 from truebench_hf.benchmarks.truebench.results import read_run
 from truebench_hf.benchmarks.truebench.scores import score
@@ -112,26 +110,6 @@ def test_half_a_character_that_a_server_sent_ends_no_run(half: str) -> None:
         [texts["reason"].replace("\ud83d", r"\ud83d")],
         0,
     )
-
-
-def test_every_frame_of_a_report_is_a_data_set_of_the_hub() -> None:
-    texts = ("half a \ud83d", "\udc00", "whole \U0001f600 ünd", "plain")
-    items = [
-        Judged(
-            Instance(text, text, text, text, (Turn(text, (Criterion(text),)),)),
-            Response(text, "m", (Message("user", text), Message("assistant", text))),
-            ((Verdict(Criterion(text), label, text, "j"),),),
-        )
-        for text, label in zip(texts, ("no", "no", "no", "yes"), strict=True)
-    ]  # fmt: skip
-    for judged, rows in ((items, 4), ([], 0)):
-        report = replace(score(judged), judged=judged)
-        kept = datasets.Dataset.from_pandas(report.verdicts)
-        assert (len(kept), len(datasets.Dataset.from_pandas(report.failures))) == (rows, max(rows - 1, 0))
-        shown = [r"half a \ud83d", r"\udc00", texts[2], "plain"][:rows]
-        for name in ("id", "category", "criterion", "reason", "prompt", "response"):
-            assert list(kept[name]) == shown
-    assert len(datasets.Dataset.from_pandas(score(items[2:]).to_pandas())) > 0
 
 
 def test_half_a_character_and_a_long_line_are_left_to_the_careful_reader(drawn: list[Judged], tmp_path: Path) -> None:
@@ -238,13 +216,3 @@ def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pyt
         assert (done.returncode, f"{rows:,}" in done.stdout) == (0, True)
     grown = (peaks[1] - peaks[0]) / (many - few)
     assert grown < 1500, "bytes a row: one of its eleven texts takes twice as many"
-
-
-def test_what_labels_are_held_against_holds_no_text() -> None:
-    responses, characters = 300, 3000
-    tracemalloc.start()
-    held = list(map(sampling_unit, fat(responses, characters)))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert sum(len(unit.criteria) for unit in held if unit) == 4 * responses
-    assert peak / responses < characters, "bytes a response: one of its eleven texts takes more"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -90,17 +88,3 @@ def test_the_documentation_and_the_command_show_every_kind(capsys: pytest.Captur
     assert vocabulary().strip() in page
     shown = command_here(capsys, "data", "rules", "--show")
     assert (shown.returncode, shown.stdout.strip()) == (0, vocabulary().strip())
-
-
-def test_the_import_of_rules_loads_and_compiles_nothing_that_only_their_use_needs() -> None:
-    code = """
-import sys
-import pydantic, pydantic.main, pydantic.type_adapter, truebench_hf, truebench_hf.types
-before = set(sys.modules)
-import truebench_hf.data.rules, truebench_hf.judging.rules.deciding
-loaded = set(sys.modules) - before
-print(sorted(loaded & {"yaml", "lingua", "regex", "markdown_it", "jinja2", "asyncio", "csv"}))
-print([name for name in loaded if name.startswith("truebench_hf.judging.rules.") and name[27:] != "deciding"])
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["[]", "[]"]

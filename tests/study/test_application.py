@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
-import subprocess
+import runpy
+import signal
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from tests.study import colours
-from tests.support.runs import ROOT, script, write_jsonl
-from truebench_hf.bench import options_of
+from tests.support.runs import ROOT, Done, script, write_jsonl
 from truebench_hf.cli import commands, studies
 from truebench_hf.results.folder import Results
 
@@ -24,16 +24,27 @@ PAGE = (ROOT / "docs" / "add_a_benchmark.md").read_text(encoding="utf-8")
 CODE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
 
 
-def run(place: Path, *arguments: str, code: str = CODE) -> subprocess.CompletedProcess[str]:
-    """The printed benchmark, in a file of its own, by the command that the page prints."""
+@pytest.fixture
+def run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Done]]:
+    """The printed benchmark, in a file of its own as the page has it, run in this process."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    monkeypatch.setenv("COLUMNS", "160")
     command = re.search(r"^python (\S+) --data", PAGE, re.MULTILINE)
     assert command
-    file = place / command[1]
-    file.write_text(code, encoding="utf-8")
-    return subprocess.run(
-        [sys.executable, str(file), *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
-        env={**os.environ, "COLUMNS": "160"},
-    )  # fmt: skip
+    file = tmp_path / command[1]
+
+    def play(*words: str, code: str = CODE) -> Done:
+        file.write_text(code, encoding="utf-8")
+        monkeypatch.setattr(sys, "argv", [str(file), *words])
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(file), run_name="__main__")
+        return Done(int(ended.value.code or 0), *capsys.readouterr())
+
+    yield play
+    for number, handler in handlers.items():  # which the program leaves behind, since its process ends
+        signal.signal(number, handler)
 
 
 @pytest.fixture
@@ -56,14 +67,14 @@ def test_a_benchmark_is_thirty_lines_with_one_import() -> None:
 
 
 def test_a_benchmark_that_leaves_items_unscored_says_why_its_exit_code_is_3(
-    tmp_path: Path, arguments: dict[str, str]
+    run: Callable[..., Done], arguments: dict[str, str]
 ) -> None:
-    done = run(tmp_path, *words(arguments), code=CODE.replace('title="Colours"', 'title="Colours", incomplete=2'))
+    done = run(*words(arguments), code=CODE.replace('title="Colours"', 'title="Colours", incomplete=2'))
     assert (done.returncode, done.stderr) == (3, "truebench: 2 items could not be scored, so the exit code is 3\n")
 
 
-def test_the_printed_benchmark_runs(tmp_path: Path, arguments: dict[str, str]) -> None:
-    done = run(tmp_path, *words(arguments))
+def test_the_printed_benchmark_runs(run: Callable[..., Done], arguments: dict[str, str]) -> None:
+    done = run(*words(arguments))
     assert done.returncode == 0, done.stderr
     assert "50.00" in done.stdout, "one of two"
     folder = Results.open(arguments["--out"])
@@ -71,7 +82,7 @@ def test_the_printed_benchmark_runs(tmp_path: Path, arguments: dict[str, str]) -
     assert folder.info["board"]["main"] == "right"
 
 
-def test_its_errors_are_one_line(tmp_path: Path, arguments: dict[str, str]) -> None:
+def test_its_errors_are_one_line(run: Callable[..., Done], tmp_path: Path, arguments: dict[str, str]) -> None:
     snow = {"thing": "snow", "colour": "white"}
     twice, lacking = (
         write_jsonl(tmp_path / f"{name}.jsonl", rows)
@@ -83,12 +94,12 @@ def test_its_errors_are_one_line(tmp_path: Path, arguments: dict[str, str]) -> N
         ("--data", "nowhere.jsonl", "nowhere.jsonl: cannot be read"), ("--limit", "x", "Invalid value for '--limit'"),
         ("--model", "scripted:nowhere.json", "nowhere.json: not a usable script"),
     ):  # fmt: skip
-        done = run(tmp_path, *words(arguments | {option: value}))
+        done = run(*words(arguments | {option: value}))
         assert (done.returncode, told in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr
 
 
-def test_its_help_is_what_the_class_says(tmp_path: Path) -> None:
-    shown = run(tmp_path, "--help").stdout
+def test_its_help_is_what_the_class_says(run: Callable[..., Done]) -> None:
+    shown = run("--help").stdout
     assert "The share of things whose colour a model knows." in shown
     assert "Who names the colours." in shown
 
@@ -101,12 +112,3 @@ def test_a_command_among_the_others_needs_no_text_of_its_own(monkeypatch: pytest
     studies.add()
     done = CliRunner().invoke(commands.group(""), ["colours", "--help"], env={"COLUMNS": "160"})
     assert (done.exit_code, "Who names the colours." in done.output) == (0, True), done.output
-
-
-def test_a_study_that_names_no_options() -> None:
-    class Plain:
-        """Nothing."""
-
-    with pytest.raises(TypeError, match="Plain names no options"):
-        options_of(Plain)
-    assert options_of(colours.Colours) is colours.ColourOptions

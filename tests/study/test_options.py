@@ -85,13 +85,6 @@ def test_a_role_makes_the_options_of_its_models() -> None:
     assert set(More.model_fields) == {*made, "votes"}
 
 
-def test_annotations_that_are_types_will_do() -> None:
-    """A benchmark that does without `from __future__ import annotations`."""
-    members = {"__module__": __name__, "__annotations__": {"judge": tuple[str, ...]}, "judge": role(help="Judges.")}
-    plain: Any = type(Options)("Plain", (Options,), members)
-    assert "N.k=v" in str(plain.model_fields["judge_arg"].description)
-
-
 # --- what binds -----------------------------------------------------------------------------------------------------
 
 
@@ -202,11 +195,3 @@ def test_what_binds_by_its_value_may_be_said_otherwise(folder: Folder) -> None:
     folder.run(small=10)
     folder.run(small=99)
     assert folder.info()["settings"]["size"] == {"of": 9}
-
-
-def test_what_does_not_bind_may_change_and_is_noted_where_it_is_not_as_usual(folder: Folder) -> None:
-    folder.run(free=1, model_concurrency=3)
-    settings = folder.info()["settings"]
-    assert (settings["free"], settings["model_concurrency"]) == (1, 3)
-    folder.run()
-    assert not {"free", "model_concurrency", "out"} & set(folder.info()["settings"])

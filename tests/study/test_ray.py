@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -20,9 +19,7 @@ import pytest
 from tests.study.colours import ColourOptions, Colours
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command, row, script, write_jsonl
-from tests.support.tiny_chat import tiny_chat
 from truebench_hf.errors import UserError
-from truebench_hf.models import on_ray
 
 KEY = "sk-of-the-loopback-server-1f9b2c"
 THINGS, KILLED_AT = 120, 40
@@ -201,19 +198,6 @@ def test_a_cluster_of_its_own_lasts_from_answers_to_verdicts(tmp_path: Path) -> 
     assert len(ledger(tmp_path / "out")) == 2, "an answer and its verdicts"
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_transformers_answer_on_a_worker_as_they_do_here(cluster: Any, data: str, tmp_path: Path) -> None:
-    model, tokenizer = tiny_chat()
-    for part in (model, tokenizer):
-        part.save_pretrained(tmp_path / "tiny")
-    for engine in ({}, {"engine": "ray", "ray_address": cluster.address}):
-        out = tmp_path / engine.get("engine", "plain")
-        opened(data, out, f"hf:{tmp_path / 'tiny'}", limit=4, **engine)
-    assert len(ledger(tmp_path / "ray")) == 4
-    assert ledger(tmp_path / "ray") == ledger(tmp_path / "plain")
-
-
 def opened(data: str, out: Path, model: str, **more: Any) -> None:
     Colours(ColourOptions(data=data, model=model, out=str(out), **more)).run()
 
@@ -257,45 +241,6 @@ def test_an_address_where_nobody_answers_is_one_line(data: str, tmp_path: Path, 
     assert "\n" not in str(told.value)
     assert time.monotonic() - began < 60, "Ray itself would take two minutes"
     opened(data, tmp_path / "out", script(tmp_path / "m.json", []))  # nothing bars the way
-
-
-@pytest.mark.slow
-def test_whoever_else_listens_there_is_not_waited_for(
-    data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(on_ray, "_ANSWERS", 3.0)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        address = f"127.0.0.1:{silent.getsockname()[1]}"
-        with pytest.raises(UserError, match="no cluster at"):
-            opened(data, tmp_path / "out", script(tmp_path / "m.json", []), engine="ray", ray_address=address)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_a_cluster_that_asks_for_its_token_says_so(tmp_path: Path) -> None:
-    """`ray start` does, once `~/.ray/auth_token` is there; and a first cluster of its own makes that file."""
-    write_jsonl(tmp_path / "data.jsonl", [row(1, [("Task 1.", ["It holds"])])])
-    model = script(tmp_path / "script.json", [{"contains": "<criteria", "verdicts": {}}], {"reply": "Blue."})
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "5f" * 32}
-    started = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=1"]
-    more = [f"--port={port}", "--include-dashboard=false", "--disable-usage-stats"]
-    head = subprocess.Popen([*started, *more], env={**os.environ, **token}, stdout=subprocess.DEVNULL)
-    given = ["--data", str(tmp_path / "data.jsonl"), "--model", model, "--judge", model, "--out", str(tmp_path / "out")]
-    joined = ["--engine", "ray", "--ray-address", f"127.0.0.1:{port}"]
-    try:
-        until = time.monotonic() + 120
-        while "asks for its token" not in (done := command("run", *given, *joined, RAY_AUTH_MODE="disabled")).stderr:
-            assert time.monotonic() < until, done.stderr
-        assert done.returncode == 2
-        assert "export RAY_AUTH_MODE=token" in done.stderr.splitlines()[-1]
-        done = command("run", *given, *joined, **token)
-        assert done.returncode == 0, done.stderr
-        assert len(ledger(tmp_path / "out")) == 2
-    finally:
-        head.terminate()  # it ends what it started
-        head.wait(timeout=60)
 
 
 @pytest.mark.slow

@@ -89,13 +89,6 @@ def test_what_cannot_be_opened_names_the_flag(more: dict[str, Any], said: str, r
         opened(**{"judge_arg": (HERE,) if more.get("judge") else (), **more})
 
 
-def test_one_url_for_several_is_for_those_that_take_one(tmp_path: Path) -> None:
-    plain, url = script(tmp_path / "plain.json", []), "http://127.0.0.1:9/v1"
-    assert len(opened(judge=(plain, "openai:b"), judge_base_url=url)["judge"]) == 2
-    with pytest.raises(UserError, match="base"):
-        opened(judge=(plain,), judge_base_url=url)
-
-
 def test_slots_count_every_model_once() -> None:
     found = opened(judge=("openai:a", "openai:b"), judge_arg=(HERE,), judge_concurrency=5, writer_concurrency=7)
     assert found.slots == 7 + 5, "who writes and judges has the larger share"

@@ -166,19 +166,6 @@ def test_all_parts_of_a_role_share_its_limit(bench: Bench, monkeypatch: pytest.M
     assert {part: spent[part]["calls"] for part in spent} == {"first": 12, "second": 12, "third": 12}
 
 
-def test_a_session_that_died_leaves_no_results_and_is_gone_on_with(bench: Bench) -> None:
-    class Dies(Colours):
-        def score(self, done: Any) -> Any:
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        bench.run(Dies)
-    assert {path.name for path in bench.out.iterdir()} == {"run.json", "ledger.sqlite"}
-    bench.run()
-    assert len(bench.asked()) == 4
-    assert [bool(session["finished"]) for session in bench.info()["sessions"]] == [False, True]
-
-
 def test_a_file_that_is_not_declared_is_a_mistake_of_the_benchmark(bench: Bench) -> None:
     class Careless(Colours):
         files = ()
@@ -186,13 +173,6 @@ def test_a_file_that_is_not_declared_is_a_mistake_of_the_benchmark(bench: Bench)
     with pytest.raises(AssertionError, match=r"Careless\.files lacks \{'answers\.jsonl'\}"):
         bench.run(Careless)
     assert not (bench.out / "scores.json").exists()
-
-
-def test_it_runs_where_an_event_loop_runs_already(bench: Bench) -> None:
-    async def notebook() -> float | None:
-        return bench.run().value
-
-    assert asyncio.run(notebook()) == 0.75
 
 
 def test_killed_in_the_middle_it_goes_on_and_asks_only_for_the_rest(bench: Bench) -> None:
@@ -226,22 +206,6 @@ def test_killed_in_the_middle_it_goes_on_and_asks_only_for_the_rest(bench: Bench
         assert ledger.execute("SELECT COUNT(*) FROM calls").fetchone() == (count,)
     ledger.close()
     assert [bool(session["finished"]) for session in bench.info()["sessions"]] == [False, True]
-
-
-def test_it_appears_on_the_board_of_the_space_and_is_ranked(bench: Bench) -> None:
-    """Nothing in the Space knows of it: what it leaves in its folder is enough."""
-    bench.data = write_jsonl(bench.folder / "many.jsonl", rows(40))
-    for name, reply in (("knows", "It is red."), ("guesses", "Blue, I think.")):
-        model = script(bench.folder / f"{name}.json", [], {"reply": reply})
-        bench.run(model=model, out=str(bench.folder / "runs" / name))
-    snapshot = BoardStore([bench.folder / "runs"]).snapshot
-    kind = next(kind for kind in snapshot.kinds if kind.name == "colours")
-    assert (kind.name, kind.main) == ("colours", "Right")
-    found = {entry.name.rpartition(":")[2]: entry for entry in snapshot.of(kind)}
-    assert {name: (e.overall.value, e.overall.n, e.rank) for name, e in found.items()} == {
-        "knows.json": (1.0, 40, 1), "guesses.json": (0.0, 40, 2)
-    }  # fmt: skip
-    assert {entry.source for entry in found.values()} == {"measured"}
 
 
 def test_a_study_that_is_begun_again_is_on_no_board_until_it_is_finished(bench: Bench) -> None:
