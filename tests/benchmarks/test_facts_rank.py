@@ -18,6 +18,7 @@ from truebench_hf.benchmarks.facts.rank import rank
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.intervals import wilson
+from truebench_hf.metrics.ranks import fused_rank
 from truebench_hf.report.table import Table, paper_rows
 
 JUDGE = {"template": "json", "eligibility": "request", "identity": {"provider": "scripted"}, "prompts": {"p": "1"}}
@@ -253,3 +254,28 @@ def test_means_and_half_widths_as_printed(table: int) -> None:
         for name, n in {**sizes, "Average": sum(paper.SPLITS.values())}.items():
             low, high = proportion_confint(row[name] / 100 * n, n, method="normal")  # Wald's, as the paper has it
             assert 50 * (high - low) == pytest.approx(row[f"{name}/ci95"], abs=0.05), (row["Response Model"], name)
+
+
+def test_a_ring_is_named(folder: Folder) -> None:
+    columns = {"a": (3, 1, 2), "b": (2, 3, 1), "c": (1, 2, 3)}
+    ranking = rank([
+        folder(model, {"": {f"j{i}": (0.1 * value, 0.1 * value) for i, value in enumerate(row)}})
+        for model, row in columns.items()
+    ])  # fmt: skip
+    assert ranking.fused.cycles == (("a", "b", "c"),)
+    assert any("a, b, c form a Condorcet cycle" in note for note in ranks.notes(ranking))
+
+
+def test_always_accurate() -> None:
+    assert [round(share, 2) for share in shown(*columns(344, 62, 0, 62))[:2]] == [45.87, 84.73]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_fused_ranks_as_printed(table: int) -> None:
+    scores: dict[str, list[float | None]] = {model: [*row.values()] for model, row in paper.paper_scores(table).items()}
+    found = fused_rank(scores)
+    assert found.ranks == {row["Response Model"]: row["Fused Rank"] for row in paper_rows("facts", table)}
+    assert found.cycles == ()
+    assert len(found.tied) == 2  # pairs that win three rankings each: without a rule for ties there is no order
+    without_means = {model: [*row, 50 - (sum(row) / 6)] for model, row in scores.items()}  # type: ignore[arg-type]
+    assert fused_rank(without_means).ranks != found.ranks

@@ -10,11 +10,12 @@ import pytest
 
 from tests.support.corpus import each_row
 from tests.support.facts import FINE, MAJOR, baselines, log, mini, oracle, sentence_oracle, verdict
-from tests.support.runs import script, write_jsonl
+from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts.run import FactsOptions, FactsRun
-from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_document
+from truebench_hf.benchmarks.facts.scores import GroundingScores, read_frame, scores_by_document
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
+from truebench_hf.study.outcome import Outcome
 
 DOCUMENTS = [
     {"id": "a", "request": "Where?", "document": "In Paris.", "domain": "travel", "baseline": "It is in Paris."},
@@ -333,3 +334,60 @@ def test_how_much_of_supported_can_be_checked(tmp_path: Path) -> None:
         ("supported, excerpt not found", "“closes at midnight” (not in the prompt)"),
         ("supported, no excerpt",),
     ]
+
+
+def test_what_cannot_be_generated_is_undecided_and_never_inaccurate(tmp_path: Path) -> None:
+    error = "the prompt has 31000 tokens, the window 8192"
+    rules = [{"contains": "Where?", "error": error}, {"contains": "When?", "reply": "In May."}]
+    outcome, scores = ran(tmp_path / "run", data=DOCUMENTS, model=rules, judge=[RATES_FINE, ACCURATE])
+    final = outcome.value.mean["final"]
+    assert (final.value, final.n, final.unscored) == (1.0, 1, 1)
+    assert scores["unscored"] == [{"answer": "a", "reason": f"turn 1: {error}"}]
+    assert outcome.notes[0].startswith("1 of 2 answers could not be had")
+    assert outcome.incomplete == 1
+    assert error in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_the_command_ends_by_its_score_and_by_what_is_undecided(
+    tmp_path: Path, judges: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log(Path("log.jsonl"))
+    baselines(Path("b.json"))
+    named = " ".join(f"--judge {judge}" for judge in judges)
+    command = f"facts run --data facts_mini --answers log.jsonl --template response --baseline scripted:b.json {named} --out run"
+    done = command_here(capsys, *command.split(), "--fail-under", "33")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = command_here(capsys, *command.split(), "--fail-under", "33.4")
+    assert (done.returncode, done.stderr) == (1, "truebench: the final score is 33.33, under --fail-under 33.4\n")
+    write_jsonl(Path("rag.jsonl"), [LOGGED])
+    script(Path("j.json"), [{"contains": text, "reply": "Hm."} for text in ("<response_", "cannot be used")])
+    command = "facts run --answers rag.jsonl --eligibility none --judge scripted:j.json --template response --out two"
+    assert command_here(capsys, *command.split()).returncode == 3, "something is undecided"
+    assert command_here(capsys, *command.split(), "--allow-unscored").returncode == 0
+    done = command_here(capsys, *command.split(), "--allow-unscored", "--fail-under", "0")
+    error = "truebench: there is no final score to hold against --fail-under 0: too little is decided\n"
+    assert (done.returncode, done.stderr) == (1, error)
+
+
+Ran = tuple[Path, Outcome[GroundingScores]]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """(the folder, the outcome) of a run over all 36 answers by the usual template, json."""
+    folder = tmp_path_factory.mktemp("json")
+    options = FactsOptions(
+        data="facts_mini", answers=log(folder / "log.jsonl"), judge=(sentence_oracle(folder / "judge.json"),),
+        baseline=baselines(folder / "b.json"), out=str(folder / "runs" / "x"), model_name="m",
+    )  # fmt: skip
+    return folder / "runs" / "x", FactsRun(options).run()
+
+
+def test_the_page_colours_sentences_with_the_excerpt_beside(run: Ran) -> None:
+    page = (run[0] / "report.html").read_text()
+    assert page.count('class="tb-piece tb-no"') == sum(len(row["ungrounded_sentences"]) for row in mini())
+    assert "✗ contradictory" in page
+    assert '<blockquote dir="auto"><mark>“Harlow Valley Credit Union”</mark> (document)</blockquote>' in page
+    first = page.index('<details class="tb-conversation" data-s="no" open>')
+    assert first == page.index('<details class="tb-conversation"'), "what failed comes first, and the first is open"

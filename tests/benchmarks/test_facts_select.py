@@ -14,7 +14,7 @@ from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts import answers as rows
 from truebench_hf.benchmarks.facts import data
 from truebench_hf.benchmarks.facts.selection import Selection, SelectOptions, SelectTemplate
-from truebench_hf.benchmarks.facts.templates import fitted
+from truebench_hf.benchmarks.facts.templates import TemplateChoice, fitted, read_choices
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.classifier import Cut
@@ -226,3 +226,26 @@ def test_what_the_data_knows_is_kept_and_what_is_the_models_is_named(
     ]  # fmt: skip
     agreement = tables["agreement"].rows[0]["agreement"]
     assert agreement == Score(0.0, 1, 0, agreement.ci95), "legal, not finance"
+
+
+def test_a_file_is_written_that_a_run_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, data = judge(tmp_path / "judge.json"), labelled(tmp_path)
+    done = command_here(
+        capsys, "facts", "select-template", "--labelled", str(data), "--judge", spec, "--template", "response",
+        "--eligibility", "full", "--eligibility", "request", "--out", str(tmp_path / "out"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    file = tmp_path / "out" / "templates.json"
+    assert json.loads(file.read_text(encoding="utf-8"))["judges"] == {
+        spec: {"template": "response", "eligibility": "full"}
+    }
+    assert "these labels do not tell full from request" in done.stdout  # equal, and the first named is taken
+    assert read_choices(str(file), {"x": spec}) == {"x": TemplateChoice("response", "full")}
+    model = script(tmp_path / "model.json", [], {"reply": "Yellow."})
+    done = command_here(
+        capsys, "facts", "run", "--data", "facts_mini", "--limit", "2", "--model", model, "--judge", spec,
+        "--template", str(file), "--out", str(tmp_path / "run"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))["judging"]["judges"][spec]
+    assert (told["template"], told["eligibility"]) == ("response", "full")

@@ -19,6 +19,7 @@ from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, 
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import DimensionFacts
+from truebench_hf.report.table import paper_rows
 from truebench_hf.types import Label, Message
 
 TWO = Procedure("hotel", "Ask; name the limit.", (Dimension("ask", "Asks?"), Dimension("limit", "Limit?", base="ask")))
@@ -184,3 +185,10 @@ def test_labels_that_do_not_fit(tmp_path: Path, row: dict[str, Any], words: str)
         read_labels([write_jsonl(tmp_path / "labels.jsonl", [row])], known)
     named = labelled(label="no", model="a", seed=0)
     assert read_labels([write_jsonl(tmp_path / "labels.jsonl", [named])], known) == {("a", "0/1", "ask"): "no"}
+
+
+def test_the_averages_of_table_3_are_the_papers() -> None:
+    rows = [row for row in paper_rows("flexbench", "flexbench_table3") if row["Dialogues"] and row["Dims"] < 1000]
+    for column, micro, macro in (("Crowd-sourced", 0.750, 0.755), ("LLM-as-Judge", 0.852, 0.855)):
+        assert sum(row[column] * row["Dims"] for row in rows) / 1728 == pytest.approx(micro, abs=0.0011)
+        assert sum(row[column] for row in rows) / 4 == pytest.approx(macro, abs=0.0011)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -246,3 +248,34 @@ def test_a_judge_is_told_what_was_measured_of_each_message(folder: Path) -> None
     scored(folder, judge=as_spec(lambda messages: asked.append(messages[0]["content"]) or YES), rules="evidence")
     about = {("at most 3 words" in prompt, "What a program measured" in prompt, "[1] " in prompt) for prompt in asked}
     assert about == {(True, True, True), (False, False, False)}, "of the first message, which is the assistant's"
+
+
+def test_the_procedure_is_drawn_branch_by_branch_with_its_scores(folder: Path) -> None:
+    scored(folder, judge=judge(**RIGHT))
+    drawing = (folder / "scores" / "procedure.mmd").read_text(encoding="utf-8").splitlines()
+    assert drawing[:2] == ["flowchart LR", '  start(["hotel"])']
+    limit = (
+        'n2["limit: Does it name the limit?<br/>b: C 100 %<br/>b: A 100 %<br/>model a: C 100 %<br/>model a: A 100 %"]'
+    )
+    assert drawing[3] == f'  n1 -->|"needed, either 1"| {limit}'
+    assert [line.split("[")[0] for line in drawing[2::2]] == ["  start --> n1", '  n1 -->|"not needed, either 1"| n3']
+    page = (folder / "scores" / "report.html").read_text(encoding="utf-8")
+    (tree,) = re.findall(r'<div class="tb-scroll tb-tree".*?</div>\n</section>|tb-tree.*?</ul></div>', page, re.S)[:1]
+    assert (tree.count("<li>"), tree.count("either 1")) == (3, 2)
+    assert not re.search(r'(?:src|href)="https?:', page), "nothing is fetched"
+
+
+def test_boards_stand_by_coverage_and_instructions_share_no_column_of_a_dimension(folder: Path) -> None:
+    names = []
+    for procedure in (TWO, replace(TWO, id="trains")):
+        (folder / "procedure.yaml").write_text(as_yaml(procedure))
+        scored(folder, judge=judge(**RIGHT), out=str(folder / procedure.id))
+        own = [column for column in board(folder / procedure.id)["columns"] if " by dimension" in column["group"]]
+        assert {column["group"] for column in own} == {"Coverage by dimension", "Achievement by dimension"}
+        names.append({column["name"] for column in own})
+    assert [len(some) for some in names] == [6, 6]
+    assert not names[0] & names[1]
+    (folder / "procedure.yaml").write_text(as_yaml(Procedure("flat", "Ask.", TWO.dimensions[:1])))
+    skips = lambda prompt: LEFT_OUT if "b 1" in prompt else YES  # noqa: E731  # without branches
+    models = scored(folder, judge=judge(ask=skips), out=str(folder / "flat"))
+    assert [scores.model for scores in models] == ["model a", "b"]

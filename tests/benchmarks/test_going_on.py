@@ -19,11 +19,12 @@ from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions, contra
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.rubric_eval.taxonomy import TaxonomyOptions, taxonomy
-from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions, load
 from truebench_hf.comparing.runs import read_board
 from truebench_hf.engine.folder import RunFolder
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_run
+from truebench_hf.text.redaction import shown
 
 # By study: what runs it, its options, the models' argument options, and how much a smaller and a larger sample are.
 STUDIES: dict[str, tuple[Any, Any, dict[str, Any], tuple[str, ...], tuple[int, int]]] = {
@@ -216,3 +217,44 @@ def test_results_of_an_interrupted_extension_are_not_taken_for_its_own(
         stage_run(folder.out, tmp_path / "staged")
     folder.run(12)
     assert command_here(capsys, "study", "score", str(folder.out)).returncode == 0
+
+
+def test_a_login_in_the_url_of_a_server_is_not_written(
+    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
+) -> None:
+    first, second = servers
+    for name, option in (
+        ("metaeval", "judge_base_url"),
+        ("calibrate", "judge_base_url"),
+        ("taxonomy", "model_base_url"),
+    ):
+        out = tmp_path / name
+        study(name, out, f"base_url={first.url}")
+        study(name, out, f"base_url={first.url}", **{option: with_login(second)})
+        assert info(out)["settings"][option] == second.url
+        assert "geheim" not in written(out)
+    for flag in ("2.base_url", "base_url", " base_url "):
+        assert shown({"judge_arg": (f"{flag}=http://u:geheim@h:1/v1",)}) == {"judge_arg": [f"{flag}=http://h:1/v1"]}
+
+
+def test_the_same_results_are_the_same_files_however_they_were_spent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one session or in several; what each took stands in run.json alone."""
+    model = script(tmp_path / "model.json", [], {"reply": "Yes."})
+    base = ("run", "--data", "mini", "--model", model, "--judge", "none")
+    calls: list[tuple[int, int]] = []
+    for out, limits in (("one", ("12",)), ("two", ("5", "12", "12"))):
+        for limit in limits:
+            done = command_here(capsys, *base, "--out", str(tmp_path / out), "--limit", limit)
+            assert done.returncode == 0, done.stderr
+            usage = info(tmp_path / out)["usage"]
+            calls.append((usage["total"]["model"]["calls"], usage["now"].get("model", {}).get("calls", 0)))
+    (at_once, _), (first, same), (second, more), last = calls
+    assert (same, second, more, last) == (first, at_once, at_once - first, (at_once, 0))
+    for name in ("scores.json", "judgments.jsonl"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert "usage" not in json.loads((tmp_path / "one" / "scores.json").read_text())
+    mini = {instance.id: instance for instance in load("mini")}
+    lines = (tmp_path / "one" / "judgments.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+    assert len({mini[json.loads(line)["id"]].language for line in lines}) == 12, "one of each"

@@ -349,3 +349,32 @@ def test_score_prints_what_labels_say_but_not_in_the_official_protocol(
     ((model, judge, rows),) = read_frames(path).runs()
     with pytest.raises(UserError, match=r"judgments\.jsonl: was changed while it was read; repeat the command"):
         results._scored(path, model, judge, rows, before)
+
+
+def test_a_sample_is_worth_more_than_its_labels(path: Path) -> None:
+    part = labelled(path, 50, seed=1)
+    low, high = part["ci95"]
+    assert low < 0.42 < high
+    assert low < part["estimate"] < high
+    assert part["effective_labels"] > 60, "fifty labels, and a judge who knows something of the rest"
+
+
+def test_annotators_who_stop_at_different_criteria_agree_on_the_instance(path: Path) -> None:
+    one, two = sheets(path, 12, "A B")
+    read(str(path), [str(filled(one, lambda question: "no", stop=True))])
+    report, among = read(str(path), [str(filled(two, lambda question: "no" if question.endswith("-1") else "yes"))])
+    assert (among["raw"], report.bias_corrected["labels"], report.bias_corrected["ties"]) == (1.0, 12, 0)
+    assert report.bias_corrected["estimate"] == 0.0
+
+
+def test_what_is_lost_is_named(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sheets(path, 60, seed=4)
+    filled(path / "sheets" / "A.csv")
+    done = command_here(capsys, "label", "in", str(path))
+    assert done.returncode == 0, "sheets/ is read: A-done.csv, and A.csv whose blanks replace nothing"
+    shutil.rmtree(path / "sheets")
+    lost = [("sample.json", "sample.json: is not there; put the file back"), ("labels.jsonl", "nobody was asked yet")]
+    for file, message in lost:
+        (path / file).unlink()
+        done = command_here(capsys, "label", "in", str(path))
+        assert (done.returncode, message in done.stderr) == (2, True)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import truebench_hf
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.tick.checklists import ListedChecklist
 from truebench_hf.benchmarks.tick.scoring import GradedResponse, paper_rows, response_frame, score_tables
@@ -18,6 +21,9 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.pass_rate import drfr
+from truebench_hf.metrics.preference import preference_from_scores
+from truebench_hf.metrics.votes import mean
+from truebench_hf.space.board.store import BoardStore
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Criterion, Instance, Response, Score, Turn, Verdict
 
@@ -322,3 +328,36 @@ def test_the_tables_of_the_paper_hold_together() -> None:
         if abs(row[name] - row[f"{name.split('/')[0]}/Base"] - row[f"{name}/delta"]) > 0.051
     ]
     assert off == [("Language", "Command-R+/Self-Refine")], "one printed change is off by one"
+
+
+def test_its_checklists_are_data_of_a_run_and_its_board_is_read(study: Callable[..., Tick], tmp_path: Path) -> None:
+    outcome = study().run()
+    model, judge = f"scripted:{tmp_path}/B.json", f"scripted:{tmp_path}/judge.json"
+    ran = truebench_hf.run(
+        data=f"{tmp_path}/out/checklists.jsonl", model=model, judge=judge, judge_level="rubric"
+    )  # fmt: skip
+    assert ran.scores["drfr"] == Score(0.6, 10, 0)
+    board = BoardStore([tmp_path / "out"])
+    kind = next(kind for kind in board.snapshot.kinds if kind.name == "tick")
+    lines = board.snapshot.of(kind)
+    values = {entry.name: entry.overall.value for entry in lines}
+    assert values == {"scripted:A.json": pytest.approx(1.75 / 3), "scripted:B.json": 0.625}
+    assert (kind.main, list(kind.groups)) == ("Pass rate", ["Categories"])
+    assert lines[0].setting == lines[1].setting
+    edited = rows(tmp_path / "out")
+    edited[0]["criteria"] = ["Is it a?"]
+    other = study(out=str(tmp_path / "two"), checklists=write_jsonl(tmp_path / "c.jsonl", edited)).run()
+    turned = study(out=str(tmp_path / "three"), models="BA").run()
+    settings = [one.ranking.board().rows[0].setting for one in (outcome, other, turned)]
+    assert settings[0] == settings[2] != settings[1], "other checklists are another setting"
+
+
+def test_equal_means_are_ties() -> None:
+    """Three samples with checklists of up to seven questions: every tie of fractions, and no other, is found."""
+    shares = sorted({Fraction(yes, of) for of in (3, 6, 7) for yes in range(of + 1)})
+    sampled = list(combinations_with_replacement(shares, 3))[::5]
+    means = [(sum(of) / 3, mean([float(share) for share in of])) for of in sampled]
+    pairs = [(a, b) for i, a in enumerate(means) for b in means[:i]]
+    exact = [a[0] == b[0] for a, b in pairs]
+    assert sum(a[1] == b[1] for a, b in pairs) < sum(exact), "floats alone miss some"
+    assert [preference_from_scores(a[1], b[1]) == "tie" for a, b in pairs] == exact

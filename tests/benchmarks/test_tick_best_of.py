@@ -174,3 +174,12 @@ def test_a_reward_model_selects(tmp_path: Path) -> None:
     run = json.loads((tmp_path / "out" / "run.json").read_text())
     assert run["usage"]["total"]["reward"]["calls"] == 9
     assert "transformers reward" in {model["provider"] for model in run["settings"]["judge_models"].values()}
+
+
+def test_a_reward_model_is_named_in_one_way_or_the_other() -> None:
+    by, reward = (
+        BestOfOptions(data="d", model="smollm2", out="o", **more)  # type: ignore[arg-type]
+        for more in ({"by": ("stick", "reward:x")}, {"by": ("stick",), "reward": ("reward:x",)})
+    )
+    assert by == reward
+    assert (by.by, by.reward) == (("stick", "reward:x"), ("reward:x",))

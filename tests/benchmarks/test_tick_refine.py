@@ -318,3 +318,14 @@ def _check_steps(result: dict[str, Table], wanted: list[list[list[bool]]], off: 
     assert gains["even"].n + gains["odd"].n == gains["All instructions"].n == len(wanted)
     low, high = gains["odd"].ci95
     assert low < gains["odd"].value < high
+
+
+def test_which_version_is_kept(tmp_path: Path) -> None:
+    """The last one, however bad, or the best one so far by its own score, the first of equals."""
+    labels = {"version 0 kind": "FAIL", "version 1 kind": "FAIL", "version 2": "FAIL"}
+    rows = [{"id": "a", "prompt": "Greet Kim.", "reference": "version 1"}]
+    for keep, own, right in (("last", [0.5, 0.5, 0.0], [0.0, 1.0, 0.0]), ("best", [0.5] * 3, [0.0] * 3)):
+        reply = writer([tagged("version 1"), tagged("version 2")], labels)
+        result, _, _ = refined(tmp_path / keep, reply, rows, iterations=2, keep=keep, outside="exact")
+        assert [step["own"].value for step in result["iterations"].rows] == own, keep
+        assert [step["outside"].value for step in result["iterations"].rows] == right, keep

@@ -266,3 +266,14 @@ def test_logs_are_judged_by_checklists_written_once_for_each_instruction(
     with_criteria = [{"messages": [*SAY, HALF], "criteria": ["Is it b?", "Is it c?"], "model": "m"}]
     logged = ScoreOptions(logs=write_jsonl(tmp_path / "own.jsonl", with_criteria), judge=judge, out=f"{out}2")
     assert ScoreChecklists(logged).run().value.scores["pass_rate"] == {"m": Score(0.5, 1)}
+
+
+@pytest.mark.parametrize(
+    ("instruction", "code", "shown"), [("Say alfa.", 0, "짧은가?"), ("Say no.", 3, "it has no line `Questions:`")]
+)
+def test_one_instruction_has_its_questions_printed(
+    tmp_path: Path, writer: str, instruction: str, code: int, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--instruction", instruction, "--generator", writer, "--out", str(tmp_path / "o"))
+    done = command_here(capsys, "study", "checklist", "generate", *words)
+    assert (done.returncode, shown in done.stdout) == (code, True), done.stderr

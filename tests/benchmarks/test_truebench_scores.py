@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -374,3 +375,59 @@ def test_criteria_failed_most_by_failures_then_by_share() -> None:
     ]
     failed = missed_most(items)
     assert [row[:3] for row in failed.texts] == [("often", "2", "2"), ("alone", "1", "1"), ("rare", "1", "2")]
+
+
+@official_scores
+@pytest.mark.parametrize("name", ["stats_cat.csv", "stats_lang.csv", "usage.csv"])
+def test_every_cell(name: str) -> None:
+    judged = read_run(ROWS)
+    runs = [(judged[0].response.model, as_frames(judged))]
+    made = {
+        "stats_cat.csv": official.pass_rate_table(runs, "category", True),
+        "stats_lang.csv": official.pass_rate_table(runs, "language", True),
+        "usage.csv": official.usage_table(runs),
+    }[name]
+    assert [[str(cell) for cell in row] for row in made] == table(name)
+
+
+def official_cell(rows: list[dict[str, Any]]) -> float:
+    """A cell by the official expression, written down a second time."""
+    p, t = 0, 0
+    for row in rows:
+        t += 1
+        if row["pass"]:
+            p += 1
+    return round((p / t) * 100, 2) if t > 0 else 0
+
+
+def official_expectation(rows: list[dict[str, Any]]) -> tuple[list[float], list[float]]:
+    """The figures of both tables for rows that name only known categories and languages."""
+    names, tongues = table("stats_cat.csv")[0][2:-2], table("stats_lang.csv")[0][2:]
+    single = [row for row in rows if row["category"] != "Multi-Turn"]
+    several = [row for row in rows if row["category"] == "Multi-Turn"]
+    parts = [[row for row in rows if row["category"] == name] for name in names]
+    languages = [[row for row in rows if row["language"] == name] for name in tongues]
+    overall = official_cell(rows)
+    return (
+        [overall, *map(official_cell, [*parts, single, several])],
+        [overall, *map(official_cell, languages)],
+    )
+
+
+@official_scores
+@pytest.mark.parametrize("seed", range(4))
+def test_random_files_with_totals_that_are_multiples_of_160(tmp_path: Path, seed: int) -> None:
+    # At such totals a percentage can lie half-way between two figures of two decimals.
+    lines = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
+    rng = random.Random(seed)
+    drawn = []
+    for field in rng.sample(sorted({row["category"] for row in lines}), 3):
+        kind = [row for row in lines if row["category"] == field]
+        drawn += rng.choices(kind, k=160 * rng.randint(1, 2))
+    share = rng.random()
+    rows = [{**row, "index": i, "pass": rng.random() < share} for i, row in enumerate(drawn)]
+    file = tmp_path / "m_TRUEBench-v0.6.1_eval_result.jsonl"
+    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    runs = [("m", as_frames(read_run(file)))]
+    made = [official.pass_rate_table(runs, field, True)[1][1:] for field in ("category", "language")]
+    assert made == list(official_expectation(rows))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.bench import processes
 from tests.support import stages
 from tests.support.bad_server import Bad, BadServer, reply, storm
 from tests.support.runs import Done, command_here, row, write_jsonl
@@ -140,3 +142,19 @@ def test_a_storm_costs_the_calls_that_it_spoils_and_no_other(tmp_path: Path, mon
     assert found == expected, "nothing is lost and nothing differs"
     assert stormy.spoiled > 0.4 * STORMED
     assert stormy.posts == 2 * STORMED + stormy.spoiled
+
+
+def test_after_a_limit_all_callers_pause_together(run: Run) -> None:
+    with BadServer(lambda n, text: _error(429, headers="Retry-After: 1\r\n") if n == 20 else None) as server:
+        assert run(server).returncode == 0
+    gaps = [later - earlier for earlier, later in zip(server.times, server.times[1:], strict=False)]
+    assert max(gaps) >= 0.95
+    last = gaps.index(max(gaps))
+    assert 20 <= last < 30, "only what was under way came in after the limit"
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """The test server as a process of its own: it must outlive the clients that are killed."""
+    with processes.server(0.2) as url:
+        yield url.removesuffix("/v1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import signal
 import sqlite3
@@ -187,3 +188,27 @@ def test_a_signal_after_the_work_hides_nothing() -> None:
     process.send_signal(signal.SIGTERM)
     problem = process.communicate(timeout=120)[1]
     assert process.returncode in (0, 128 + signal.SIGTERM), problem
+
+
+@pytest.mark.slow
+def test_the_space() -> None:
+    process = start("space")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("The Space is at")
+    process.send_signal(signal.SIGTERM)
+    assert_stopped(process, signal.SIGTERM)
+
+
+@pytest.mark.slow
+def test_a_terminal_that_is_closed(server: BadServer, arguments: tuple[str, ...]) -> None:
+    """With a progress bar that has nowhere to go."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ["OPENAI_API_KEY"] = "x"
+        os.execv(sys.executable, [sys.executable, "-m", "truebench_hf.cli.main", *arguments])
+    until = time.monotonic() + 240
+    while server.posts < 12 and time.monotonic() < until:
+        time.sleep(0.01)
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGHUP

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.results.test_verdict_frames import fat
 from tests.support.finished import finished, golden, numbered
 from tests.support.runs import command_here, write_jsonl
 from truebench_hf.comparing import compare as sections_of
@@ -230,3 +233,32 @@ def test_a_run_that_changes_meanwhile_is_told(tmp_path: Path) -> None:
     stored(tmp_path / "b", judged("q", "no", "c!"), judged("p", "no", "d"))
     with pytest.raises(UserError, match="b: was changed while it was read; repeat the command"):
         sections_of.outcome(comparison)
+
+
+def failing(items: Iterator[Judged]) -> Iterator[Judged]:
+    """The same, each failed by its last criterion."""
+    for item in items:
+        *before, last = item.verdicts[0]
+        yield replace(item, verdicts=((*before, replace(last, label="no")),))
+
+
+@pytest.mark.slow
+def test_memory_hardly_grows_with_the_instances_whatever_they_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sections_of, "_ON_PAGE", 10)
+    few, many, characters = 50, 500, 3000
+    peaks = []
+    for rows in (few, many):
+        one = stored(tmp_path / f"{rows}a.jsonl", *fat(rows, characters))
+        two = stored(tmp_path / f"{rows}b.jsonl", *failing(fat(rows, characters)))
+        words = ("compare", one, two, "--out", str(tmp_path / f"out{rows}"))
+        if not peaks:  # what is imported, and kept, is no row's
+            command_here(capsys, *words)
+        tracemalloc.start()
+        done = command_here(capsys, *words)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert (done.returncode, f"Flipped: {rows} instances" in done.stdout) == (0, True), done.stderr
+    grown = (peaks[1] - peaks[0]) / (many - few)
+    assert grown < 8 * characters, "bytes an instance of both runs: of its 22 texts only those that are shown are held"

@@ -220,3 +220,17 @@ def test_published_results_are_ranked_by_their_totals_alone() -> None:
     assert ranks["Claude-3.5-Sonnet (2024-10-22)"] == ranks["Claude-3.7-Sonnet-Thinking"] == (2, 7)
     assert all(entry.approximate for entry in found.entries)
     assert {entry.name for entry in found.entries if entry.facts["Self-judged"] == "yes"} == {"o1", "GPT-4o-2024-08-06"}
+
+
+def test_judges_are_told_apart_by_their_paradigms_and_judge_no_family(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = golden("metaeval", tmp_path / "metaeval")
+    rows = json.loads((Path(folder) / "run.json").read_text())["board"]["rows"]
+    done = command_here(capsys, "leaderboard", folder, "--kind", "metaeval")
+    lines = [line.split("│")[1:3] for line in done.stdout.splitlines() if line.startswith("│")]
+    assert len(lines) == len({tuple(line) for line in lines}) == len(rows) > 2
+    assert all(f"({row['facts']['Paradigm']})" in done.stdout for row in rows)
+    note = "Overall: The unweighted mean of the four instruction categories."
+    assert note in command_here(capsys, "table", folder).stdout, "a mean over categories is not one over rows"
+    assert "self-judged" not in done.stdout

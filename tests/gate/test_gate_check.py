@@ -228,3 +228,9 @@ def test_more_than_nothing_is_worse_and_nothing_again_is_within() -> None:
     """A free model before, or empty answers: no share of 0 is there to be told."""
     none, some = np.zeros(20), np.ones(20)
     assert verdicts([ratio_loss(none, some), ratio_loss(none, none)], [0.1, 0.1]) == ["worse", "within"]
+
+
+def test_a_file_of_anchors_that_is_not_there_is_named(old: str, capsys: pytest.CaptureFixture[str]) -> None:
+    done = command_here(capsys, "check", old, "--anchors", "missing.csv")
+    assert (done.returncode, "--anchors missing.csv: no such file" in done.stderr) == (2, True), done
+    assert command_here(capsys, "check", old, "--must", "is right").returncode == 1

@@ -94,3 +94,10 @@ def test_a_job_without_a_place_for_its_summary_keeps_the_verdict(
     done = command_here(capsys, "check", runs[1], "--against", runs[1])
     assert done.returncode == 0, done
     assert "step.md: No such file or directory; the page of the job has no summary" in done.stderr
+
+
+def test_a_report_that_cannot_be_written_is_a_line(
+    runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = command_here(capsys, "check", runs[0], "--junit", str(tmp_path))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)

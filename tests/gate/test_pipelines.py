@@ -111,3 +111,21 @@ def test_the_composite_action_hands_on_the_verdict(project: Path) -> None:
     assert (project / "summary.md").read_text().startswith("## truebench: worse")
     assert (project / "my summary.md").is_file(), "quotes hold words together"
     assert (project / "truebench.xml").is_file()
+
+
+def test_the_tests_of_the_page_pass_and_its_hook_runs_them_offline(project: Path) -> None:
+    folder = project / "tests" / "answers"
+    folder.mkdir(parents=True)
+    (folder / "test_page.py").write_text(blocks("python")[0], encoding="utf-8")
+    (settings,) = blocks("toml")
+    judge = script(project / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+    (project / "pyproject.toml").write_text(settings.replace("openai:gpt-5-mini", judge), encoding="utf-8")
+    hook = yaml.safe_load(blocks("yaml")[-1])["repos"][0]["hooks"][0]["entry"]
+    assert hook == "pytest --truebench-offline tests/answers"
+    for command, outcome in (
+        (hook, "1 passed, 1 skipped"),
+        (hook.replace(" --truebench-offline", ""), "2 passed"),
+        (hook, "2 passed"),
+    ):
+        code, printed = executed(project, [command.replace("pytest", f"{sys.executable} -m pytest")], GOOD)
+        assert (code, outcome in printed) == (0, True), printed

@@ -218,3 +218,24 @@ def test_only_a_models_own_runs_go_onto_its_page(
         assert "\n" not in str(caught.value)
     (content,) = page(options(run, repo, force=True)).values()
     assert content.startswith("- dataset:")
+
+
+@needs_real
+@pytest.mark.slow
+def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_does_not(tmp_path: Path) -> None:
+    instances = release_instances()
+    broken = next(i for i, instance in enumerate(instances) if len(instance.turns) > 1)
+    items = [judged(item, 1 if i == broken else len(item.turns)) for i, item in enumerate(instances)]
+    assert "n=2484, 1 unscored" in entries(write_run(tmp_path / "whole", items), "org/truebench")[0]["notes"]
+    with pytest.raises(UserError, match=r"not over the data that run\.json names"):
+        entries(write_run(tmp_path / "less", items[:-1]), "org/truebench")
+
+
+@needs_real
+@pytest.mark.slow
+def test_nothing_is_pushed_where_the_model_is_not_there(hub: HubStub, client: HubClient, release: Path) -> None:
+    both = ("--repo-id", "org/results", "--dataset", "org/truebench", "--model-repo", "org/absent", "--force")
+    done = client.truebench("publish", "results", release, *both)
+    assert done.returncode == 2
+    assert "org/absent: the Hub refused with 404: " in done.stderr
+    assert hub.repos == {}

@@ -144,3 +144,18 @@ def test_it_fits_the_screen(browser: Any, tmp_path: Path, scheme: Any, width: in
     page.keyboard.press("2")
     SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"sheet_{scheme}_{width}.png")
+
+
+def test_one_answer_settles_its_group(context: Any, tmp_path: Path) -> None:
+    rows = [
+        replace(row, id=f"{group}-{i}", group=group, settles=("no",)) for group in "ab" for i, row in enumerate(ROWS)
+    ]
+    write(rows, tmp_path, ["ann"])
+    page = context.new_page()
+    page.goto((tmp_path / "ann.html").as_uri())
+    page.keyboard.press("2")
+    assert page.locator("#count").inner_text() == "4 of 8 answered or settled"
+    assert shown(page) == order(page)[4], "what is settled is not asked"
+    page.keyboard.press("1")
+    assert page.locator("#count").inner_text() == "5 of 8 answered or settled", "a yes settles nothing but itself"
+    assert shown(page) == order(page)[5]

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pandas as pd
 import pytest
 
@@ -216,3 +217,23 @@ def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pyt
         assert (done.returncode, f"{rows:,}" in done.stdout) == (0, True)
     grown = (peaks[1] - peaks[0]) / (many - few)
     assert grown < 1500, "bytes a row: one of its eleven texts takes twice as many"
+
+
+def test_every_frame_of_a_report_is_a_data_set_of_the_hub() -> None:
+    texts = ("half a \ud83d", "\udc00", "whole \U0001f600 ünd", "plain")
+    items = [
+        Judged(
+            Instance(text, text, text, text, (Turn(text, (Criterion(text),)),)),
+            Response(text, "m", (Message("user", text), Message("assistant", text))),
+            ((Verdict(Criterion(text), label, text, "j"),),),
+        )
+        for text, label in zip(texts, ("no", "no", "no", "yes"), strict=True)
+    ]  # fmt: skip
+    for judged, rows in ((items, 4), ([], 0)):
+        report = replace(score(judged), judged=judged)
+        kept = datasets.Dataset.from_pandas(report.verdicts)
+        assert (len(kept), len(datasets.Dataset.from_pandas(report.failures))) == (rows, max(rows - 1, 0))
+        shown = [r"half a \ud83d", r"\udc00", texts[2], "plain"][:rows]
+        for name in ("id", "category", "criterion", "reason", "prompt", "response"):
+            assert list(kept[name]) == shown
+    assert len(datasets.Dataset.from_pandas(score(items[2:]).to_pandas())) > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -157,3 +158,9 @@ def test_a_group_of_too_many_columns_and_a_table_without_rows_stay_off_the_board
     assert board
     assert [column.name for column in board.columns] == ["rate"]
     assert Ranking(replace(table, rows=[]), "rate", []).board() is None
+
+
+def test_csv_of_a_table_runs_nothing(tmp_path: Path) -> None:
+    written(tmp_path, Outcome(None, title="A study", tables=[COUNTS]))
+    with (tmp_path / "tables" / "counts.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [["kind", "n"], ["'=1+1", "3"]]

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+import truebench_hf
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import script, write_jsonl
 from tests.support.stages import generate, judge, run
 from truebench_hf import UserError
 from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, arbitrate
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions
+from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.options import facts
 from truebench_hf.space.board.store import BoardStore
@@ -108,3 +110,20 @@ def test_what_shapes_nothing_binds_nothing(level: str | None, threshold: float, 
     fields = [ContrastOptions.model_fields[name] for name in ("judge_level", "threshold")]
     values: list[Any] = [facts(field).binds for field in fields]
     assert tuple(binds.value(given) for binds in values) == noted
+
+
+def test_a_threshold_needs_the_paradigm_it_is_about() -> None:
+    with pytest.raises(UserError, match="are about the decision paradigm"):
+        MetaevalOptions(data="d", judge=("smollm2",), out="o", paradigms="rubric", threshold=0.3)
+
+
+def test_rows_of_parquet_and_pandas_are_rows(tmp_path: Path) -> None:
+    import pandas
+
+    rows = [{"id": n, "prompt": "p", "criteria": ["good"]} for n in (1, 2)] + [{"prompt": "q", "criteria": ["fine"]}]
+    pandas.DataFrame(rows).to_parquet(tmp_path / "x.parquet")
+    report = truebench_hf.run(
+        data=pandas.read_parquet(tmp_path / "x.parquet"), responses=["a", "b", "c"],
+        judge=lambda messages: '{"criteria_1": "PASS"}',
+    )  # fmt: skip
+    assert [item.instance.id for item in report.judged][:2] == ["1", "2"], "a gap makes floats of whole numbers"

@@ -235,3 +235,23 @@ def test_a_half_written_result_is_written_anew(bench: Bench, name: str) -> None:
     assert not (bench.out / f"{name}.part").exists()
     if name != "report.html":  # which tells of the session
         assert (bench.out / name).read_bytes() == whole
+
+
+def test_a_session_that_died_leaves_no_results_and_is_gone_on_with(bench: Bench) -> None:
+    class Dies(Colours):
+        def score(self, done: Any) -> Any:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        bench.run(Dies)
+    assert {path.name for path in bench.out.iterdir()} == {"run.json", "ledger.sqlite"}
+    bench.run()
+    assert len(bench.asked()) == 4
+    assert [bool(session["finished"]) for session in bench.info()["sessions"]] == [False, True]
+
+
+def test_it_runs_where_an_event_loop_runs_already(bench: Bench) -> None:
+    async def notebook() -> float | None:
+        return bench.run().value
+
+    assert asyncio.run(notebook()) == 0.75
