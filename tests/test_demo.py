@@ -12,33 +12,22 @@ from tests.support.runs import command_here
 Capsys = pytest.CaptureFixture[str]
 
 
-def judged(folder: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (folder / "judgments.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-def test_every_requirement_of_every_stored_answer_is_decided(
+def test_every_requirement_of_every_stored_answer_is_decided_and_on_the_page(
     tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
     done = command_here(capsys, "demo", "--no-live")
     assert done.returncode == 0, done.stderr
-    rows = judged(tmp_path / "runs" / "demo")
-    verdicts = [verdict for row in rows for turn in row["verdicts"] for verdict in turn]  # type: ignore[attr-defined]
-    assert len(rows) == 3 * 24, "three answers to each of 24 prompts"
+    lines = (tmp_path / "runs" / "demo" / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
+    verdicts = [verdict for line in lines for turn in json.loads(line)["verdicts"] for verdict in turn]
+    assert len(lines) == 3 * 24, "three answers to each of 24 prompts"
     assert {verdict["label"] for verdict in verdicts} == {"yes", "no"}
     assert {verdict["judge"] for verdict in verdicts} == {"rules"}
     assert "24 prompts in 6 languages, 42 requirements" in done.stdout
     assert "24 of 24" in done.stdout, "what was written by hand meets all"
     assert "What SmolLM2 misses most" in done.stdout
     assert "lowercase letters" in done.stdout, "with what was measured"
-
-
-def test_the_page_has_requirements_as_rows_and_models_as_columns(
-    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert command_here(capsys, "demo", "--no-live").returncode == 0
     page = (tmp_path / "runs" / "demo" / "report.html").read_text(encoding="utf-8")
     table = page.split("<h2>Requirements</h2>")[1].split("</section>")[0]
     assert table.count("<summary") == 42

@@ -146,16 +146,6 @@ def test_files_of_rows(tmp_path: Path, name: str, write: Callable[[Path], Any]) 
     assert by_id["b"][0].error == f"no response in {name}", "the file is named, its folder is nobody's business"
 
 
-def test_details_of_lighteval_in_parquet(tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    (row,) = [case.values[0] for case in cases(__file__, "responses", "one_answer") if "details of" in case.id]
-    pq.write_table(pa.Table.from_pylist([row["row"]]), tmp_path / "details_custom|t|0_now.parquet")
-    response = first(str(tmp_path / "details_custom|t|0_now.parquet"))
-    assert (response.answers, response.reasoning) == (("The Rhine.",), ("Hm.",))
-
-
 @pytest.mark.parametrize("name", ["a.jsonl", "absent.jsonl", "absent.json"])
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"{")
@@ -222,22 +212,6 @@ def test_a_log_without_the_library_says_what_to_install(tmp_path: Path, monkeypa
             UserError, match=r"a log of inspect needs inspect_ai: pip install 'truebench-hf\[inspect\]'"
         ):
             responses(tmp_path / name)
-
-
-def test_a_real_log_of_inspect(tmp_path: Path) -> None:
-    inspect_ai = pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
-    from inspect_ai.dataset import MemoryDataset, Sample
-    from inspect_ai.model import ModelOutput, ModelUsage, get_model
-    from inspect_ai.solver import generate
-
-    output = ModelOutput.from_content("mockllm/model", "The Rhine.")
-    output.usage = ModelUsage()
-    task = inspect_ai.Task(dataset=MemoryDataset([Sample(input=RIVER)]), solver=[generate()])
-    for kind in ("eval", "json"):
-        model = get_model("mockllm/model", custom_outputs=[output])
-        (log,) = inspect_ai.eval(task, model=model, log_dir=str(tmp_path), log_format=kind, display="none")
-        response = first(Path(log.location), None)
-        assert (response.answers, response.model) == (("The Rhine.",), "mockllm/model")
 
 
 def test_one_file_with_instances_and_samples_of_their_responses(tmp_path: Path) -> None:

@@ -107,12 +107,6 @@ def test_a_sheet_that_cannot_be_read(tmp_path: Path, row: dict[str, str]) -> Non
     assert "\n" not in str(caught.value)
 
 
-def test_a_column_chosen_by_hand_needs_no_guess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.csv").write_text("Question,Query,criteria\na,b,c\n")
-    (instance,) = data.load(str(tmp_path / "a.csv"), ("prompt=Query",))
-    assert (instance.turns[0].prompt, capsys.readouterr().err) == ("b", "")
-
-
 ADDRESS = "https://example.org/a.jsonl"
 
 

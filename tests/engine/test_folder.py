@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -106,13 +104,6 @@ def test_what_is_free_may_change_and_leaves_nothing_behind(tmp_path: Path) -> No
         RunFolder(str(tmp_path), SETTINGS | {"judge": "third", "model": "n"}, ("judge",))
 
 
-def test_two_stages_share_a_folder(tmp_path: Path) -> None:
-    opened(tmp_path, {"model": "m"})
-    opened(tmp_path, {"judge": "j"})
-    with pytest.raises(UserError, match='model: "m" there, "n" now'):
-        RunFolder(str(tmp_path), {"model": "n", "judge": "j"})
-
-
 def test_an_unwritable_folder_is_the_users_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
@@ -177,13 +168,6 @@ def test_files_are_whole_or_absent(tmp_path: Path) -> None:
     folder.ledger.close()
 
 
-def test_half_an_emoji_keeps_the_files_readable(tmp_path: Path) -> None:
-    folder = RunFolder(str(tmp_path), SETTINGS)
-    path = folder.write_lines("a.jsonl", [json.dumps({"text": "half \ud83d, whole 🎉"}, ensure_ascii=False)])
-    assert json.loads(path.read_text(encoding="utf-8")) == {"text": "half \ud83d, whole 🎉"}
-    folder.ledger.close()
-
-
 def test_finish_notes_the_end_and_the_facts(tmp_path: Path) -> None:
     folder = RunFolder(str(tmp_path), SETTINGS)
     folder.ledger.put("a", "model", "{}", {}, Usage(10, 5, 2, 1))
@@ -211,9 +195,7 @@ def finished(path: Path, settings: dict[str, Any] = SETTINGS) -> RunFolder:
     return folder
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b'{"settings": {"data"', b"[" * 100_000, b"[]", b'{"settings": 3}', b"\xff\xfe"]
-)
+@pytest.mark.parametrize("content", [b"", b'{"settings": {"data"', b"[" * 100_000, b'{"settings": 3}', b"\xff\xfe"])
 def test_a_torn_run_json_is_made_again_from_the_ledger_once_it_is_moved_away(tmp_path: Path, content: bytes) -> None:
     finished(tmp_path)
     (tmp_path / "run.json").write_bytes(content)
@@ -234,9 +216,7 @@ def test_a_run_json_that_was_edited_stays_readable(tmp_path: Path) -> None:
     assert (again["comment"], again["settings"], again["judges"]) == ("the good one", info["settings"], ["j"])
 
 
-@pytest.mark.parametrize(
-    "wrong", [None, 3, -1.5, "x", [], ["x"], {}, {"total": 3}, {"total": {"model": {"calls": "x"}}}]
-)
+@pytest.mark.parametrize("wrong", [None, 3, ["x"], {"total": {"model": {"calls": "x"}}}])
 def test_no_value_in_a_run_json_leads_to_a_traceback(tmp_path: Path, wrong: Any) -> None:
     info = finished(tmp_path).info
     for name in info:
@@ -286,21 +266,6 @@ def test_a_run_that_paid_for_nothing_needs_no_ledger(tmp_path: Path) -> None:
     assert [bool(session["finished"]) for session in read_info(tmp_path)["sessions"]] == [True, True]
 
 
-def test_links_that_are_planted_later_are_replaced(tmp_path: Path) -> None:
-    out, mine = tmp_path / "out", tmp_path / "mine"
-    mine.write_text("mine")
-    folder = RunFolder(str(out), SETTINGS)
-    for name in ("a.txt", "a.txt.part"):
-        for plant in (Path.symlink_to, Path.hardlink_to):
-            (out / name).unlink(missing_ok=True)
-            plant(out / name, mine)
-            folder.write_lines("a.txt", ["ours"])
-            assert (out / "a.txt").read_text() == "ours"
-            assert not (out / "a.txt").is_symlink()
-            assert mine.read_text() == "mine"
-    folder.ledger.close()
-
-
 def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to(tmp_path / "scratch")
     with pytest.raises(UserError, match=r"out is a link to .*scratch, which is not there; make that folder first"):
@@ -327,15 +292,3 @@ def test_a_folder_that_was_moved_or_copied_goes_on(tmp_path: Path) -> None:
     copy = RunFolder(str(tmp_path / "copy"), SETTINGS, kind="truebench", files=FILES)
     assert copy.ledger.usage()["total"]["model"].calls == 2
     copy.ledger.close()
-
-
-def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the system's word: whoever runs as root may write anywhere."""
-    finished(tmp_path)
-
-    def denied(*given: Any, **more: Any) -> Any:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(tempfile, "TemporaryFile", denied)
-    with pytest.raises(UserError, match=r"cannot write there: .*Permission denied; choose another folder"):
-        finished(tmp_path)

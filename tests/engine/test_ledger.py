@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict
@@ -15,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.ledger_holder import held_by_another
+from tests.support.runs import ROOT
 from truebench_hf.engine.ledger import PAGE, Calls
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
@@ -86,6 +89,32 @@ def test_the_log_is_folded_in_seldom_and_at_the_end(tmp_path: Path) -> None:
         assert db.execute("SELECT COUNT(*) FROM calls").fetchall() == [(30,)]
 
 
+HOLDER = """
+import sys, time
+from pathlib import Path
+from truebench_hf.engine.ledger import Calls
+from truebench_hf.types import Usage
+ledger = Calls(Path(sys.argv[1]))
+for number in range(100):
+    ledger.put(f"key{number}", "model", "{}", {"text": f"answer {number}"}, Usage(1, 2, 0, 1))
+print("committed", flush=True)
+time.sleep(600)
+"""
+
+
+@contextlib.contextmanager
+def held_by_another(path: Path) -> Iterator[None]:
+    """A process with a hundred answers holds the ledger at `path` within the block, and is killed behind it."""
+    command = [sys.executable, "-c", HOLDER, str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "committed\n"
+            yield
+        finally:
+            process.kill()
+
+
 def test_a_second_run_is_refused_in_one_line_and_a_killed_one_lets_go(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with held_by_another(path):
@@ -104,13 +133,6 @@ def test_a_ledger_that_cannot_be_opened_is_the_users_error(tmp_path: Path) -> No
     with pytest.raises(UserError, match=r"cannot write ledger\.sqlite: .*; free space or make it writable") as caught:
         Calls(tmp_path / "ledger.sqlite")
     assert str(tmp_path) in str(caught.value)
-
-
-def test_our_own_mistakes_keep_their_traceback(tmp_path: Path) -> None:
-    ledger = Calls(tmp_path / "ledger.sqlite")
-    ledger.close()
-    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        ledger.get("key")
 
 
 def test_a_shared_one_may_be_open_in_many_threads(tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+import selectors
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
 import pytest
 
-from tests.support import clock
 from truebench_hf.engine import retry
 from truebench_hf.engine.retry import (
     CircuitBreaker,
@@ -22,6 +23,39 @@ from truebench_hf.engine.retry import (
     breaker_of,
 )
 
+T = TypeVar("T")
+
+
+class Waits(selectors.DefaultSelector):
+    """Time that is made of waits alone: it jumps to the next one, whatever the machine does meanwhile."""
+
+    now = 1000.0
+
+    def select(self, timeout: float | None = None) -> Any:
+        self.now += timeout or 0.0
+        return super().select(0.0)
+
+
+class Loop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self._waits = Waits()
+        super().__init__(self._waits)
+
+    def time(self) -> float:
+        return self._waits.now
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """As `asyncio.run`."""
+    with asyncio.Runner(loop_factory=Loop) as runner:
+        return runner.run(main)
+
+
+def monotonic() -> float:
+    """Seconds, within `run`."""
+    return asyncio.get_running_loop().time()
+
+
 FAST = RetryPolicy(attempts=4, first_wait=0.001, longest_wait=0.01, deadline=30.0)
 ONCE = replace(FAST, attempts=1, patience=0.2)
 URL = "http://a/v1"
@@ -30,7 +64,7 @@ Ask = Callable[[], Awaitable[str]]
 
 @pytest.fixture(autouse=True)
 def _time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "time", clock)
+    monkeypatch.setattr(retry, "time", SimpleNamespace(monotonic=monotonic))
 
 
 class Server:
@@ -41,7 +75,7 @@ class Server:
         self.times: list[float] = []
 
     async def __call__(self) -> str:
-        self.times.append(clock.monotonic() - 1000)  # where the clock of the tests begins
+        self.times.append(monotonic() - 1000)  # where the clock of the tests begins
         await asyncio.sleep(self.takes)
         if self.errors:
             raise self.errors.pop(0)
@@ -70,7 +104,7 @@ def gone(message: str = "502") -> TryAgain:
 )  # fmt: skip
 def test_what_passes_is_answered(errors: list[Exception], policy: RetryPolicy, tries: int, reason: str) -> None:
     server = Server(*errors)
-    assert clock.run(ask(server, policy)) == "fine"
+    assert run(ask(server, policy)) == "fine"
     assert len(server.times) == tries, reason
 
 
@@ -89,23 +123,23 @@ def test_what_does_not_pass_is_given_up(errors: list[Exception], message: str, s
         with pytest.raises(RequestFailed, match=message) as caught:
             await ask(Server(*errors))
         assert isinstance(caught.value.__cause__, TryAgain), "the reason stays within reach"
-        return clock.monotonic() - 1000
+        return monotonic() - 1000
 
-    assert clock.run(timed()) <= seconds, reason
+    assert run(timed()) <= seconds, reason
 
 
 @pytest.mark.parametrize("error", [ValueError("a bug"), RequestFailed("too long"), TimeoutError("its own, not ours")])
 def test_anything_else_is_raised_as_it_is(error: Exception) -> None:
     server = Server(error)
     with pytest.raises(type(error)) as caught:
-        clock.run(ask(server))
+        run(ask(server))
     assert (caught.value, len(server.times)) == (error, 1)
 
 
 @pytest.mark.parametrize(("wait", "at_least"), [(0.2, 0.2), (0.0, 0.0), (None, 0.0)])
 def test_the_wait_that_a_server_asks_for_is_kept(wait: float | None, at_least: float) -> None:
     server = Server(TryAgain("500", wait=wait))
-    clock.run(ask(server))
+    run(ask(server))
     assert at_least <= server.times[1] - server.times[0] <= at_least + FAST.first_wait
 
 
@@ -116,7 +150,7 @@ def test_waits_are_jittered_and_capped() -> None:
         await asyncio.gather(*(ask(server, policy) for server in servers))
         return [server.times[5] - server.times[4] for server in servers]
 
-    found = clock.run(gaps())
+    found = run(gaps())
     assert max(found) <= 0.04 + 1e-9, "capped"
     assert len({round(gap, 3) for gap in found}) > 5, "clients that failed together do not come back together"
 
@@ -134,9 +168,9 @@ def test_a_hanging_call_ends_at_the_deadline(errors: list[Exception], message: s
     async def timed() -> float:
         with pytest.raises(RequestFailed, match=message):
             await ask(call, RetryPolicy(first_wait=0.001, longest_wait=0.01, deadline=0.2))
-        return clock.monotonic() - 1000
+        return monotonic() - 1000
 
-    assert clock.run(timed()) == pytest.approx(0.2)
+    assert run(timed()) == pytest.approx(0.2)
 
 
 async def _outcome(breaker: CircuitBreaker, call: Ask) -> Exception | None:
@@ -149,15 +183,15 @@ async def _outcome(breaker: CircuitBreaker, call: Ask) -> Exception | None:
 
 
 async def _keep_failing(breaker: CircuitBreaker, seconds: float, kind: Kind = "gone") -> list[Exception | None]:
-    end, found = clock.monotonic() + seconds, list[Exception | None]()
-    while clock.monotonic() < end:
+    end, found = monotonic() + seconds, list[Exception | None]()
+    while monotonic() < end:
         found.append(await _outcome(breaker, Server(TryAgain("404: no such model", kind))))
         await asyncio.sleep(0.02)
     return found
 
 
 def test_patience_ends_when_the_server_has_been_gone_for_so_long() -> None:
-    found = clock.run(_keep_failing(CircuitBreaker(URL), 0.25))
+    found = run(_keep_failing(CircuitBreaker(URL), 0.25))
     stopped = next(number for number, outcome in enumerate(found) if isinstance(outcome, ServerUnavailable))
     assert stopped in (10, 11), "one every 0.02 s"
     message = str(found[stopped])
@@ -182,7 +216,7 @@ def test_what_starts_patience_anew(outcome: list[Exception], reason: str) -> Non
         await _outcome(breaker, Server(*outcome))
         return [*found, *await _keep_failing(breaker, 0.15)]
 
-    assert not any(isinstance(outcome, ServerUnavailable) for outcome in clock.run(day())), reason
+    assert not any(isinstance(outcome, ServerUnavailable) for outcome in run(day())), reason
 
 
 def test_who_is_still_being_answered_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +230,7 @@ def test_who_is_still_being_answered_is_waited_for(monkeypatch: pytest.MonkeyPat
         assert await long is None
         return [*during, *await _keep_failing(breaker, 0.15)]
 
-    assert {type(outcome) for outcome in clock.run(day())} == {RequestFailed}, "tried on, and nobody gave up"
+    assert {type(outcome) for outcome in run(day())} == {RequestFailed}, "tried on, and nobody gave up"
 
 
 def test_one_breaker_per_server_and_event_loop() -> None:
@@ -216,7 +250,7 @@ def test_a_limit_per_day_is_not_sat_out() -> None:
         assert await _outcome(breaker, Server()) is None, "and nobody waits for a day"
         return stopped
 
-    stopped = clock.run(day())
+    stopped = run(day())
     assert isinstance(stopped, ServerUnavailable)
     assert "asks to be left alone for 24.0 hours" in str(stopped)
     assert "the same command goes on" in str(stopped)
@@ -234,14 +268,14 @@ def _many(call: Ask, callers: int, at_once: int) -> list[Any]:
 
         return await asyncio.gather(*(caller() for _ in range(callers)), return_exceptions=True)
 
-    return clock.run(day())
+    return run(day())
 
 
 def test_without_a_wish_of_the_server_pauses_grow_by_rounds_not_by_callers() -> None:
     times: list[float] = []
 
     async def call() -> str:
-        times.append(clock.monotonic() - 1000)
+        times.append(monotonic() - 1000)
         await asyncio.sleep(0.001)
         if times[-1] < 10:
             raise busy()
@@ -307,4 +341,4 @@ def test_after_any_answer_what_cannot_be_read_is_one_requests_trouble() -> None:
         assert await _outcome(breaker, Server()) is None
         return await _keep_failing(breaker, 1, "unreadable")
 
-    assert {type(error) for error in clock.run(day())} == {RequestFailed}
+    assert {type(error) for error in run(day())} == {RequestFailed}

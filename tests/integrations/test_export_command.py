@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -12,10 +14,13 @@ import truebench_hf
 from tests.support.every_eval_ever import checked
 from tests.support.finished import golden
 from tests.support.runs import command_here, row, script, write_jsonl
+from truebench_hf import Criterion
 from truebench_hf.errors import UserError
 from truebench_hf.integrations.every_eval_ever import model_info
-from truebench_hf.integrations.export import export
+from truebench_hf.integrations.export import export, to_verifiers
 from truebench_hf.integrations.finished_run import Exported
+from truebench_hf.integrations.rewards import reward_of
+from truebench_hf.types import Verdict
 
 STUDIES = ("run-panel", "facts", "tick", "metaeval", "best-of")
 
@@ -118,12 +123,6 @@ def test_half_a_character_ends_no_export(tmp_path: Path, capsys: pytest.CaptureF
     assert (found["criterion"], found["response"]) == (r"is half a \ud83d", r"Blue \ud83d.")
 
 
-def test_inspect_is_told_of_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "inspect_ai.log", None)
-    with pytest.raises(UserError, match=r"--to inspect needs inspect_ai: pip install 'truebench-hf\[inspect\]'"):
-        export(golden("run", tmp_path / "run"), "inspect", tmp_path)
-
-
 @pytest.fixture
 def taught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """A run whose judge passes colours, fails length, and leaves one criterion open; a rule decides another one."""
@@ -170,3 +169,59 @@ def test_runs_without_verdicts_of_a_judge_teach_nothing(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="does not score responses one by one"):
         export(golden("metaeval", tmp_path / "metaeval"), "sft", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def held_to_their_rules(file: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rules of its rubric judge: these fields and no others, unique names, weights from 0 on, two choices or more."""
+    criteria: list[dict[str, Any]] = file["criteria"]
+    assert criteria
+    assert all(set(one) == {"name", "text", "weight", "choices"} for one in criteria)
+    assert len({one["name"] for one in criteria}) == len(criteria)
+    assert all(0 <= one["weight"] < math.inf for one in criteria)
+    assert sum(one["weight"] for one in criteria) > 0
+    assert all(len(set(one["choices"])) == len(one["choices"]) >= 2 for one in criteria)
+    return criteria
+
+
+def their_reward(criteria: list[dict[str, Any]], answers: list[str]) -> float:
+    """The mean by weight of the ranks of the answers, the first choice worth 0 and the last 1."""
+    ranks = [
+        one["choices"].index(said) / (len(one["choices"]) - 1) for one, said in zip(criteria, answers, strict=True)
+    ]
+    return sum(one["weight"] * rank for one, rank in zip(criteria, ranks, strict=True)) / sum(
+        one["weight"] for one in criteria
+    )
+
+
+@pytest.mark.parametrize(
+    "criteria",
+    [
+        "is short",
+        ["Is it short?", "Ist es kurz?", "短いか？"],
+        [{"text": "is short", "weight": 2.5}, {"criterion": "is kind", "kind": "tone"}],
+        [Criterion("is\nshort", condition="it is a summary"), Criterion("is kind")],
+    ],
+)
+def test_criteria_without_faults_are_worth_there_what_our_fraction_is(criteria: Any) -> None:
+    written = held_to_their_rules(to_verifiers(criteria))
+    assert all("\n" not in one["text"] for one in written)
+    assert not any("it is a summary" in str(one) for one in criteria) or "(It rests on this: it is a summary)" in str(
+        written
+    )
+    answers = ["yes" if place % 2 else "no" for place in range(len(written))]
+    ours = [
+        Verdict(Criterion(one["text"], weight=one["weight"]), said) for one, said in zip(written, answers, strict=True)
+    ]  # type: ignore[arg-type]
+    assert their_reward(written, answers) == pytest.approx(reward_of(ours, "fraction"))
+
+
+def test_a_fault_is_best_answered_with_no() -> None:
+    given = [Criterion("is short", weight=3.0), Criterion("is rude", weight=-1.0)]
+    written = held_to_their_rules(to_verifiers(given))
+    assert [one["choices"] for one in written] == [["no", "yes"], ["yes", "no"]]
+    assert "names a fault" in written[1]["text"]
+    # Ours: (3 met - 1 fault) / 3. Theirs: (3 * met + 1 * (no fault)) / 4 = (3 * ours + 1) / 4.
+    for met, fault in (("yes", "no"), ("yes", "yes")):
+        ours = reward_of([Verdict(given[0], met), Verdict(given[1], fault)], "fraction")  # type: ignore[arg-type]
+        assert ours is not None
+        assert their_reward(written, [met, fault]) == pytest.approx((3 * ours + 1) / 4)

@@ -103,3 +103,19 @@ def test_what_the_user_can_fix_ends_the_training(tmp_path: Path) -> None:
     reward = checklist_reward("smollm2")
     with pytest.raises(truebench_hf.UserError, match="no column of the data holds criteria"):
         train(tiny_chat(), reward, [{"prompt": chat(n), "answer": "blue"} for n in range(2)], tmp_path / "out")
+
+
+def test_a_step_of_dpo_on_pairs(tmp_path: Path) -> None:
+    import_trl()
+    from trl import DPOConfig, DPOTrainer
+
+    rows = truebench_hf.load("training", "pairs", "train[:4]", source="rubric_mini")
+    settings = DPOConfig(
+        str(tmp_path), max_steps=1, per_device_train_batch_size=2, max_length=4096, report_to="none", logging_steps=1,
+        use_cpu=True, save_strategy="no",
+    )  # fmt: skip
+    model, tokenizer = tiny_chat()
+    trainer = DPOTrainer(model, tiny_chat()[0], args=settings, train_dataset=rows, processing_class=tokenizer)
+    trainer.train()
+    (loss,) = [line["loss"] for line in trainer.state.log_history if "loss" in line]
+    assert math.isfinite(loss)

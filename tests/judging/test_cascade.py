@@ -15,7 +15,6 @@ from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import (
-    CASCADE_BAND,
     Calibrated,
     CriteriaJudge,
     JudgeSettings,
@@ -24,7 +23,6 @@ from truebench_hf.judging.judge import (
     calibration_json,
     combine,
     majority,
-    prompts_used,
     read_calibration,
 )
 from truebench_hf.metrics.calibration import Calibrator
@@ -117,19 +115,6 @@ def test_votes_are_drawn_by_the_second_judge_alone() -> None:
     assert calls == {"judge": 1, "cascade": 6}
     with pytest.raises(UserError, match="temperature above 0"):
         JudgeSettings(level="cascade", votes=3)
-
-
-@pytest.mark.parametrize(
-    ("level", "band", "names"),
-    [
-        ("checklist", None, {"checklist", "repair"}),
-        ("decision", None, {"decision", "decision_question"}),
-        ("cascade", CASCADE_BAND, {"decision", "decision_question", "rubric", "repair"}),
-    ],
-)
-def test_a_run_notes_the_band_and_every_prompt_that_shaped_it(level: str, band: Any, names: set[str]) -> None:
-    settings = JudgeSettings(level=level)
-    assert (settings.band, set(prompts_used(settings))) == (band, names)
 
 
 # --- calibration files ----------------------------------------------------------------------------------------------

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import pytest
 
-from tests.judging.corpus import TAG, JudgeAnswer, attacked, filled, forgeries, in_style, listed, quoted, styled, table
+from tests.judging.corpus import TAG, JudgeAnswer, attacked, filled, forgeries, listed, quoted, styled, table
 from tests.support import corpus
-from tests.support.runs import caller
-from truebench_hf.data.judged import Case
-from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.signed import ListOf, SignedAnswer, criteria_labels, is_forgeable, label_of, read_signed
-from truebench_hf.models.protocol import ChatRequest
-from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.prompts import Prompts
-from truebench_hf.types import Criterion, Label
+from truebench_hf.types import Label
 
 WORDS: dict[str, dict[str, Label]] = {"PASS/FAIL": {"PASS": "yes", "FAIL": "no"}, "YES/NO": {"YES": "yes", "NO": "no"}}
 SIGNS = {"yes": "y", "no": "n"}
@@ -117,7 +109,7 @@ PIECES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_mixture_of_signs_breaks_out_of_a_reason(seed: int) -> None:
     rng, labels = random.Random(seed), criteria_labels(2, WORDS["PASS/FAIL"])
     for _ in range(2_000):
@@ -130,30 +122,6 @@ def test_no_mixture_of_signs_breaks_out_of_a_reason(seed: int) -> None:
 def test_whether_an_answer_is_read_does_not_depend_on_its_labels(styles: str) -> None:
     shares = {truth: refused(list(styled(styles, (truth,)))) for truth in ("yy", "yn", "ny", "nn")}
     assert max(shares.values()) - min(shares.values()) <= 0.005, shares
-
-
-@pytest.mark.parametrize("style", [*table("styles"), *table("held_out_styles")])
-def test_a_judge_of_any_style_is_read_in_the_end(style: str) -> None:
-    """Of 36 criteria about three quarters are met, and the judge is always right; asked again it writes nothing behind
-    its object."""
-    rng, languages = random.Random(7), list(table("languages").values())
-    truth = ["y" if rng.random() < 0.745 else "n" for _ in range(36)]
-
-    def reply(request: ChatRequest) -> str:
-        prompt = request.messages[0].content
-        tag = re.search(r'"id", which is "(\w+)"', prompt)
-        number = re.search(r"answer number (\d+)", prompt)
-        assert tag
-        assert number
-        signs, parts = truth[int(number[1]) : int(number[1]) + 2], languages[int(number[1]) // 2 % 9]
-        text = in_style(style, parts, "".join(signs), tag[1], random.Random(number[1]))
-        return text if len(request.messages) == 1 else text[: text.rindex("}") + 1]
-
-    judge = CriteriaJudge(caller(ScriptedModel("judge", reply)), JudgeSettings(), Prompts())
-    criteria = (Criterion("is polite"), Criterion("is short"))
-    cases = [Case("Say it.", f"This is answer number {number}.", criteria) for number in range(0, 36, 2)]
-    found = [asyncio.run(judge.verdicts(case)) for case in cases]
-    assert [SIGNS.get(verdict.label or "") for verdicts in found for verdict in verdicts] == truth
 
 
 # --- grounding, preference, ratings and facts in every style of judges (`kinds.yaml`) --------------------------------

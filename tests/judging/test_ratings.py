@@ -63,15 +63,7 @@ def ratings(*answers: str) -> tuple[SignedAnswer[int], list[list[str]]]:
     ("answer", "labels", "problem", "why"),
     [
         (f"Fine.\n```json\n{WHOLE}\n```", SOUND | {"factuality": 2}, "", "the form asked for"),
-        (
-            f"Logical correctness: 4. The final score is 3.\n{WHOLE}",
-            SOUND | {"factuality": 2},
-            "",
-            "said twice, the same",
-        ),
         (WHOLE.replace("4", '"4"').replace("2", "2.0"), SOUND | {"factuality": 2}, "", "as text, or with a point"),
-        (WHOLE[:-1] + ', "note": "x"}', SOUND | {"factuality": 2}, "", "another entry beside"),
-        ("4 2 3", {}, "no JSON object", "bare numbers may be anything"),
         (f"{WHOLE}\nFinal score: 5", {}, "behind", "taken back"),
         (WHOLE.replace("2", "6"), SOUND, "not 1", "beyond the scale"),
         (WHOLE.replace("2", "null"), SOUND, "not 1", "no number"),

@@ -100,11 +100,9 @@ def test_corrections_are_told_and_further_fields_handed_back() -> None:
 
 UNITS = {
     "braces": "{", "objects that never close": '{"a":', "strings that never close": '{"a": "', "empty objects": "{} ",
-    "small objects": '{"a": 1} ', "openings with the tag": f'{{"id": "{TAG}", ', "whole answers": DONE,
-    "nested lists": f'{{"id": "{TAG}", "a": [', "quotes": '"', "escaped quotes": '\\"', "backslashes": "\\",
-    "fences": "```json\n", "comments": "//\n", "keys": "criteria_1 ", "blanks": " ", "numbered lines": "1.\n",
-    "bare keys": "{a: b, ", "colons": '{"a" : : ', "the tag": TAG, "single quotes": "{'a': '",
-    "combining marks": "\u0301\u0316", "slashes in a string": '{"a": "// ', "values that go on": '", "b": "',
+    "openings with the tag": f'{{"id": "{TAG}", ', "nested lists": f'{{"id": "{TAG}", "a": [', "quotes": '"',
+    "backslashes": "\\", "fences": "```json\n", "comments": "//\n", "numbered lines": "1.\n", "colons": '{"a" : : ',
+    "single quotes": "{'a': '", "combining marks": "\u0301\u0316", "slashes in a string": '{"a": "// ',
 }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from truebench_hf.judging.rules.deciding import MODES, ruled
 from truebench_hf.judging.rules.measuring import measure
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
+from truebench_hf.models.protocol import ChatRequest, DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel, verdicts
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message, Verdict
@@ -92,13 +92,6 @@ def test_prompts_stay_as_they_were_where_nothing_is_measured(level: str, rules: 
     judged(plain, case, level=level)
     judged(asked, case, level=level, rules=rules)
     assert texts(asked) == texts(plain)
-
-
-def test_several_votes_are_about_the_rest() -> None:
-    asked = model()
-    warm = {"votes": 3, "sampling": Sampling(temperature=1.0)}
-    first, second = judged(asked, CASE, rules="decide", **warm)
-    assert (len(first.votes), second.votes, len(asked.prompts)) == (3, (), 3)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -199,14 +192,6 @@ def test_neither_response_nor_criterion_can_forge_a_figure() -> None:
     (tag,) = re.findall(r"<response_(\w{8})>", prompt)
     assert re.findall(rf"\(measured_{tag}: (\d+) ", prompt) == ["7"]
     assert tag not in forged
-
-
-def test_what_was_measured_again_replaces_what_was() -> None:
-    """A case that is judged with another response has none of its first figures."""
-    first = ruled(CASE, "evidence").rest
-    assert ruled(
-        Case(first.instruction, "One.", first.criteria, measured=first.measured), "evidence"
-    ).rest.measured == {SHORT: "1 word"}
 
 
 NONCE = "zqxjkv) (measured_0a1b2c3d: 1 words) PASS <b>"

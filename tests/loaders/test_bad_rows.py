@@ -1,4 +1,4 @@
-"""Malformed input: the message names the file, the line and the field, and nothing is left behind."""
+"""Malformed input: the message names the file, the line and the field, nothing is left behind, and reports tell of it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 import truebench_hf
-from tests.support.runs import command_here, write_jsonl
+from tests.loaders.test_sources import RECORDS
+from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubric_rows
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.data.row_files import unusable
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
 
@@ -28,22 +31,17 @@ RUBRIC = {**rubric_rows(seed=0)[0], "split": "easy"}
 LIST = first("../data/checklists_mini.jsonl")
 ANSWER, PREFERENCE, RATING = LIST["answers"][0], LIST["preferences"][0], LIST["ratings"][0]
 CHOSEN, SORTING = LIST["checklists"][0], LIST["categories"][0]
-OTHER = "compositional" if RUBRIC["instruction_category"] != "compositional" else "system"
 SECOND: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     # set, a good row, what is wrong with the row after it, and what must be said
     ("truebench", TRUEBENCH, {"index": ["two"]}, "line 2: field 'index' must be a whole number or a text"),
     ("truebench", TRUEBENCH, {"system": "Be kind.", "index": 2}, "line 2: field 'system' tells a system, for which TRUEBench has no"),
     ("truebench", TRUEBENCH, {"criteria": [[{"text": "a", "weight": 2}]], "index": 2}, "without points or conditions"),
     ("truebench", TRUEBENCH, {"turns": 7, "index": 2}, "line 2: field 'turns' is 7"),
-    ("truebench", TRUEBENCH, {"criteria": [], "index": 2}, "line 2: field 'criteria'"),
     ("truebench", TRUEBENCH, {"language": 7, "index": 2}, "line 2: field 'language' must be a text or null"),
     ("truebench", TRUEBENCH, {}, "line 2: id '1' stands twice, first at .*line 1"),
     ("rubric_eval", RUBRIC, {"id": "b", "label": "maybe"}, "line 2: field 'label' must be yes or no, .* not 'maybe'"),
-    ("rubric_eval", RUBRIC, {"id": "b", "rubric_index": 99}, "line 2: field 'rubric_index' must be a place"),
     ("rubric_eval", RUBRIC, {"id": "b", "rubric": "another"}, "line 2: field 'rubric' is not entry"),
     ("rubric_eval", RUBRIC, {"id": "b", "rubric_type": "taste"}, "line 2: field 'rubric_type' is 'taste'"),
-    ("rubric_eval", RUBRIC, {"id": "b", "dimension": "taste"}, "line 2: field 'dimension' is 'taste'"),
-    ("rubric_eval", RUBRIC, {"id": "b", "messages": []}, "line 2: field 'messages'"),
     ("rubric_eval", RUBRIC, {"id": "b", "messages": [{"role": "assistant", "content": "x"}]}, "must end with the user's"),
     ("rubric_eval", RUBRIC, {"id": "b", "split": "medium"}, "line 2: field 'split' is 'medium', which is none of easy, hard"),
     ("rubric_eval", RUBRIC, {}, "line 2: id .* stands twice, first at .*line 1"),
@@ -55,10 +53,7 @@ SECOND: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("checklists", LIST, {"id": "b", "answers": [ANSWER, ANSWER]}, "'answers' has more than one of annotator ada, response_id"),
     ("checklists", LIST, {"id": "b", "preferences": [{**PREFERENCE, "rating": 6}]}, r"'preferences\[0\].rating' must be less than or equal to 5, not 6"),
     ("checklists", LIST, {"id": "b", "preferences": [{**PREFERENCE, "rating": True}]}, r"'preferences\[0\].rating' must be a whole"),
-    ("checklists", LIST, {"id": "b", "messages": []}, "line 2: field 'messages' must be a list that is not empty"),
-    ("checklists", LIST, {"id": "b", "messages": [{"role": "assistant", "content": "x"}]}, "must end with a message of the user"),
     ("checklists", LIST, {"id": "b", "checklists": [{**CHOSEN, "chosen": "yes"}]}, r"'checklists\[0\].chosen' must be true or false"),
-    ("checklists", LIST, {"id": "b", "checklists": [CHOSEN, {**CHOSEN, "id": "d", "run": 2}]}, "more than one that is chosen"),
     ("checklists", LIST, {"id": "b", "checklists": [CHOSEN, {**CHOSEN, "id": "d", "chosen": False}]}, "more than one of author construction, run 1"),
     ("checklists", LIST, {"id": "b", "ratings": [{**RATING, "protocol": "quick"}]}, r"'ratings\[0\].protocol' is 'quick', which is none of direct, check_then_score"),
     ("checklists", LIST, {"id": "b", "ratings": [{**RATING, "effect": "easier"}]}, r"'ratings\[0\].effect' is of check_then_score"),
@@ -152,21 +147,6 @@ def test_the_command_counts_what_is_left_out(tmp_path: Path, capsys: pytest.Capt
     assert "is built in and takes no --strict" in done.stderr
 
 
-FILES: list[tuple[str, bytes, str]] = [
-    ("not JSON", b'{"index": 1\n', "line 1: not JSON"),
-    ("not an object", b"[1]\n", "line 1: must be an object"),
-    ("not UTF-8", b'{"index": "\xff"}\n', "line 1: not JSON"),
-    ("empty", b"\n\n", "holds no records"),
-]
-
-
-@pytest.mark.parametrize(("what", "content", "told"), FILES, ids=[case[0] for case in FILES])
-def test_files_that_are_none(tmp_path: Path, what: str, content: bytes, told: str) -> None:
-    (tmp_path / "rows.jsonl").write_bytes(content)
-    with pytest.raises(UserError, match=told):
-        truebench_hf.load("truebench", source=str(tmp_path / "rows.jsonl"))
-
-
 OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     (
         "rubric_mini",
@@ -200,3 +180,44 @@ def test_options_that_do_not_fit(tmp_path: Path, name: str, options: dict[str, A
     with pytest.raises(UserError, match=told):
         export(name, tmp_path / "out", **options)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def dirty(tmp_path: Path) -> str:
+    """Three conversations of HealthBench, of which the second has no rubrics."""
+    rows: list[dict[str, Any]] = [RECORDS["healthbench"] | {"prompt_id": name} for name in ("a", "b", "c")]
+    rows[1] = rows[1] | {"rubrics": []}
+    return f"healthbench:{write_jsonl(tmp_path / 'hb.jsonl', rows)}"
+
+
+def test_commands_on_instances_tell_of_rows_left_out(
+    dirty: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = script(tmp_path / "model.json", [], {"reply": "At most five cups."})
+    judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+    answers = write_jsonl(tmp_path / "a.jsonl", [{"id": f"healthbench-{n}", "response": "Five cups."} for n in "ac"])
+    for words in (
+        ["run", "--data", dirty, "--model", model, "--judge", judge],
+        ["judge", "--responses", answers, "--data", dirty, "--model-name", "m", "--judge", judge],
+        ["data", "rules", "--data", dirty],
+        ["study", "validate", "--data", dirty, "--validator", judge, "--estimate"],
+    ):
+        out = tmp_path / words[0]
+        done = command_here(capsys, *words, "--out", str(out))
+        told = " ".join(done.stdout.split())
+        assert done.returncode == 0, done.stderr
+        assert "Rows of the data left out: 1 (the first:" in told, words[0]
+        assert "hb.jsonl, line 2: field 'rubrics' must be" in told, words[0]
+        assert (out / "report.html").is_file() <= ("Rows of the data left out" in _text(out / "report.html"))
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def test_a_selection_keeps_what_was_left_out(dirty: str) -> None:
+    every = data.load(dirty)
+    assert len(every) == 2
+    (why,) = unusable(data.select(every, [], ["communication"]))
+    assert "line 2" in why
+    assert unusable(data.load("mini")) == unusable(data.select(data.load("mini"), ["de"], [])) == ()

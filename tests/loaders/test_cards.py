@@ -83,13 +83,6 @@ def test_counts_on_the_card_add_up(name: str) -> None:
     assert f"size_categories:\n- {size}\n" in text
 
 
-def test_licences_are_those_the_sources_state() -> None:
-    text = (CARDS / "truebench.md").read_text(encoding="utf-8")
-    assert "license: apache-2.0\n" in text
-    assert "CC-BY-NC-SA 4.0" in text.partition("## Licence")[2]
-    assert {name for name, its in CATALOGUE.items() if not its.publishable} == {"rubric_eval", "checklists", "training"}
-
-
 def test_eval_yaml_names_a_task_for_every_configuration() -> None:
     content = yaml.safe_load(eval_yaml(entry("truebench"), {"all": {"test": 2}, "de": {"test": 1}}))
     assert content["evaluation_framework"] == "truebench-hf"

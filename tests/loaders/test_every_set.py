@@ -59,11 +59,10 @@ def every(tmp_path_factory: pytest.TempPathFactory, sources: dict[str, str]) -> 
 
 
 def of_builder(built: Built, source: str | None) -> list[tuple[str, str, Rows]]:
-    """The first configuration, one of the middle and the last one, each with its last split and the rows of it as the
-    builder itself gives them."""
+    """The first configuration and the last one, each with its last split and the rows of it as the builder itself
+    gives them."""
     names = [*built.facts.rows]
-    chosen = dict.fromkeys((names[0], names[len(names) // 2], names[-1]))
-    places = [(config, [*built.facts.rows[config]][-1]) for config in chosen]
+    places = [(config, [*built.facts.rows[config]][-1]) for config in dict.fromkeys((names[0], names[-1]))]
     return [(*place, truebench_hf.load(built.name, *place, source=source).to_list()) for place in places]
 
 
@@ -78,7 +77,7 @@ def test_a_built_folder_loads_as_a_data_set(
     assert load_dataset(folder, split=split, cache_dir=str(tmp_path)).to_list() == rows, "the default configuration"
     for config, split, rows in tables:
         assert load_dataset(folder, config, split=split, cache_dir=str(tmp_path)).to_list() == rows
-        assert list(load_dataset(folder, config, split=split, streaming=True)) == rows
+    assert list(load_dataset(folder, config, split=split, streaming=True)) == rows
 
 
 CASES = [

@@ -64,7 +64,7 @@ def measured(name: str, megabytes: int, folder: Path) -> tuple[float, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["truebench", "rubric_eval", "facts_grounding"])
+@pytest.mark.parametrize("name", ["truebench", "facts_grounding"])
 def test_a_build_holds_a_few_rows_at_a_time(tmp_path: Path, name: str) -> None:
     assert measured(name, 40, tmp_path)[0] < MOST
 

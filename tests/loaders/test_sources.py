@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import subprocess
 import sys
@@ -14,11 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.corpus import lines
 from truebench_hf.benchmarks.rubric_eval import data as rubric_data
+from truebench_hf.data.rubrics import Item
 from truebench_hf.data.sources import read
 from truebench_hf.data.sources.forms import sets
 from truebench_hf.errors import UserError
-from truebench_hf.types import Criterion, Message
+from truebench_hf.types import Criterion
 
 REAL = Path(__file__).parents[2] / ".." / "shared" / "data"
 
@@ -66,7 +67,6 @@ def test_the_real_llmbar() -> None:
 
 
 USER = {"role": "user", "content": "Write a haiku about tea."}
-ANSWER = {"role": "assistant", "content": "Steam rises slowly"}
 HERE = Path(__file__).parent
 RECORDS: dict[str, dict[str, Any]] = {
     case["set"]: case["row"] for case in map(json.loads, (HERE / "source_rows.jsonl").read_text("utf-8").splitlines())
@@ -82,93 +82,30 @@ def written(folder: Path, *rows: Any) -> Path:
     return path
 
 
-def test_advancedif(tmp_path: Path) -> None:
-    row = RECORDS["advancedif"]
-    single = {**row, "benchmark_name": "if_complex_if_oss", "conversation_history": json.dumps([USER]), "response": ""}
-    path = tmp_path / "data.csv"  # as published
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(row))
-        writer.writeheader()
-        writer.writerows([row, single])
-    system, constrained = read("advancedif", path)
-    assert system.category == "system"
-    assert system.messages == (Message("system", "Speak like a captain."), Message("user", USER["content"]))
-    assert system.case.criteria == (Criterion("Is it a haiku?"), Criterion("Does a captain speak?"))
-    assert system.case.response == ANSWER["content"]
-    assert constrained.category == "constrained"
-    assert not constrained.answered
+def plain(item: Item) -> dict[str, Any]:
+    """What an item holds, without what is empty or usual."""
+    case = item.case
+    usual = (None, None, 1)
+    rest = [(one.kind, one.condition, one.weight) for one in case.criteria]
+    fields = {
+        "id": item.id, "instruction": item.instruction_id, "language": item.language, "category": item.category,
+        "messages": [[message.role, message.content] for message in item.messages], "response": case.response,
+        "criteria": [[one.text, *(more if more != usual else ())] for one, more in zip(case.criteria, rest, strict=True)],
+        "stated": [rubric.text for rubric in item.rubrics if rubric.text not in {one.text for one in case.criteria}],
+        "labels": [rubric.label for rubric in item.rubrics], "hints": [rubric.hint for rubric in item.rubrics],
+        "reference": item.reference, "shown": case.reference, "model": item.model, "facts": dict(item.facts),
+        "answered": item.answered,
+    }  # fmt: skip
+    return {name: value for name, value in fields.items() if value}
 
 
-def test_infobench(tmp_path: Path) -> None:
-    (found,) = read("infobench", written(tmp_path, RECORDS["infobench"]))
-    assert found.messages == (Message("user", "Sum it up.\n\nTea is a drink."),)
-    assert found.case.criteria == (Criterion("Is it shorter?", "Format, Number"), Criterion("Is it about tea?"))
-    assert found.facts["subset"] == "Hard_set"
-    bare = {**RECORDS["infobench"], "input": "", "question_label": None}
-    (found,) = read("infobench", written(tmp_path, bare))
-    assert found.messages[0].content == "Sum it up."
+ITEMS = lines(__file__, "source_items")  # of each set, and of rows that are changed
 
 
-def test_complexbench_keeps_dependencies(tmp_path: Path) -> None:
-    path = written(tmp_path, RECORDS["complexbench"])
-    (chinese,) = read("complexbench", path)
-    assert (chinese.language, chinese.category) == ("ZH", "compositional")
-    assert [criterion.condition for criterion in chinese.case.criteria] == [None, "是茶吗？", "是茶吗？ / 是诗吗？"]
-    assert [criterion.kind for criterion in chinese.case.criteria] == ["Factuality, Selection", "Length", None]
-    (english,) = read("complexbench_en", path)
-    assert english.language == "EN"
-    assert english.case.criteria[1] == Criterion("Is it a poem?", "Length", "Did it see that it is tea?")
-    (joined,) = read("complexbench", written(tmp_path, {**RECORDS["complexbench"], "composition_types": ["And"]}))
-    assert joined.category == "constrained"
-
-
-def test_complexbench_dependencies_go_by_id_and_not_by_place(tmp_path: Path) -> None:
-    questions = [{**q, "point_id": q["point_id"] + 10} for q in RECORDS["complexbench"]["scoring_questions"]]
-    for question, needed in zip(questions, ([], [10], [10, 11]), strict=True):
-        question["dep"] = needed
-    (found,) = read("complexbench", written(tmp_path, {**RECORDS["complexbench"], "scoring_questions": questions}))
-    assert [criterion.condition for criterion in found.case.criteria] == [None, "是茶吗？", "是茶吗？ / 是诗吗？"]
-
-
-def test_cfbench(tmp_path: Path) -> None:
-    (found,) = read("cfbench", written(tmp_path, RECORDS["cfbench"]))
-    assert found.case.criteria == (Criterion("是诗", "内容约束/主题"), Criterion("不超过十字", "数值约束"))
-    assert (found.reference, found.case.reference) == ("茶香。", "茶香。")
-
-
-SYSBENCH_BY_TEXT = {
-    # The other shape: prompt_infos by user message, criteria by number, the system message among the messages.
-    **RECORDS["sysbench"],
-    "messages": [{"role": "system", "content": "你是船长。"}, *RECORDS["sysbench"]["messages"]],
-    "prompt_infos": {
-        "Another.": {"alignment": "misaligned", "criteria": {
-            "1": {"criteria_content": "像船长吗？"}, "2": {"criteria_content": "拒绝了吗？"}}},
-        USER["content"]: {"alignment": "aligned", "criteria": {"1": {"criteria_content": "像船长吗？"}}},
-    },
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("row", [RECORDS["sysbench"], SYSBENCH_BY_TEXT], ids=["list", "by text"])
-def test_sysbench(tmp_path: Path, row: dict[str, Any]) -> None:
-    first, second = read("sysbench", written(tmp_path, row))
-    assert first.messages == (Message("system", "你是船长。"), Message("user", USER["content"]))
-    assert first.reference == ANSWER["content"]
-    assert [message.role for message in second.messages] == ["system", "user", "assistant", "user"]
-    assert second.case.criteria == (Criterion("像船长吗？"), Criterion("拒绝了吗？"))
-
-
-def test_wildbench(tmp_path: Path) -> None:
-    path = tmp_path / "data.jsonl"
-    path.write_text(json.dumps(RECORDS["wildbench"]) + "\n\n")
-    (found,) = read("wildbench", path)
-    assert found.category == "multi_turn"
-    assert found.messages[-1] == Message("user", "Again, for coffee.")
-    assert found.case.criteria == (Criterion("Is it about coffee?"),)
-    assert found.language == "EN"
-    for said in ("Norwegian", "Klingon", 3, None):  # two written forms, no language, no text
-        turns = [{"role": "user", "content": "Again.", "language": said}]
-        path.write_text(json.dumps(RECORDS["wildbench"] | {"conversation_input": turns}))
-        assert read("wildbench", path)[0].language == "UND"
+@pytest.mark.parametrize("case", ITEMS, ids=[f"{case['set']}: {case['why']}" for case in ITEMS])
+def test_what_is_read_of_a_row(tmp_path: Path, case: dict[str, Any]) -> None:
+    rows = [RECORDS[case["set"]] | change for change in case["rows"]]
+    assert [plain(item) for item in read(case["set"], written(tmp_path, *rows))] == case["items"]
 
 
 def test_rubric_mini_comes_back_as_whole_responses(tmp_path: Path) -> None:
@@ -313,7 +250,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 def test_any_value_in_any_field_is_read_or_refused(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp(name)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(st.sampled_from(sorted(RECORDS[name])), JSON)
     def check(field: str, value: Any) -> None:
         row = {**RECORDS[name], field: value}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tests.loaders.test_sources import RECORDS, USER, written
@@ -16,55 +14,7 @@ from truebench_hf.data.checklist_rows import load_entries
 from truebench_hf.data.sources import instances, is_source, read
 from truebench_hf.data.sources.forms import sets
 from truebench_hf.errors import UserError
-from truebench_hf.types import Criterion, Message
-
-
-def test_profbench_is_an_item_for_each_labelled_report(tmp_path: Path) -> None:
-    path = tmp_path / "test.parquet"  # as the Hub serves it, where a type is a list in every row
-    row = json.loads(json.dumps(RECORDS["profbench"]))
-    row["rubrics"][1]["criterion_type"] = ["Reasoning"]
-    pq.write_table(pa.Table.from_pylist([row]), path)
-    first, second = read("profbench", path)
-    assert first.case.criteria == (
-        Criterion("Names caffeine.", "Reasoning, Style", weight=4.0),
-        Criterion("Gives a dose.", "Reasoning", weight=1.0),
-    )
-    assert [(one.model, one.case.response, [r.label for r in one.rubrics]) for one in (first, second)] == [
-        ("o3", "Tea has caffeine.", ["yes", "no"]),
-        ("grok4", "Tea is nice.", ["no", None]),  # nobody said
-    ]
-    assert first.instruction_id == second.instruction_id
-    assert (first.id, second.id) == ("profbench-Chem-0-o3", "profbench-Chem-0-grok4")
-    bare = {**RECORDS["profbench"], "o3_response": None, "grok4_response": " "}
-    (task,) = read("profbench", written(tmp_path, bare))
-    assert not task.answered
-
-
-def test_healthbench_keeps_signs_and_tags(tmp_path: Path) -> None:
-    (found,) = read("healthbench", written(tmp_path, RECORDS["healthbench"]))
-    assert found.case.criteria == (
-        Criterion("Names a limit.", "level:example, axis:accuracy", weight=7.0),
-        Criterion("Recommends forty cups.", "axis:accuracy", weight=-9.0),
-    )
-    assert "fault" in found.rubrics[1].text, "who judges it is told how it is meant"
-    assert (found.category, found.facts["theme"]) == ("multi_turn", "communication")
-    assert (found.reference, found.case.reference) == ("Up to five cups.", None), "judges are not shown it"
-
-
-@pytest.mark.parametrize(
-    ("votes", "label"),
-    [([True, True, False], "yes"), ([False], "no"), ([True, False], None), ([False, False, True, True, True], "yes"),
-     ([True, None], "yes"), ([None], None)],
-)  # fmt: skip
-def test_the_label_of_more_than_half_of_the_physicians(
-    tmp_path: Path, votes: list[bool | None], label: str | None
-) -> None:
-    row = RECORDS["healthbench_meta"] | {"binary_labels": votes}
-    other = row | {"rubric": "Is it short?", "binary_labels": [True]}
-    (found,) = read("healthbench_meta", written(tmp_path, row, other))
-    assert [rubric.label for rubric in found.rubrics] == [label, "yes"]
-    assert [criterion.text for criterion in found.case.criteria] == ["Is it a haiku?", "Is it short?"]
-    assert found.rubrics[0].hint == "cluster:communication_clarity"
+from truebench_hf.types import Message
 
 
 def test_rubrichub_in_both_forms(tmp_path: Path) -> None:
@@ -76,35 +26,6 @@ def test_rubrichub_in_both_forms(tmp_path: Path) -> None:
     assert other.case.criteria == found.case.criteria
     assert (other.instruction_id, again.instruction_id) == ("rubrichub-000000", "rubrichub-000001")
     assert other.messages == (Message("user", USER["content"]),)
-
-
-def test_rubrics_as_rewards_with_and_without_pitfalls(tmp_path: Path) -> None:
-    path = written(tmp_path, RECORDS["rar"])
-    (found,) = read("rar", path)
-    assert found.case.criteria == (
-        Criterion("Names caffeine.", "Essential", weight=5.0),
-        Criterion("Does not mention that milk is no tea.", "Pitfall", weight=-1.0),
-        Criterion("Is short.", weight=2.0),
-    )
-    assert (found.reference, found.case.reference) == ("Caffeine.", None)
-    (without,) = read("rar_without_pitfalls", path)
-    assert without.case.criteria == (found.case.criteria[0], found.case.criteria[2])
-
-
-def test_multichallenge_turns_a_question_that_must_be_no_into_a_fault(tmp_path: Path) -> None:
-    row = RECORDS["multichallenge"]
-    yes, no = read("multichallenge", written(tmp_path, row, row | {"QUESTION_ID": 2, "PASS_CRITERIA": "no"}))
-    assert [one.case.criteria[0].weight for one in (yes, no)] == [1.0, -1.0]
-    assert yes.messages[-1].content == "Another, please."
-    assert yes.facts == {"AXIS": "INFERENCE_MEMORY"}
-
-
-def test_biggen_asks_for_the_highest_level(tmp_path: Path) -> None:
-    (found,) = read("biggen", written(tmp_path, RECORDS["biggen"]))
-    assert found.case.criteria[0].text == "Is the plan complete? Answered yes by no less than this: Level 5."
-    assert (found.category, found.case.reference) == ("system", "At five.")
-    (other,) = read("biggen", written(tmp_path, RECORDS["biggen"] | {"capability": "multilingual"}))
-    assert (found.language, other.language) == ("EN", "UND")
 
 
 @pytest.mark.parametrize("name", sorted(set(sets()) - {"rubric_eval"}))
@@ -191,3 +112,9 @@ def test_faults_are_no_questions_of_a_checklist(tmp_path: Path) -> None:
     (entry,) = load_entries(f"healthbench:{written(tmp_path, RECORDS['healthbench'])}", left_out)
     assert entry.row["checklists"][0]["questions"] == ["Names a limit."]
     assert left_out == ["healthbench: 1 criteria that name a fault, which is no question of a checklist"]
+
+
+def test_a_rubric_without_responses_is_a_prompt_to_answer(tmp_path: Path) -> None:
+    bare = {name: RECORDS["openrubrics"][name] for name in ("instruction", "rubric", "source")}
+    (item,) = read("openrubrics", written(tmp_path, bare))
+    assert not item.answered

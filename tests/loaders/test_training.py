@@ -16,6 +16,7 @@ from tests.support.tables import named
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubric_rows
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.data.judged import stated
+from truebench_hf.data.sources import read
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.export import export
 from truebench_hf.models.scripted import verdicts
@@ -97,11 +98,6 @@ def test_the_better_half_is_without_a_fault(tmp_path: Path, weight: float, chose
     (pair,) = view("pairs", path)
     assert pair["chosen"][0]["content"] == chosen
     assert len(view("labels", path)) == 3
-
-
-def test_preferred_outputs_are_pairs(tmp_path: Path) -> None:
-    (pair,) = view("pairs", f"llmbar:{written(tmp_path, RECORDS['llmbar'])}")
-    assert [pair[name][0]["content"] for name in ("chosen", "rejected")] == ["Assam", "Mocha"]
 
 
 def test_a_built_folder_has_what_the_source_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,3 +191,12 @@ def test_a_prompt_may_have_another_name_and_one_without_criteria_is_counted(
     done = command_here(capsys, *given, "--source", "rubric_mini", "--out", str(tmp_path / "other"))
     assert "--column prompt=q: has no use with rows in the columns of rubric_eval" in done.stderr
     assert done.returncode == 2
+
+
+@pytest.mark.parametrize("name", ["rubricbench", "openrubrics", "judgebench", "ifbench"])
+def test_preferences_train_as_pairs(tmp_path: Path, name: str) -> None:
+    (pair,) = view("pairs", f"{name}:{written(tmp_path, RECORDS[name])}")
+    items = read(name, written(tmp_path, RECORDS[name]))
+    answers = {item.facts["preferred"]: item.case.response for item in items}
+    assert [pair[half][0]["content"] for half in ("chosen", "rejected")] == [answers[True], answers[False]]
+    assert pair["rubric"].splitlines() == [criterion.text for criterion in items[0].case.criteria]

@@ -107,7 +107,6 @@ OWN: dict[str, dict[str, float | None]] = {
 
 @worked(
     (fused, ({},), ({}, (), ()), "nothing"),
-    (fused, ({"A": [1.0, 2.0]},), ({"A": 1}, (), ()), "one model"),
     (fused, ({"A": [], "B": []},), ({"A": None, "B": None}, (), ()), "no ranking says anything"),
     (fused, ({"A": [5.0] * 2, "B": [5.0] * 2, "C": [5.0] * 2},), ({"A": 1, "B": 1, "C": 1}, (), ()),
      "nothing tells them apart: all are first, and the mean decided nothing"),
@@ -123,7 +122,6 @@ OWN: dict[str, dict[str, float | None]] = {
     # A and C win two rankings each against the other, and C has by far the higher mean; but A beats B, and B beats C.
     (fused, ({**of_rankings("ABC", "ABC", "CAB", "BCA"), "C": [-2.0, -2.0, 90.0, -1.0]},),
      ({"A": 1, "B": 2, "C": 3}, (), ()), "a tie that a path settles is not left to the mean"),
-    (spans, (), "", "no models"),
     (spans, ([T],), "1", "one model"),
     (spans, ([T, F] * 50, [T, F] * 50), "1-2 1-2", "all tied"),
     (spans, ([T] * 2, [F] * 2), "1-2 1-2", "two instances cannot tell them apart"),
@@ -131,8 +129,6 @@ OWN: dict[str, dict[str, float | None]] = {
     (spans, ([T] * 9, [F] * 4 + [T] * 5), "1-2 1-2", "four of four cannot: p = 2 / 16"),
     (spans, ([0.9] * 9, [0.1] * 9), "1-2 1-2", "nine scores between 0 and 1 are not compared"),
     (spans, ([0.9] * 10, [0.1] * 10), "1 2", "ten are"),
-    (spans, ([T, X], [X, F]), "1-2 1-2", "no instance in common"),
-    (spans, ([X], [X]), "1-2 1-2", "nothing decided"),
     (spans, ([X] * 20, [T] * 20, [F] * 20), "1-3 1-2 2-3", "one all undecided"),
     (spans, CLEAR, "1 2-3 2-3 4", "a clear order"),
     (lambda: " ".join(map(str, ranked(dict(zip("abcd", CLEAR, strict=True)), ascending=True).values())), (),
@@ -142,11 +138,6 @@ OWN: dict[str, dict[str, float | None]] = {
     (correlation, ([1, 2, 3, X], [1, 2, 3, 4], "spearman"), {"n": 3, "unscored": 1}, "counts"),
     (coefficients, ([1, 2, 3, 4], [1, 3, 2, 4]), (0.8, 2 / 3), "1 - 6 x 2 / 60; 5 pairs agree, 1 does not, of 6"),
     (coefficients, ([1, 2, 2], [1, 2, 3]), (math.sqrt(0.75), 2 / math.sqrt(6)), "a tie: ranks 1, 2.5, 2.5; 2 of sqrt(6)"),
-    (coefficients, ([1, 2, 3], [30, 20, 10]), (-1.0, -1.0), "opposite order"),
-    (coefficients, ([1, 2], [5, 9]), (1.0, 1.0), "two points always lie on a line"),
-    (coefficients, ([], []), (None, None), "empty"),
-    (coefficients, ([1], [1]), (None, None), "one pair has no order"),
-    (coefficients, ([1, 1, 1], [1, 2, 3]), (None, None), "a constant column"),
     (coefficients, ([1, X, 3], [1, 2, X]), (None, None), "one pair is left"),
     (coefficients, ([1, 2, X, 3], [1, 2, 0, 3]), (1.0, 1.0), "the incomplete pair would have broken the order"),
     (coefficients, ([1, 2, math.nan, 3], [1, 2, 0, 3]), (1.0, 1.0), "NaN is missing too"),
@@ -154,9 +145,7 @@ OWN: dict[str, dict[str, float | None]] = {
     (pearson, ([1, math.inf, 3], [1, 9, 3]), Score(1, 2, 1), "but no distance"),
     (pearson, ([1, 2, 3], [1, 2, 9]), Score(8 / math.sqrt(2 * 38), 3), "products sum to 8, squares to 2 and 38"),
     (pearson, ([1, 2, 3, X], [6, 4, 2, 0]), Score(-1.0, 3, 1), "a falling line; the incomplete pair is left out"),
-    (pearson, ([5, 5, 5], [1, 2, 3]), Score(None, 3), "constant"),
     (pearson, ([0.3, 0.1 + 0.2, 0.3], [1, 2, 3]), Score(None, 3), "constant but for rounding"),
-    (pearson, ([1], [1]), Score(None, 1), "one pair"),
     (pearson, ([], []), Score(None, 0), "empty"),
     (rho, ([], []), Score(None, 0), "empty"),
     (rho, ([1.0], [2.0]), Score(None, 1), "one model"),
@@ -182,9 +171,6 @@ OWN: dict[str, dict[str, float | None]] = {
     (self_preference, (OWN, "a", ["a", "b"]), {"own": 12.5}, "several models of its own"),
     (of_judges, ({"a": {"a": 80.0}, "b": {"a": 70.0}}, "a"), None, "one judge has nobody to be compared with"),
     (of_judges, ({"a": {"a": 80.0, "b": 70.0}}, "a"), None, "no other models"),
-    (of_judges, ({"b": {"a": 80.0, "b": 70.0}},), None, "no model of its own"),
-    (of_judges, ({"a": {"a": X, "b": 70.0}, "c": {"a": 1.0, "b": 2.0}}, "a"), None, "a score is missing"),
-    (of_judges, ({},), None, "nothing at all"),
 )  # fmt: skip
 def test_by_hand(call: Callable[..., Any], arguments: Any, expected: Any, why: str) -> None:
     check(call(*arguments), expected, why)

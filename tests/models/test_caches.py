@@ -35,12 +35,12 @@ def words(count: int) -> list[int]:
     return [DRAW.randrange(3, 64) for _ in range(count)]
 
 
-ONE, OTHER = words(400), words(500)
+ONE, OTHER = words(130), words(160)
 BATCHES = {
     "one beginning, very different ends": [ONE + words(3), ONE + words(40), ONE + words(1)],
     "equal, and beginnings of one another": [ONE, [*ONE, 5], ONE[:-1], ONE],
     "two long beginnings in turns": [OTHER + words(3), ONE + words(3), OTHER + words(9), ONE + words(2)],
-    "one token beside hundreds": [OTHER, ONE[:300], [*OTHER[:-1], 7], [9], ONE],
+    "one token beside a hundred": [OTHER, ONE[:100], [*OTHER[:-1], 7], [9], ONE],
 }
 
 
@@ -152,7 +152,7 @@ def test_decisions_are_those_of_every_question_alone(model: Any, count: int, mon
     import torch
 
     prefix = SharedPrefix(model)
-    for state in (ONE, ONE[:200] + words(9), [], [7], OTHER, ONE):
+    for state in (ONE, ONE[:90] + words(9), [], OTHER, ONE):
         rows = [state + words(DRAW.randrange(1, 30)) for _ in range(count)]
         prompts = [YesNoPrompt(row, 5, 6) for row in rows]
         monkeypatch.setattr(generation, "yes_no_prompts", lambda *_, prompts=prompts: prompts)
@@ -162,21 +162,6 @@ def test_decisions_are_those_of_every_question_alone(model: Any, count: int, mon
         # At most 1e-5 apart here; a state that is not gone on from gives others by tenths.
         assert shares == pytest.approx([float(share) for share in whole], abs=1e-3)
         assert tokens <= sum(map(len, rows))
-
-
-def test_a_pass_that_fails_leaves_no_half_filled_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any, **__: Any) -> Any:
-        raise MemoryError
-
-    model = made("plain keys and values")
-    prefix, layer = SharedPrefix(model), model.model.layers[-1]
-    expected = generate(model, Numbers(), [ONE, OTHER], Sampling(max_tokens=3))
-    generate(model, Numbers(), [ONE[:200], ONE[:220]], Sampling(max_tokens=1), prefix)
-    with monkeypatch.context() as patched:
-        patched.setattr(layer, "forward", fail)
-        with pytest.raises(MemoryError):
-            generate(model, Numbers(), [ONE, ONE], Sampling(max_tokens=1), prefix)
-    assert generate(model, Numbers(), [ONE, OTHER], Sampling(max_tokens=3), prefix) == expected
 
 
 @pytest.mark.parametrize(

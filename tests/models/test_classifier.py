@@ -16,9 +16,8 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.classifier import ClassifierModel, ClassifierOptions, chunks, own_window
 from truebench_hf.models.loading import _KEPT
-from truebench_hf.models.protocol import ChatRequest, Decision, DecisionRequest
-from truebench_hf.models.spec import family, open_model
-from truebench_hf.types import Message
+from truebench_hf.models.protocol import Decision, DecisionRequest
+from truebench_hf.models.spec import open_model
 
 TOKENIZER = tiny_classifier.tokenizer()
 FILLER = " ".join(f"w{number % 50}" for number in range(400))
@@ -92,19 +91,6 @@ def test_a_claim_across_a_chunk_boundary_is_found(exact: str) -> None:
     assert min(best(exact, [with_words(place, "gate open") for place in places])) > 0.9
 
 
-def test_evidence_that_no_chunk_holds_whole_is_not_put_together(exact: str) -> None:
-    apart = " ".join(["gate", *FILLER.split(), "open"])
-    assert all(share is not None and share < 0.1 for share in decide(exact, apart, "w1", "w2 w3").probabilities)
-    assert decide(exact, "gate w1 open", "w1").probabilities[0] == pytest.approx(0.99, abs=0.01)
-
-
-def test_without_overlap_a_boundary_would_hide_it(exact: str) -> None:
-    """That the overlap does it: where neighbouring chunks share one token only, both words are torn apart somewhere."""
-    documents = [with_words(place, "gate w9 w9 open") for place in range(34, 46)]
-    assert min(best(exact, documents, overlap="1")) < 0.1
-    assert min(best(exact, documents)) > 0.9
-
-
 def test_claims_are_answered_in_their_order_whatever_their_length(exact: str) -> None:
     model = open_model(exact, {"batch_size": "2"})
     asked = ("w1", "gate open w2", " ".join(["w3"] * 60), "w4")  # the third leaves no room: it is declined
@@ -119,13 +105,6 @@ def test_batches_change_nothing(blind: str) -> None:
     together = decide(spec, FILLER, *claims, supported_label="1").probabilities
     assert together == pytest.approx(alone, abs=1e-5)
     assert len({round(share or 0, 4) for share in together}) == 3  # random, but no constant
-
-
-@pytest.mark.parametrize("document", ["", " \n", "¡مرحبا! 안녕 🎈", "gate"])
-def test_any_document_has_a_probability(blind: str, document: str) -> None:
-    share = decide(f"hf-classifier:{blind}", document, "w1", supported_label="LABEL_2").probabilities[0]
-    assert share is not None
-    assert 0 <= share <= 1
 
 
 def test_joined_is_one_text_with_one_sign_between(exact: str) -> None:
@@ -184,19 +163,6 @@ def test_a_model_without_a_trained_head_is_refused(tmp_path: Path) -> None:
         decide(f"hf-classifier:{tmp_path}", "w1", "w2")
 
 
-def test_a_bug_while_weights_are_loaded_keeps_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from transformers import AutoTokenizer
-
-    def broken(*_: object, **__: object) -> None:
-        raise TypeError("a mistake in code")
-
-    tiny_classifier.save(tmp_path)
-    monkeypatch.setattr(AutoTokenizer, "from_pretrained", broken)
-    with pytest.raises(TypeError, match="a mistake in code") as bug:
-        decide(f"hf-classifier:{tmp_path}", "w1", "w2")
-    assert "cannot be loaded; check the name, or give a local folder" in bug.value.__notes__[0]
-
-
 def test_what_cannot_be_loaded_says_so(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(UserError, match=r"hf-classifier:.*cannot be loaded"):
@@ -212,23 +178,12 @@ def test_what_cannot_be_loaded_says_so(tmp_path: Path) -> None:
         open_model("hf-classifier:x", {"threshold": "1"})
 
 
-def test_it_writes_no_text() -> None:
-    with pytest.raises(UserError, match="writes no text"):
-        asyncio.run(ClassifierModel("x", _options()).complete(ChatRequest((Message("user", "Hi"),))))
-
-
 def test_the_window_is_the_models_own_unless_given() -> None:
     assert own_window("s", _model(512, None), _Tokenizer(10**30)) == 512
     assert own_window("s", _model(514, 1), _Tokenizer(10**30)) == 512  # RoBERTa's first two positions are not for text
     assert own_window("s", _model(512, None), _Tokenizer(256)) == 256
     with pytest.raises(UserError, match="give window=512"):
         own_window("s", _model(None, None), _Tokenizer(10**30))
-
-
-def test_what_shapes_its_answers_is_in_its_identity_and_its_family_is_read() -> None:
-    one, other = (open_model("hf-classifier:a/b", {"supported_label": label}).identity for label in ("0", "1"))
-    assert one != other
-    assert family("hf-classifier:ibm-granite/granite-guardian") == "granite"
 
 
 class _Tokenizer:
@@ -241,12 +196,6 @@ def _model(positions: int | None, padding: int | None) -> Any:
 
     table = Bag(position_embeddings=Bag(padding_idx=padding))
     return Bag(config=Bag(max_position_embeddings=positions), base_model=Bag(embeddings=table))
-
-
-def _options() -> Any:
-    from truebench_hf.models.classifier import ClassifierOptions
-
-    return ClassifierOptions()
 
 
 @pytest.mark.parametrize("kind", ["Roberta", "DebertaV2", "ModernBert", "DistilBert", "Electra"])

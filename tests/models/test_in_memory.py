@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import functools
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +17,7 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.in_memory import LoadedModel, checksum, in_memory
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, DecisionRequest, Sampling
-from truebench_hf.models.spec import family, open_model
-from truebench_hf.options import InMemory
+from truebench_hf.models.spec import open_model
 from truebench_hf.types import Message, Usage
 
 ASKED = ChatRequest((Message("user", "Hello."),))
@@ -154,27 +152,11 @@ def test_a_function_that_has_answered_before_fails_alone() -> None:
     assert complete(model, ASKED)[0].text == "OK"
 
 
-def test_a_function_gives_no_probabilities() -> None:
-    with pytest.raises(UserError, match="checklist or rubric"):
-        asyncio.run(in_memory(a_text).decide(DecisionRequest("It is.", ("Is it?",))))
-
-
 def test_only_a_name_makes_a_function_the_same_another_time() -> None:
     assert in_memory(a_text).identity != in_memory(a_text).identity
     named = [truebench_hf.model(a_text, name="v1") for _ in range(2)]
     assert named[0].identity == named[1].identity != truebench_hf.model(a_text, name="v2").identity
     assert named[0].spec == "function:v1"
-
-
-def test_two_functions_of_one_name_are_two_in_options() -> None:
-    functions = (lambda messages: "a", lambda messages: "b")
-    one, other = (InMemory("function:<lambda>", in_memory(function)) for function in functions)
-    assert one != other
-    assert len({one, other, InMemory("function:<lambda>", one.value)}) == 2
-    assert [complete(open_model(spec), ASKED)[0].text for spec in (one, other)] == ["a", "b"]
-    assert family(one) == "<lambda>"
-    assert copy.deepcopy(one) == one
-    assert family(in_memory(functions[0]).spec) != family(in_memory(functions[1]).spec), "none judges itself"
 
 
 @pytest.fixture(scope="module")
@@ -212,14 +194,6 @@ def test_a_loaded_model_is_known_by_its_weights(tiny: tuple[Any, Any]) -> None:
     model.float()
 
 
-def test_weights_that_are_nowhere_are_never_the_same(tiny: tuple[Any, Any]) -> None:
-    import torch
-
-    with torch.device("meta"):
-        absent = type(tiny[0])(tiny[0].config)
-    assert checksum(absent) != checksum(absent)
-
-
 def test_a_model_in_training_is_asked_without_dropout_and_goes_on_training() -> None:
     model, tokenizer = tiny_chat(dropout=0.5)
     (quiet,) = complete(in_memory((model.eval(), tokenizer)), SHORT)
@@ -232,12 +206,6 @@ def test_a_model_in_training_is_asked_without_dropout_and_goes_on_training() -> 
     ids = tokenizer("Hello.", return_tensors="pt")["input_ids"]
     model(input_ids=ids, labels=ids).loss.backward()
     assert model.lm_head.weight.grad is not None
-
-
-def test_a_loaded_model_gives_probabilities(tiny: tuple[Any, Any]) -> None:
-    made = truebench_hf.judge("Hi.", "Hello.", ["greets", "is short"], tiny, level="decision")
-    assert all(verdict.probability is not None for verdict in made)
-    assert {verdict.judge for verdict in made} == {"loaded:LlamaForCausalLM"}
 
 
 @pytest.mark.parametrize(

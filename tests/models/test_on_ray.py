@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.engine.money import PaidTokens, Price, note_unanswered, unanswered
+from truebench_hf.engine.money import PaidTokens, note_unanswered, unanswered
 from truebench_hf.engine.retry import RequestFailed, ServerUnavailable
 from truebench_hf.errors import UserError
 from truebench_hf.models.on_ray import Cluster, Holder, OnRay
-from truebench_hf.models.protocol import ChatModel, ChatRequest, DecisionRequest, Identity, SchemaRefused
+from truebench_hf.models.protocol import ChatModel, ChatRequest, DecisionRequest, SchemaRefused
 from truebench_hf.models.scripted import Answer, ScriptedModel
-from truebench_hf.models.spec import Opening, open_model
+from truebench_hf.models.spec import Opening
 from truebench_hf.text import redaction
 from truebench_hf.types import Message
 
@@ -162,29 +162,6 @@ def test_a_worker_asks_with_nothing_of_its_own(monkeypatch: pytest.MonkeyPatch, 
         replace(opening, version="0.0.1").open()
 
 
-def test_a_worker_that_finds_another_model_under_the_name_says_so(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """The embedded model is a file of a package, or where that is not installed another one from the Hub."""
-    opening = Opening.here("smollm2", {}, None, open_model("smollm2").identity)
-    assert opening.open().identity == opening.identity
-    monkeypatch.setattr("truebench_hf.models.local.locate", lambda: ("somewhere/else", None))
-    with pytest.raises(UserError, match=r"smollm2 is SmolLM2-135M-Instruct \(GGUF Q4_1\) here and HuggingFaceTB/"):
-        opening.open()
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "m.json").write_text("{}")
-    file = Opening.here("scripted:m.json", {}, None, Identity("scripted", "m.json"))
-    assert file.open().identity.model == str(tmp_path / "m.json"), "a file goes by another name there"
-    (tmp_path / "tiny").mkdir()
-    (tmp_path / "tiny" / "config.json").write_text("{}")
-    folder = Opening.here("hf:tiny", {}, None, open_model("hf:tiny").identity)
-    assert folder.open().identity == folder.identity, "a folder of weights is known by its files"
-    (tmp_path / "tiny" / "config.json").write_text('{"trained": "since"}')
-    pattern = r"a local folder files-\w+ here and a local folder files-\w+ on a worker; have .*: a copy is .* \(cp -a"
-    with pytest.raises(UserError, match=pattern):
-        folder.open()
-
-
 class Local(ScriptedModel):
     """As a model with weights looks from outside."""
 
@@ -212,15 +189,3 @@ def test_what_a_model_takes_of_the_cluster(
     asked = Here(model("m", lambda request: "yes"), Machines(*machines), **arguments)
     asked.concurrency = 8
     assert asked.room() == room, reason
-
-
-def test_no_room_is_told() -> None:
-    with pytest.raises(UserError, match="no machine of the cluster at local has 8 GPUs; add one that has"):
-        Here(Local("m", lambda request: "yes"), Machines(GPUS), tensor_parallel_size="8").room()
-
-
-def test_prices_are_those_that_the_server_lists() -> None:
-    model = ScriptedModel("m", lambda request: "yes")
-    assert Here(model).listed_price() is None, "a script has none"
-    model.listed_price = lambda: Price(2, 10, 1, "2026-11-26", "listed")  # type: ignore[attr-defined]
-    assert Here(model).listed_price() == Price(2, 10, 1, "2026-11-26", "listed")

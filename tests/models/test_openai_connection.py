@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import subprocess
-import sys
+import resource
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +15,6 @@ from aiohttp import web
 from tests.support import loopback
 from tests.support.openai_client import HELLO, NOBODY, chat, open_at
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import ROOT
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy
 from truebench_hf.errors import UserError
 from truebench_hf.models import openai_model
@@ -124,54 +122,6 @@ def test_what_keeps_every_call_from_being_sent_stops_the_run_in_one_line(
     assert server.stats()["total"] == 0
 
 
-_CROWDED = """
-import asyncio, resource, sys
-from dataclasses import replace
-from tests.support.openai_client import FAST, HELLO, open_at
-from truebench_hf.engine.retry import RequestFailed, RetryPolicy
-
-async def none_left(model):
-    model._headers  # made with the client, as for the first call
-    files = []
-    try:
-        while True:
-            files.append(open("/dev/null"))
-    except OSError:
-        pass
-    try:
-        await model.complete(HELLO)
-    except RequestFailed as error:
-        print(error)
-    [file.close() for file in files]
-
-async def all_at_once(model):
-    print(len(await asyncio.gather(*(model.complete(replace(HELLO, sample=i)) for i in range(200)))))
-
-async def both():
-    for work, path, policy in ((all_at_once, "", RetryPolicy()), (none_left, "/which/has/never/answered", FAST)):
-        model = open_at(sys.argv[1] + path, policy)
-        try:
-            await work(model)
-        finally:
-            await model.close()
-
-resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-asyncio.run(both())
-"""
-
-
-def test_where_too_many_files_are_open_a_call_is_tried_again(server: OpenAIServer) -> None:
-    """Nothing can be loaded then. That is soon over where only the calls themselves have them open, and never the
-    fault of the server, of which nothing is known yet."""
-    command = [sys.executable, "-c", _CROWDED, server.url]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.stderr[-500:] == ""
-    answered, told = done.stdout.splitlines()
-    assert answered == "200"
-    assert told.startswith("gave up after 3 tries: ")
-    assert told.endswith("; allow more open files (ulimit -n), or fewer calls at a time")
-
-
 def test_what_the_http_library_logs_holds_no_key(server: OpenAIServer, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         chat(open_at(f"{server.url}?tenant=7&api_key=k3y-in-the-query"))
@@ -201,12 +151,6 @@ def test_a_gateway_whose_server_is_away_from_the_start_fails_its_requests(server
         chat(open_at(server.url))
 
 
-def test_a_wrong_url_shows_before_all_tries_are_used_up() -> None:
-    patient = RetryPolicy(attempts=100, first_wait=0.001, longest_wait=0.01, deadline=30.0)
-    with pytest.raises(UserError, match="gave up after 6 tries"):
-        chat(open_at(NOBODY, patient))
-
-
 SHORT = RetryPolicy(attempts=2, first_wait=0.001, longest_wait=0.01, deadline=3.0)
 
 
@@ -226,26 +170,6 @@ def test_a_server_that_has_answered_may_fail_one_request(fault: dict[str, Any], 
     assert running.stats()["total"] == 2
 
 
-def test_a_server_that_goes_away_later_fails_one_request() -> None:
-    async def twice(running: OpenAIServer) -> None:
-        with running:
-            model = open_at(running.url)
-            await model.complete(HELLO)
-        try:
-            await model.complete(HELLO)
-        finally:
-            await model.close()
-
-    with pytest.raises(RequestFailed, match="gave up after 3 tries"):
-        asyncio.run(twice(OpenAIServer()))
-
-
-def test_a_slow_server_is_no_absent_one(server: OpenAIServer) -> None:
-    server.add_faults([{"hang": 30.0}] * 10)
-    with pytest.raises(RequestFailed, match="Timeout on reading"):
-        chat(open_at(server.url, replace(SHORT, deadline=1.0), timeout=0.3))
-
-
 def test_as_many_connections_as_calls() -> None:
     async def many(url: str) -> None:
         model = open_at(url)
@@ -254,7 +178,7 @@ def test_as_many_connections_as_calls() -> None:
         finally:
             await model.close()
 
-    with OpenAIServer(delay=3.0) as running:
+    with OpenAIServer(delay=1.0) as running:
         asyncio.run(many(running.url))
         assert running.stats()["max_in_flight"] > 100, "a hundred is what aiohttp takes by itself"
 
@@ -262,16 +186,12 @@ def test_as_many_connections_as_calls() -> None:
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        ({"status": 408}, "request timeout"),
-        ({"status": 409}, "conflict"),
         ({"status": 429}, "too many requests"),
         ({"status": 500}, "server error"),
         ({"status": 502, "raw": "<html>Bad gateway</html>"}, "an error page that is not JSON"),
-        ({"status": 503}, "unavailable"),
         ({"status": 529}, "overloaded"),
         ({"body": {"choices": []}}, "no choices"),
         ({"body": {"choices": [{"message": "text"}]}}, "a message that is no object"),
-        ({"body": {"choices": [{}]}}, "a choice without a message"),
         ({"body": {"choices": [{"message": None, "finish_reason": "stop"}]}}, "a message that is null"),
         ({"body": {"error": {"message": "upstream failed"}}}, "an error sent with status 200"),
         (
@@ -287,19 +207,25 @@ def test_what_may_pass_is_retried(server: OpenAIServer, fault: dict[str, Any], r
     assert server.stats()["total"] == 2, reason
 
 
-def test_an_error_that_is_null_is_none(server: OpenAIServer) -> None:
-    server.add_faults([{"body": {"error": None, "choices": [{"message": {"content": "Rhine"}}]}}])
-    assert chat(open_at(server.url)).text == "Rhine"
-
-
-def test_a_timeout_is_retried(server: OpenAIServer) -> None:
-    server.add_faults([{"hang": 30.0}])
-    assert chat(open_at(server.url, timeout=1.0)).text.startswith("Answer ")
-    assert server.stats()["total"] == 2
-
-
 def test_a_wait_beyond_the_deadline_is_not_slept_through(server: OpenAIServer) -> None:
     server.add_faults([{"status": 429, "headers": {"Retry-After": "3600"}}])
     with pytest.raises(RequestFailed, match=r"gave up after 1 tries: .* 429"):  # not "no answer within the deadline"
         chat(open_at(server.url))
     assert server.stats()["total"] == 1
+
+
+def test_where_no_more_files_may_be_open_that_is_what_is_told(server: OpenAIServer) -> None:
+    async def ask() -> None:
+        model, (soft, hard) = open_at(server.url), resource.getrlimit(resource.RLIMIT_NOFILE)
+        assert model._headers, "made with the client, as for the first call"
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+        try:
+            await model.complete(HELLO)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            await model.close()
+
+    with pytest.raises(
+        RequestFailed, match=r"gave up after 3 tries: .*; allow more open files \(ulimit -n\), or fewer"
+    ):
+        asyncio.run(ask())

@@ -1,4 +1,4 @@
-"""What reaches the server, how its answers are read, and typed yes/no questions."""
+"""What reaches the server, how its answers are read (`served.yaml`), and typed yes/no questions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.openai_answers import probability
 from tests.support.openai_client import HELLO, chat, decide, open_at
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.signed_asking import verdict_schema
 from truebench_hf.models.openai_reading import completion
-from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest, Sampling
+from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.types import Usage
 
 
@@ -78,55 +79,11 @@ def test_what_shapes_the_answers_is_part_of_the_identity() -> None:
     assert plain.identity != open_at("http://127.0.0.1:9/v1", chat_template_kwargs={"enable_thinking": False}).identity
 
 
-@pytest.mark.parametrize(
-    ("script", "expected", "reason"),
-    [
-        ({"message": {"content": None}}, Completion("", ""), "content null is an empty answer"),
-        ({"message": {"content": None, "refusal": "I will not."}}, Completion("I will not.", ""), "a refusal"),
-        (
-            {"message": {"content": "Rhine", "reasoning_content": "thinking"}},
-            Completion("Rhine", "thinking"),
-            "thinking in its own field",
-        ),
-        ({"message": {"content": "Rhine", "reasoning": "thinking"}}, Completion("Rhine", "thinking"), "another field"),
-        ({"message": {"content": "<think>a</think>Rhine"}}, Completion("Rhine", "a"), "thinking in the text"),
-        (
-            {"message": {"content": "<think>b</think>Rhine", "reasoning_content": "a"}},
-            Completion("Rhine", "a\nb"),
-            "both",
-        ),
-        ({"message": {"content": "<think>a"}, "finish_reason": "length"}, Completion("", "a", truncated=True), "cut"),
-        ({"message": {"content": "<think>a"}}, Completion("", "a", truncated=True), "unclosed thinking is cut off too"),
-        ({"message": {"content": "Rhi"}, "finish_reason": "length"}, Completion("Rhi", truncated=True), "cut off"),
-        ({"message": {"content": [{"type": "text", "text": "Rhine"}]}}, Completion("Rhine"), "content parts"),
-        (
-            {
-                "message": {
-                    "content": [
-                        {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
-                        {"type": "text", "text": "Rhi"},
-                        "ne",
-                    ]
-                }
-            },
-            Completion("Rhine", "hm"),
-            "Mistral's thinking part, and a part that is a text",
-        ),
-        (
-            {"message": {"content": [{"type": "reasoning", "text": "hm"}, {"text": "Rhine"}]}},
-            Completion("Rhine", "hm"),
-            "another thinking part, and one without a type",
-        ),
-    ],
-)
-def test_messages_as_servers_send_them(
-    server: OpenAIServer, script: dict[str, Any], expected: Completion, reason: str
-) -> None:
+@each_row(__file__, "served", "messages")
+def test_messages_as_servers_send_them(server: OpenAIServer, script: dict[str, Any], expected: list[Any]) -> None:
     server.add_scripts([script])
     answer = chat(open_at(server.url))
-    assert (answer.text, answer.reasoning, answer.truncated) == (
-        expected.text, expected.reasoning, expected.truncated,
-    ), reason  # fmt: skip
+    assert [answer.text, answer.reasoning, answer.truncated] == expected
 
 
 def test_an_answer_broken_off_by_the_server_is_asked_for_again(server: OpenAIServer) -> None:
@@ -143,52 +100,13 @@ def test_an_answer_stopped_by_a_filter_is_none(server: OpenAIServer, end: str) -
     assert server.stats()["total"] == 1
 
 
-@pytest.mark.parametrize(
-    ("usage", "expected", "reason"),
-    [
-        (None, Usage(0, 0, 0, 1, 1), "null"),
-        ({}, Usage(0, 0, 0, 1, 1), "empty"),
-        ("many", Usage(0, 0, 0, 1, 1), "no object"),
-        ({"prompt_tokens": 3, "completion_tokens": 2}, Usage(3, 2, 0, 1), "no details"),
-        ({"prompt_tokens": 3, "completion_tokens": None}, Usage(3, 0, 0, 1, 1), "a null count"),
-        ({"prompt_tokens": "3", "completion_tokens": " 2 "}, Usage(3, 2, 0, 1), "counts as text"),
-        (
-            {"prompt_tokens": 3.0, "completion_tokens": 0},
-            Usage(3, 0, 0, 1),
-            "a whole number is one however it is written",
-        ),
-        ({"prompt_tokens": 3, "completion_tokens": -2}, Usage(3, 0, 0, 1, 1), "below zero"),
-        ({"prompt_tokens": True, "completion_tokens": 2}, Usage(0, 2, 0, 1, 1), "no number"),
-        ({"prompt_tokens": 2.5, "completion_tokens": 2}, Usage(0, 2, 0, 1, 1), "half a token"),
-        (
-            {"prompt_tokens": "about 3", "completion_tokens": "²"},
-            Usage(0, 0, 0, 1, 1),
-            "words, and what only looks like a digit",
-        ),
-        (
-            {"prompt_tokens": 3, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": "-1"}},
-            Usage(3, 5, 0, 1, 1),
-            "thinking below zero",
-        ),
-        (
-            {"prompt_tokens": 3, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": None}},
-            Usage(3, 5, 0, 1),
-            "null thinking",
-        ),
-        (
-            {"prompt_tokens": 3, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": 4}},
-            Usage(3, 5, 4, 1),
-            "thinking is part of the output",
-        ),
-        ({"input_tokens": 3, "output_tokens": 2}, Usage(3, 2, 0, 1), "the newer names"),
-    ],
-)
-def test_an_odd_usage_loses_no_answer(server: OpenAIServer, usage: Any, expected: Usage, reason: str) -> None:
+@each_row(__file__, "served", "usages")
+def test_an_odd_usage_loses_no_answer(server: OpenAIServer, usage: Any, expected: list[int]) -> None:
     server.add_scripts([{"usage": usage}])
     answer = chat(open_at(server.url))
-    assert answer.text.startswith("Answer "), reason
-    assert answer.usage == expected, reason
-    assert server.stats()["total"] == 1, reason
+    assert answer.text.startswith("Answer ")
+    assert answer.usage == Usage(*expected)
+    assert server.stats()["total"] == 1
 
 
 def test_half_a_character_is_replaced_for_good() -> None:
@@ -214,50 +132,19 @@ def test_a_server_of_ones_own_is_asked_at_systemone(server: OpenAIServer) -> Non
     assert server.stats()["by_path"] == {"/v1/systemone": 1}
 
 
-@pytest.mark.parametrize(
-    ("kind", "answers", "expected", "reason"),
-    [
-        ("systemone", {"criteria_2": {"type": "noul", "noul": 0.25}}, (None, 0.25), "one answer is missing"),
-        ("systemone", {"criteria_1": {"type": "refusal"}, "criteria_2": {"noul": 1}}, (None, 1.0), "one was refused"),
-        ("systemone", {"criteria_1": {"noul": 1.5}, "criteria_2": {"noul": True}}, (None, None), "no probabilities"),
-        ("systemone", {"criteria_1": {"noul": float("nan")}, "criteria_2": "yes"}, (None, None), "no numbers"),
-        ("decisions", [{"name": "criteria_2", "probability": 0.25}], (None, 0.25), "the first is left out"),
-        (
-            "decisions",
-            [{"name": "criteria_2", "probability": 0.1}, {"name": "criteria_1", "probability": 0.9}],
-            (0.9, 0.1),
-            "answers are matched by name",
-        ),
-        ("decisions", [{"name": "criteria_1", "type": "refusal"}, None], (None, None), "a refusal and a null"),
-    ],
-)
+@each_row(__file__, "served", "decisions")
 def test_a_question_without_a_probability_is_declined(
-    server: OpenAIServer, kind: str, answers: Any, expected: tuple[float | None, ...], reason: str
+    server: OpenAIServer, kind: str, answers: Any, expected: list[float | None]
 ) -> None:
     server.add_faults([{"body": {"answers": answers, "usage": None}}])
     decision = decide(open_at(server.url, decisions=kind), DecisionRequest("s", ("first?", "second?")))
-    assert decision.probabilities == expected, reason
+    assert list(decision.probabilities) == expected
 
 
 @pytest.mark.parametrize("kind", ["systemone", "decisions"])
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        ({"error": {"message": "upstream failed"}}, "an error sent with status 200"),
-        ({"error": {"message": "upstream failed"}, "answers": {"criteria_1": {"noul": 0.0}}}, "beside an answer"),
-        ({}, "nothing"),
-        ({"answers": None}, "null"),
-        ({"answers": {}}, "an empty object"),
-        ({"answers": []}, "an empty list"),
-        ({"answers": "yes"}, "a text"),
-        ({"answers": {"criteria_9": {"noul": 0.0}}}, "an object with a name that was not asked"),
-        ({"answers": [{"name": "criteria_9", "probability": 0.0}, {"name": ["criteria_1"]}, 1]}, "a list with others"),
-    ],
-)
-def test_a_body_that_answers_nothing_is_no_refusal_but_asked_again(
-    server: OpenAIServer, kind: str, body: Any, reason: str
-) -> None:
+@each_row(__file__, "served", "nothing")
+def test_a_body_that_answers_nothing_is_no_refusal_but_asked_again(server: OpenAIServer, kind: str, body: Any) -> None:
     server.add_faults([{"body": body}])
     decision = decide(open_at(server.url, decisions=kind), DecisionRequest("s", ("q",)))
-    assert decision.probabilities == (pytest.approx(probability("s", "q")),), reason
-    assert server.stats()["total"] == 2, reason
+    assert decision.probabilities == (pytest.approx(probability("s", "q")),)
+    assert server.stats()["total"] == 2

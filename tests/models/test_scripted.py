@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.runs import ROOT, script
+from tests.support.runs import script
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest, Completion, DecisionRequest
@@ -89,12 +87,6 @@ def test_answers_are_signed_where_the_prompt_asks_for_it(tmp_path: Path) -> None
     assert ask(from_file(str(file), ScriptedOptions()), prompt).text == '{"id": "3f9a2c41", "rating": 4}'
 
 
-def test_verdicts_helper_follows_the_criteria_section() -> None:
-    prompt = "1. no criterion\n<criteria_ab>\n1. first\n2. second\n</criteria_ab>\n3. none either"
-    assert verdicts(prompt, {"sec": "FAIL"}).count("scripted") == 2
-    assert '"criteria_2": "FAIL"' in verdicts(prompt, {"sec": "FAIL"})
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -142,20 +134,3 @@ def test_a_key_that_says_nothing_is_refused(tmp_path: Path, rules: list[Any], de
     path.write_text(json.dumps({"rule": rules}))
     with pytest.raises(UserError, match="at its top, 'rule': did you mean rules"):
         from_file(str(path), ScriptedOptions())
-
-
-def test_it_needs_only_the_standard_library() -> None:
-    code = (
-        "import sys; import truebench_hf.models.scripted\n"
-        "names = {name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)\n"
-        "print(sorted(name for name in names if not name.startswith('_') and name != 'truebench_hf'))"
-    )
-    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[]"
-
-
-def test_the_default_has_replies_one_by_one_too(tmp_path: Path) -> None:
-    path = script(tmp_path / "default.json", RULES, {"reply": ["one", "two"]}).partition(":")[2]
-    model = from_file(path, ScriptedOptions())
-    assert [ask(model, "what else").text for _ in range(3)] == ["one", "two", "two"]

@@ -1,4 +1,4 @@
-"""From a SPEC to a model, and the errors that teach what a spec may be."""
+"""From a SPEC to a model, and the errors that teach what a spec may be; see `specs.yaml`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.runs import script
 from truebench_hf.errors import UserError
 from truebench_hf.models.local import LocalOptions
@@ -17,70 +18,18 @@ from truebench_hf.models.spec import family, open_model, read_options
 from truebench_hf.models.vllm_engine import VllmOptions
 
 
-@pytest.mark.parametrize(
-    ("spec", "words", "reason"),
-    [
-        ("", "unknown spec", "nothing"),
-        ("gpt-5", "unknown spec", "a bare name"),
-        ("openai", "openai:MODEL", "a kind without a model"),
-        ("openai:", "openai:MODEL", "a kind with an empty model"),
-        ("opnai:gpt-5", "openai:MODEL", "a slip of the pen"),
-        ("smolm2", "smollm2", "another slip"),
-        ("smollm2:135M", "smollm2", "the embedded model takes no name"),
-        ("hf:", "hf:REPO_OR_PATH", "no repository"),
-        ("scripted:", "scripted:FILE", "no file"),
-        ("SCRIPTED:x", "scripted:FILE", "kinds are lower case"),
-    ],
-)
-def test_an_unknown_spec_names_what_there_is(spec: str, words: str, reason: str) -> None:
+@each_row(__file__, "specs", "unknown")
+def test_an_unknown_spec_names_what_there_is(spec: str, words: str) -> None:
     with pytest.raises(UserError) as caught:
         open_model(spec)
-    assert words in str(caught.value), reason
+    assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words", "reason"),
-    [
-        ({"timout": "3"}, "did you mean timeout", "a slip of the pen"),
-        ({"api_key": "x"}, "api_key_env", "keys go through the environment"),
-        ({"timeout": "soon"}, "timeout=soon: Input should be a valid number", "not a number"),
-        ({"timeout": "true"}, "should be a valid number", "a flag is no number"),
-        ({"attempts": "2.5"}, "should be a valid integer", "not whole"),
-        ({"attempts": "false"}, "should be a valid integer", "a flag is no whole number"),
-        ({"extra_body": "[1]"}, "write it as a JSON object", "not an object"),
-        (
-            {"chat_template_kwargs": "enable_thinking=false"},
-            "enable_thinking=false: Input should be a valid dictionary; write",
-            "not JSON",
-        ),
-        ({"decisions": "noul"}, "'systemone' or 'decisions'", "an endpoint that does not exist"),
-        ({"base_url": "localhost:8000/v1"}, "must begin with http://", "an address without its scheme"),
-        ({"base_url": "http://127.0.0.1:port/v1"}, "base URL 'http://127.0.0.1:port/v1'", "a port that is no number"),
-        ({"base_url": "http://127.0.0.1:99999/v1"}, "base URL 'http://127.0.0.1:99999/v1'", "a port that cannot be"),
-        ({"base_url": "http://[::1"}, "base URL 'http://[::1'", "an open bracket"),
-        ({"base_url": "http:///v1"}, "base URL 'http:///v1'", "no host"),
-        ({"base_url": "http://:8000/v1"}, "base URL 'http://:8000/v1'", "a port alone"),
-        ({"base_url": "http://my host/v1"}, "base URL 'http://my host/v1'", "a blank in the host"),
-        ({"base_url": "http://h/\x01v1"}, "base URL 'http://h/\\x01v1'", "a control character"),
-        ({"timeout": "0"}, "timeout=0: Input should be greater than 0", "no time at all"),
-        (
-            {"timeout": "NaN"},
-            "timeout=NaN: Input should be a finite number",
-            "no number, though JSON readers take it for one",
-        ),
-        ({"timeout": "Infinity"}, "timeout=Infinity: Input", "no clock can be set to it"),
-        ({"deadline": "-1"}, "deadline=-1: Input should be greater", "it would have passed already"),
-        ({"deadline": "NaN"}, "deadline=NaN: Input", "never reached"),
-        ({"attempts": "0"}, "attempts=0", "nothing would be asked"),
-        ({"omit": "temprature"}, "did you mean temperature?", "a slip of the pen"),
-        ({"omit": "top_p,model"}, "parameter to omit 'model'", "no server does without it"),
-        ({"api_key_env": "NO_SUCH_KEY"}, "NO_SUCH_KEY", "a key named but not there; `none` is not sent instead"),
-    ],
-)
-def test_a_wrong_option_is_refused(arguments: dict[str, str], words: str, reason: str) -> None:
+@each_row(__file__, "specs", "options")
+def test_a_wrong_option_is_refused(arguments: dict[str, str], words: str) -> None:
     with pytest.raises(UserError) as caught:
         open_model("openai:m", arguments, "http://127.0.0.1:9/v1")
-    assert words in str(caught.value), reason
+    assert words in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -204,37 +153,6 @@ def test_a_missing_extra_shows_the_line_that_installs_it(monkeypatch: pytest.Mon
     assert "pip install 'truebench-hf[local]'" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same", "reason"),
-    [
-        ("openai:gpt-5", "openai:gpt-4.1-mini", True, "one maker's line"),
-        ("openai:o3", "openai:gpt-5", True, "the reasoning models too"),
-        ("hf:Qwen/Qwen3-8B", "openai:qwen2.5:7b", True, "however it is served"),
-        ("hf:Qwen/QwQ-32B", "vllm:Qwen/Qwen3-8B", True, "a model of another name from one family"),
-        ("smollm2", "hf:HuggingFaceTB/SmolLM2-1.7B-Instruct", True, "the embedded one has a family too"),
-        ("openai:gpt-5", "openai:claude-opus", False, "different makers"),
-        ("hf:meta-llama/Llama-3.1-8B", "hf:mistralai/Mistral-7B", False, "different makers"),
-        ("scripted:a/model.json", "scripted:b/judge.json", False, "two scripts"),
-        ("hf:meta-llama/Meta-Llama-3-8B", "openai:meta-llama/llama-3.3-70b-instruct:free", True, "another first word"),
-        ("openai:ft:gpt-4o-mini:acme::x1", "openai:gpt-4o", True, "a fine-tuned one has its base's family"),
-        ("openai:chatgpt-4o-latest", "hf:openai/gpt-oss-20b", True, "inside a longer word"),
-        ("openai:o4-mini", "openai:openrouter/openai/o3", True, "short names stand alone"),
-        ("openai:ministral-8b", "openai:mistral-large", True, "one maker's line under several names"),
-        ("openai:devstral-small", "hf:mistralai/Mixtral-8x7B", True, "two more of them"),
-        ("openai:us.anthropic.claude-opus", "openai:claude-sonnet", True, "a cloud's prefix"),
-        ("hf:NousResearch/Hermes-3-Llama-3.1-8B", "hf:meta-llama/Llama-3.1-8B", True, "the base stands last"),
-        ("openai:gemini-2.5-pro", "hf:google/gemma-3-4b-it", True, "one maker's line"),
-        ("hf:me/my-qwen3", "hf:me/my-llama", False, "the first word says nothing"),
-        ("hf:me/my-qwen3", "hf:Qwen/Qwen3-8B", True, "but the second does"),
-        ("hf:runs/a/checkpoint-100", "hf:runs/b/checkpoint-100", False, "two trainings, each at the same step"),
-        ("hf:runs/a/checkpoint-100", "hf:runs/a/checkpoint-200", True, "one training at two steps"),
-        ("hf:out/qwen3-sft/checkpoint-100", "hf:Qwen/Qwen3-8B", True, "the folder names the base"),
-        ("hf:me/dolphin-7b", "hf:microsoft/phi-4", False, "a short word inside another one"),
-        ("openai:ollama/acme", "hf:meta-llama/Llama-3.1-8B", False, "a server's name"),
-        ("hf:me/acme-7b", "hf:me/acme-13b", False, "nothing known: the whole name counts"),
-        ("hf:me/acme-7b", "openai:Acme-7B:q4", True, "the same one, served elsewhere"),
-        ("qwen2.5:7b", "openai:qwen3", True, "a bare name with a tag is no spec"),
-    ],
-)
-def test_family(one: str, other: str, same: bool, reason: str) -> None:
-    assert (family(one) == family(other)) is same, reason
+@each_row(__file__, "specs", "families")
+def test_family(one: str, other: str, same: bool) -> None:
+    assert (family(one) == family(other)) is same

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Sampling
-from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.models.spec import open_model
 from truebench_hf.models.streaming import stream
 from truebench_hf.text.redaction import known, learn
@@ -25,11 +24,6 @@ def _request(text: str, tokens: int = 12) -> ChatRequest:
 
 async def _parts(model: ChatModel, request: ChatRequest) -> list[Completion]:
     return [part async for part in stream(model, request)]
-
-
-def test_any_model_gives_its_answer_at_once() -> None:
-    model = ScriptedModel("x", lambda request: "hello")
-    assert [part.text for part in asyncio.run(_parts(model, _request("hi")))] == ["hello"]
 
 
 def _served(script: dict[str, Any] | None = None) -> tuple[list[Completion], Completion]:
@@ -92,44 +86,21 @@ def test_a_secret_is_masked_in_what_is_streamed() -> None:
     assert parts[-1].text == parts[-1].reasoning == known(text)
 
 
-def test_streamed_content_parts_are_read_by_their_types() -> None:
-    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "Four."}]
-    streamed, whole = _served({"message": {"content": parts}})
-    assert (streamed[-1].text, streamed[-1].reasoning) == ("Four.", "hm") == (whole.text, whole.reasoning)
-
-
 @pytest.mark.parametrize("end", ["error", "content_filter"])
 def test_a_stream_that_ends_badly_is_no_answer(end: str) -> None:
     with pytest.raises(RequestFailed, match=end):
         _served({"finish_reason": end})
 
 
-@pytest.mark.parametrize(
-    ("raw", "reason"),
-    [
-        ('data: {"choices": []}\n\ndata: [DONE]\n\n', "no choice"),
-        ('data: {"choices": [{}]}\n\ndata: [DONE]\n\n', "a choice without a message"),
-        ('data: {"choices": [{"delta": null, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n', "one that is null"),
-        ('data: {"choices": [{"delta": "text"}]}\n\ndata: [DONE]\n\n', "one that is no object"),
-        ('data: {"choices": []}\n\ndata: [1]\n\ndata: [DONE]\n\n', "a later chunk that is no object"),
-    ],
-)
-def test_a_stream_without_a_message_is_no_answer(raw: str, reason: str) -> None:
+@each_row(__file__, "served", "broken_streams")
+def test_a_stream_without_a_message_is_no_answer(raw: str) -> None:
     with pytest.raises(RequestFailed, match="the stream broke off"):
         _streamed(raw)
 
 
-@pytest.mark.parametrize(
-    ("raw", "reason"),
-    [
-        ('{"error": {"message": "upstream failed"}}', "an error instead of a stream"),
-        ('data: {"error": {"message": "upstream failed"}}\n\n', "an error as the first chunk"),
-        ("data: [DONE]\n\n", "nothing but the end"),
-        ("data: [1]\n\ndata: [DONE]\n\n", "a first chunk that is no object"),
-    ],
-)
-def test_a_stream_that_never_began_is_asked_for_again(raw: str, reason: str) -> None:
-    assert _streamed(raw).startswith("Answer "), reason
+@each_row(__file__, "served", "no_streams")
+def test_a_stream_that_never_began_is_asked_for_again(raw: str) -> None:
+    assert _streamed(raw).startswith("Answer ")
 
 
 def test_a_stream_whose_message_is_empty_is_an_empty_answer() -> None:
@@ -150,21 +121,6 @@ def _streamed(raw: str) -> str:
     with OpenAIServer() as server:
         server.add_faults([{"raw": raw}])
         return asyncio.run(ask(server.url))
-
-
-def test_a_refused_key_is_a_user_error() -> None:
-    with OpenAIServer() as server:
-        server.add_faults([{"match": {"nth": 1}, "status": 401, "body": {"error": {"message": "bad key"}}}])
-
-        async def ask() -> None:
-            model = open_model("openai:m", {}, server.url)
-            try:
-                await _parts(model, _request("hi"))
-            finally:
-                await model.close()
-
-        with pytest.raises(UserError, match="401"):
-            asyncio.run(ask())
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.test_control_tokens import TOKENS
+from tests.models.test_generation import TOKENS
 from tests.support.runs import caller
 from truebench_hf.benchmarks.flexbench import simulate, users
 from truebench_hf.benchmarks.flexbench.conversations import Talk
