@@ -343,3 +343,17 @@ def test_every_reader_of_labels_takes_and_refuses_the_same(tmp_path: Path, value
     if wanted is None:
         with pytest.raises(UserError, match="field 'label' must be yes or no in this set"):
             published(Record("here", row))
+
+
+def test_an_empty_cell_of_the_only_column_is_a_row(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text('response\na\n" "\n')
+    assert rows_of(tmp_path / "rows.csv") == [{"response": "a"}, {"response": " "}]
+
+
+def test_a_named_pipe_is_read_by_its_ending(tmp_path: Path) -> None:
+    pipe = tmp_path / "rows.csv"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(TABLE))
+    writer.start()
+    assert [row["prompt"] for row in rows_of(pipe)] == ["Greet.", "Part."]
+    writer.join()

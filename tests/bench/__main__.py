@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 
 from tests.bench import (
+    first_page,
+    gate_errors,
     growth,
     label_intervals,
     local_judging,
     passage,
+    prefixes,
     saturation,
     whole_runs,
 )
@@ -19,5 +22,8 @@ whole_runs.main(data)
 saturation.main(data)
 growth.main()
 local_judging.main()
+prefixes.main()
+first_page.main()
 passage.main()
 label_intervals.main()
+gate_errors.main()

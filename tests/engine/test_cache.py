@@ -265,3 +265,19 @@ def test_ten_processes_lose_nothing(tmp_path: Path) -> None:
     store = Calls(path, shared=True)
     assert store.usage()["total"]["m"] == Usage(5500, 5500, 0, 5500)
     assert all(store.get(f"{number} {place}") for number in range(10) for place in range(0, 1000, 2))
+
+
+def test_one_edited_criterion_pays_for_its_row_alone(bench: Bench) -> None:
+    bench.run("one")
+    bench.asked()
+    bench.write_rows(rows("cherry"))
+    done = bench.run("two")
+    assert bench.asked() == 1, "the judge of the one row; its answer is known"
+    assert "7 of 8 from the cache" in " ".join(done.stdout.split())
+    assert info("two")["usage"]["now"]["judge"]["calls"] == 1
+
+
+def test_a_folder_of_the_users_keeps_its_files(bench: Bench) -> None:
+    Path("mine").mkdir()
+    bench.run("one", "--cache", "mine")
+    assert [file.name for file in Path("mine").iterdir()] == ["calls.sqlite"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -292,3 +294,30 @@ def test_a_folder_that_was_moved_or_copied_goes_on(tmp_path: Path) -> None:
     copy = RunFolder(str(tmp_path / "copy"), SETTINGS, kind="truebench", files=FILES)
     assert copy.ledger.usage()["total"]["model"].calls == 2
     copy.ledger.close()
+
+
+def test_links_that_are_planted_later_are_replaced(tmp_path: Path) -> None:
+    out, mine = tmp_path / "out", tmp_path / "mine"
+    mine.write_text("mine")
+    folder = RunFolder(str(out), SETTINGS)
+    for name in ("a.txt", "a.txt.part"):
+        for plant in (Path.symlink_to, Path.hardlink_to):
+            (out / name).unlink(missing_ok=True)
+            plant(out / name, mine)
+            folder.write_lines("a.txt", ["ours"])
+            assert (out / "a.txt").read_text() == "ours"
+            assert not (out / "a.txt").is_symlink()
+            assert mine.read_text() == "mine"
+    folder.ledger.close()
+
+
+def test_a_folder_that_cannot_be_written_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the system's word: whoever runs as root may write anywhere."""
+    finished(tmp_path)
+
+    def denied(*given: Any, **more: Any) -> Any:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", denied)
+    with pytest.raises(UserError, match=r"cannot write there: .*Permission denied; choose another folder"):
+        finished(tmp_path)

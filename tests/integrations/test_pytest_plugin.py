@@ -148,3 +148,32 @@ def test_it():
 """
     done = pytest_in(project(tmp_path / "app", None, tests))
     assert (done.returncode, "truebench ==" in done.stdout) == (0, False), done.stdout
+
+
+def test_strange_answers_and_markers_are_told_and_stop_no_worker(tmp_path: Path) -> None:
+    """Half a character, which xdist cannot send; no answer at all; a marker where unittest runs the method itself."""
+    tests = """
+import unittest
+import pytest
+
+def test_half(judge):
+    judge("Where?", "I will not \\ud800", ["apologises"])
+
+def test_none(judge):
+    judge("Where?", None, ["apologises"])
+
+class TestUnit(unittest.TestCase):
+    @pytest.mark.truebench(samples=2)
+    def test_unit(self):
+        pass
+"""
+    judge = script(tmp_path / "judge.json", JUDGING)
+    done = pytest_in(project(tmp_path / "app", f'judge = "{judge}"', tests), "-n", "1")
+    assert "2 failed, 1 error" in done.stdout, done.stdout
+    assert "answer: I will not \\ud800" in done.stdout
+    assert "NotJudged: the judge left criteria open" in done.stdout
+    assert "a method of unittest.TestCase runs once" in done.stdout
+    app = project(tmp_path / "app", f'judge = "{judge}"\noffline = true', tests)
+    assert (
+        "--truebench-offline: there is no answer" in pytest_in(app, "--truebench-offline", "-rs", "-k", "none").stdout
+    )

@@ -20,7 +20,7 @@ from truebench_hf.judging.rules.deciding import MODES, ruled
 from truebench_hf.judging.rules.measuring import measure
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.models.protocol import ChatRequest, DecisionRequest
+from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
 from truebench_hf.models.scripted import ScriptedModel, verdicts
 from truebench_hf.prompts import Prompts
 from truebench_hf.types import Criterion, Message, Verdict
@@ -246,3 +246,10 @@ def test_requirements_on_conversations_are_told_figures_by_message() -> None:
     assert ("[2] 2 words" in first, "measured" in second) == (True, False)
     (tag,) = re.findall(r'"measured_(\w{8}): \.\.\." behind a requirement', state)
     assert [f"(measured_{tag}: [2] 2 words)" in text for text in questions] == [True] * 3 + [False] * 3
+
+
+def test_several_votes_are_about_the_rest() -> None:
+    asked = model()
+    warm = {"votes": 3, "sampling": Sampling(temperature=1.0)}
+    first, second = judged(asked, CASE, rules="decide", **warm)
+    assert (len(first.votes), second.votes, len(asked.prompts)) == (3, (), 3)

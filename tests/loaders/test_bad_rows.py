@@ -221,3 +221,18 @@ def test_a_selection_keeps_what_was_left_out(dirty: str) -> None:
     (why,) = unusable(data.select(every, [], ["communication"]))
     assert "line 2" in why
     assert unusable(data.load("mini")) == unusable(data.select(data.load("mini"), ["de"], [])) == ()
+
+
+FILES: list[tuple[str, bytes, str]] = [
+    ("not JSON", b'{"index": 1\n', "line 1: not JSON"),
+    ("not an object", b"[1]\n", "line 1: must be an object"),
+    ("not UTF-8", b'{"index": "\xff"}\n', "line 1: not JSON"),
+    ("empty", b"\n\n", "holds no records"),
+]
+
+
+@pytest.mark.parametrize(("what", "content", "told"), FILES, ids=[case[0] for case in FILES])
+def test_files_that_are_none(tmp_path: Path, what: str, content: bytes, told: str) -> None:
+    (tmp_path / "rows.jsonl").write_bytes(content)
+    with pytest.raises(UserError, match=told):
+        truebench_hf.load("truebench", source=str(tmp_path / "rows.jsonl"))

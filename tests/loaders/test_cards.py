@@ -127,3 +127,10 @@ def test_another_repository_of_nearly_that_name_stays() -> None:
     text = "See org/set, org/set-more, my/org/set, org/set.v2 and https://hub/org/set; data org/set."
     told = "See a/b, org/set-more, my/org/set, org/set.v2 and https://hub/org/set; data a/b."
     assert addressed(text, entry("truebench"), "a/b", "org/set") == told
+
+
+def test_licences_are_those_the_sources_state() -> None:
+    text = (CARDS / "truebench.md").read_text(encoding="utf-8")
+    assert "license: apache-2.0\n" in text
+    assert "CC-BY-NC-SA 4.0" in text.partition("## Licence")[2]
+    assert {name for name, its in CATALOGUE.items() if not its.publishable} == {"rubric_eval", "checklists", "training"}

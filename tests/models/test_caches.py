@@ -191,3 +191,18 @@ def test_the_window_of_a_model() -> None:
     assert window(LlamaConfig(max_position_embeddings=80)) == 80
     assert window(Gemma3Config(text_config={"max_position_embeddings": 90})) == 90  # it sees, too
     assert window(MambaConfig()) > 10**9  # none
+
+
+def test_a_pass_that_fails_leaves_no_half_filled_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    model = made("plain keys and values")
+    prefix, layer = SharedPrefix(model), model.model.layers[-1]
+    expected = generate(model, Numbers(), [ONE, OTHER], Sampling(max_tokens=3))
+    generate(model, Numbers(), [ONE[:200], ONE[:220]], Sampling(max_tokens=1), prefix)
+    with monkeypatch.context() as patched:
+        patched.setattr(layer, "forward", fail)
+        with pytest.raises(MemoryError):
+            generate(model, Numbers(), [ONE, ONE], Sampling(max_tokens=1), prefix)
+    assert generate(model, Numbers(), [ONE, OTHER], Sampling(max_tokens=3), prefix) == expected

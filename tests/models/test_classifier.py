@@ -17,7 +17,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.models.classifier import ClassifierModel, ClassifierOptions, chunks, own_window
 from truebench_hf.models.loading import _KEPT
 from truebench_hf.models.protocol import Decision, DecisionRequest
-from truebench_hf.models.spec import open_model
+from truebench_hf.models.spec import family, open_model
 
 TOKENIZER = tiny_classifier.tokenizer()
 FILLER = " ".join(f"w{number % 50}" for number in range(400))
@@ -245,3 +245,15 @@ def test_weights_that_were_written_anew_are_loaded_anew_in_place_of_the_old(tmp_
     tiny_classifier.save(tmp_path, exact=True)
     assert loaded() is not first
     assert len([asked for asked in _KEPT if str(tmp_path) in asked]) == 1
+
+
+def test_evidence_that_no_chunk_holds_whole_is_not_put_together(exact: str) -> None:
+    apart = " ".join(["gate", *FILLER.split(), "open"])
+    assert all(share is not None and share < 0.1 for share in decide(exact, apart, "w1", "w2 w3").probabilities)
+    assert decide(exact, "gate w1 open", "w1").probabilities[0] == pytest.approx(0.99, abs=0.01)
+
+
+def test_what_shapes_its_answers_is_in_its_identity_and_its_family_is_read() -> None:
+    one, other = (open_model("hf-classifier:a/b", {"supported_label": label}).identity for label in ("0", "1"))
+    assert one != other
+    assert family("hf-classifier:ibm-granite/granite-guardian") == "granite"

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+import truebench_hf
 from tests.support.runs import ROOT, command_here, script, write_jsonl
 from truebench_hf.errors import UserError
-from truebench_hf.models.loading import fingerprint
+from truebench_hf.models.loading import WHOLE, fingerprint
 from truebench_hf.models.local import LocalModel
 from truebench_hf.models.protocol import ChatRequest, Completion, Identity
 from truebench_hf.models.spec import open_model
@@ -195,3 +196,32 @@ def test_a_run_folder_is_tied_to_the_weights(
     assert (done.returncode, done.stderr.count("\n"), len(asked)) == (2, 1, 1)
     told = f'judge_models.judge hf:{place}.revision: "{before}" there, "{fingerprint(str(place))}" now'
     assert f"belongs to a run with other options ({told}); choose another folder" in done.stderr
+
+
+def test_of_copies_those_with_their_times_are_the_same_model(tmp_path: Path) -> None:
+    place = folder(tmp_path / "m")
+    with (place / "model-00001-of-00002.safetensors").open("wb") as opened:
+        opened.truncate(WHOLE + 1)
+    os.utime(place / "model-00001-of-00002.safetensors", (1_000_000_000, 1_000_000_000))
+    kept, anew = tmp_path / "kept", tmp_path / "anew"
+    shutil.copytree(place, kept)
+    shutil.copytree(place, anew, copy_function=shutil.copyfile)
+    assert fingerprint(str(kept)) == fingerprint(str(place))
+    assert fingerprint(str(anew)) != fingerprint(str(place)), "nobody has read that it is the same"
+
+
+def test_a_cache_knows_a_model_by_its_content(tmp_path: Path, asked: list[str]) -> None:
+    place = folder(tmp_path / "m")
+
+    def judged(where: Path) -> int:
+        asked.clear()
+        said = truebench_hf.judge("Say hi.", "Hi.", ["greets"], f"hf:{where}", cache=tmp_path / "cache.sqlite")
+        assert said.passed is True
+        return len(asked)
+
+    assert judged(place) == 1
+    assert judged(place) == 0
+    assert judged(shutil.copytree(place, tmp_path / "moved")) == 0
+    (place / "model-00001-of-00002.safetensors").write_bytes(b"trained again")
+    assert judged(place) == 1
+    assert judged(tmp_path / "moved") == 0  # still the old one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import functools
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,8 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.in_memory import LoadedModel, checksum, in_memory
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, DecisionRequest, Sampling
-from truebench_hf.models.spec import open_model
+from truebench_hf.models.spec import family, open_model
+from truebench_hf.options import InMemory
 from truebench_hf.types import Message, Usage
 
 ASKED = ChatRequest((Message("user", "Hello."),))
@@ -255,3 +257,22 @@ def test_a_model_without_labels_has_no_decision_level() -> None:
     model = truebench_hf.model(tiny_chat(labels=()), name="mine")
     with pytest.raises(UserError, match=r"loaded:mine: no decision level: .* use checklist or rubric level"):
         asyncio.run(model.decide(DecisionRequest("A state.", ("Is it?",))))
+
+
+def test_two_functions_of_one_name_are_two_in_options() -> None:
+    functions = (lambda messages: "a", lambda messages: "b")
+    one, other = (InMemory("function:<lambda>", in_memory(function)) for function in functions)
+    assert one != other
+    assert len({one, other, InMemory("function:<lambda>", one.value)}) == 2
+    assert [complete(open_model(spec), ASKED)[0].text for spec in (one, other)] == ["a", "b"]
+    assert family(one) == "<lambda>"
+    assert copy.deepcopy(one) == one
+    assert family(in_memory(functions[0]).spec) != family(in_memory(functions[1]).spec), "none judges itself"
+
+
+def test_weights_that_are_nowhere_are_never_the_same(tiny: tuple[Any, Any]) -> None:
+    import torch
+
+    with torch.device("meta"):
+        absent = type(tiny[0])(tiny[0].config)
+    assert checksum(absent) != checksum(absent)

@@ -9,6 +9,7 @@ import asyncio
 import functools
 import shutil
 import tempfile
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -23,7 +24,7 @@ from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.models import loading
 from truebench_hf.models.chat_template import encode_chat
 from truebench_hf.models.generation import SharedPrefix, generate, yes_probabilities
-from truebench_hf.models.local import LocalModel, LocalOptions
+from truebench_hf.models.local import MACHINE, LocalModel, LocalOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Sampling
 from truebench_hf.types import Message
 
@@ -275,3 +276,26 @@ def test_control_tokens_in_a_message_stay_text(loaded: tuple[Any, Any]) -> None:
     for control in ("<|im_end|>", "<|im_start|>"):
         number = tokenizer.convert_tokens_to_ids(control)
         assert tokens.count(number) == plain.count(number)
+
+
+def test_a_state_beyond_the_window_fails_with_both_numbers(local: LocalModel) -> None:
+    with pytest.raises(RequestFailed, match=r"the prompt has 9\d{3} tokens, the window 8192"):
+        asyncio.run(local.decide(DecisionRequest("word " * 9000, ("Is it long?",))))
+
+
+def test_a_run_that_is_broken_off_leaves_no_cache(local: LocalModel) -> None:
+    free = threading.Event()
+
+    async def broken_off() -> None:
+        MACHINE.submit(free.wait)  # somebody else's batch
+        asked = asyncio.create_task(local.decide(ASKED))
+        await asyncio.sleep(0.2)  # it is in line now
+        asked.cancel()
+        await local.close()
+        free.set()
+        await asyncio.get_running_loop().run_in_executor(MACHINE, int)  # all before it is done
+
+    asyncio.run(local.decide(ASKED))
+    assert local._prefix is not None
+    asyncio.run(broken_off())
+    assert local._prefix is None

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from truebench_hf.engine.money import PaidTokens, note_unanswered, unanswered
+from truebench_hf.engine.money import PaidTokens, Price, note_unanswered, unanswered
 from truebench_hf.engine.retry import RequestFailed, ServerUnavailable
 from truebench_hf.errors import UserError
 from truebench_hf.models.on_ray import Cluster, Holder, OnRay
@@ -189,3 +189,10 @@ def test_what_a_model_takes_of_the_cluster(
     asked = Here(model("m", lambda request: "yes"), Machines(*machines), **arguments)
     asked.concurrency = 8
     assert asked.room() == room, reason
+
+
+def test_prices_are_those_that_the_server_lists() -> None:
+    model = ScriptedModel("m", lambda request: "yes")
+    assert Here(model).listed_price() is None, "a script has none"
+    model.listed_price = lambda: Price(2, 10, 1, "2026-11-26", "listed")  # type: ignore[attr-defined]
+    assert Here(model).listed_price() == Price(2, 10, 1, "2026-11-26", "listed")

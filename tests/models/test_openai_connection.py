@@ -6,6 +6,8 @@ import asyncio
 import json
 import logging
 import resource
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +17,7 @@ from aiohttp import web
 from tests.support import loopback
 from tests.support.openai_client import HELLO, NOBODY, chat, open_at
 from tests.support.openai_server import OpenAIServer
+from tests.support.runs import ROOT
 from truebench_hf.engine.retry import RequestFailed, RetryPolicy
 from truebench_hf.errors import UserError
 from truebench_hf.models import openai_model
@@ -229,3 +232,71 @@ def test_where_no_more_files_may_be_open_that_is_what_is_told(server: OpenAIServ
         RequestFailed, match=r"gave up after 3 tries: .*; allow more open files \(ulimit -n\), or fewer"
     ):
         asyncio.run(ask())
+
+
+_CROWDED = """
+import asyncio, resource, sys
+from dataclasses import replace
+from tests.support.openai_client import FAST, HELLO, open_at
+from truebench_hf.engine.retry import RequestFailed, RetryPolicy
+
+async def none_left(model):
+    model._headers  # made with the client, as for the first call
+    files = []
+    try:
+        while True:
+            files.append(open("/dev/null"))
+    except OSError:
+        pass
+    try:
+        await model.complete(HELLO)
+    except RequestFailed as error:
+        print(error)
+    [file.close() for file in files]
+
+async def all_at_once(model):
+    print(len(await asyncio.gather(*(model.complete(replace(HELLO, sample=i)) for i in range(200)))))
+
+async def both():
+    for work, path, policy in ((all_at_once, "", RetryPolicy()), (none_left, "/which/has/never/answered", FAST)):
+        model = open_at(sys.argv[1] + path, policy)
+        try:
+            await work(model)
+        finally:
+            await model.close()
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+asyncio.run(both())
+"""
+
+
+def test_where_too_many_files_are_open_a_call_is_tried_again(server: OpenAIServer) -> None:
+    """Nothing can be loaded then. That is soon over where only the calls themselves have them open, and never the
+    fault of the server, of which nothing is known yet."""
+    command = [sys.executable, "-c", _CROWDED, server.url]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.stderr[-500:] == ""
+    answered, told = done.stdout.splitlines()
+    assert answered == "200"
+    assert told.startswith("gave up after 3 tries: ")
+    assert told.endswith("; allow more open files (ulimit -n), or fewer calls at a time")
+
+
+def test_a_server_that_goes_away_later_fails_one_request() -> None:
+    async def twice(running: OpenAIServer) -> None:
+        with running:
+            model = open_at(running.url)
+            await model.complete(HELLO)
+        try:
+            await model.complete(HELLO)
+        finally:
+            await model.close()
+
+    with pytest.raises(RequestFailed, match="gave up after 3 tries"):
+        asyncio.run(twice(OpenAIServer()))
+
+
+def test_a_timeout_is_retried(server: OpenAIServer) -> None:
+    server.add_faults([{"hang": 30.0}])
+    assert chat(open_at(server.url, timeout=1.0)).text.startswith("Answer ")
+    assert server.stats()["total"] == 2

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from tests.support import loopback
 from tests.support.openai_client import HELLO, chat, decide, open_at
+from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions, server_at
@@ -111,3 +112,11 @@ def test_the_parts_of_an_address() -> None:
     assert (whole.url, whole.login, whole.query) == ("https://[::1]:8/a/v1", ("u", "p"), "k=v")
     assert whole.with_query("/chat") == "/chat?k=v"
     assert server_at("http://h").with_query("/chat") == "/chat"
+
+
+def test_a_server_that_is_not_there_does_not_show_the_login() -> None:
+    with pytest.raises((UserError, RequestFailed)) as caught:
+        chat(open_at("http://eva:hush@127.0.0.1:1/v1?token=quiet"))
+    assert "hush" not in str(caught.value)
+    assert "quiet" not in str(caught.value)
+    assert "http://127.0.0.1:1/v1" in str(caught.value)

@@ -11,6 +11,7 @@ import pytest
 from tests.support.corpus import each_row
 from tests.support.openai_server import OpenAIServer
 from truebench_hf.engine.retry import RequestFailed
+from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Sampling
 from truebench_hf.models.spec import open_model
 from truebench_hf.models.streaming import stream
@@ -143,3 +144,18 @@ def test_the_embedded_model_streams_stops_and_tells_its_window() -> None:
             await _parts(model, _request("word " * 9000))
 
     asyncio.run(scenario())
+
+
+def test_a_refused_key_is_a_user_error() -> None:
+    with OpenAIServer() as server:
+        server.add_faults([{"match": {"nth": 1}, "status": 401, "body": {"error": {"message": "bad key"}}}])
+
+        async def ask() -> None:
+            model = open_model("openai:m", {}, server.url)
+            try:
+                await _parts(model, _request("hi"))
+            finally:
+                await model.close()
+
+        with pytest.raises(UserError, match="401"):
+            asyncio.run(ask())

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.judging.grounding.helpers import SOURCE, caller, judged, row, rows
+from tests.support.corpus import each_row
 from tests.support.facts import mini
 from tests.support.signing import signed, tag_of
 from truebench_hf.engine.ledger import Calls
@@ -19,7 +20,7 @@ from truebench_hf.judging.sentences import sentences
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, SchemaRefused
 from truebench_hf.models.scripted import Answer, ScriptedModel
-from truebench_hf.prompts import Prompts, about_prompts
+from truebench_hf.prompts import Prompts, about_prompts, example
 
 OPENS, FREE = "It opens at 9 on weekdays.", "Entry is free."
 TWO = f"{OPENS} {FREE}"
@@ -305,3 +306,10 @@ def test_each_template_finds_the_ungrounded_answers_and_their_sentences(tmp_path
             assert all(any(text in wrong or wrong in text for text in told) for wrong in listed), (one["id"], told)
             assert all(any(text in wrong or wrong in text for wrong in listed) for text in told), (one["id"], told)
             assert all(one[kind][unit.start : unit.end] == unit.text for unit in found.units)
+
+
+@each_row(__file__, "prompts", "rules")
+def test_the_prompts_state_the_papers_rules(name: str, words: list[str]) -> None:
+    text = " ".join(example(name, Prompts()).lower().split())
+    assert [word for word in words if word not in text] == []
+    assert ("be very strict" in text) == (name == "grounding_json")
