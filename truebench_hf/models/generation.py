@@ -294,7 +294,7 @@ def _fitting(model: Any, length: int) -> int:
 
 
 def room(model: Any) -> int:
-    """How many tokens a batch may hold: those whose keys and values take half as much memory as the weights, or 256 MiB."""
+    """How many tokens a batch may hold: those whose keys and values take three quarters of the memory of the weights, or 384 MiB."""
     config = model.config.get_text_config()
     heads = getattr(config, "num_attention_heads", 0)
     if not heads:  # states, whose size does not grow
