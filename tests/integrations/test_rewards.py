@@ -344,6 +344,7 @@ def test_what_is_decided_stays_whatever_the_open_ones_become(
         assert reward_of(judged(settled, weights), shape) == pytest.approx(reward)
 
 
+@pytest.mark.slow
 def test_a_step_of_grpo_on_prompts(tmp_path: Path) -> None:
     import_trl()
     from trl import GRPOConfig, GRPOTrainer
