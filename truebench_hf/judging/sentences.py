@@ -41,7 +41,8 @@ _HEADING = re.compile(r"#{1,6}\s|(?:\*\*|__)[^*_]+(?:\*\*|__):?\Z")
 _ITEM = re.compile(r"\s*(?:[-*+•–—]|\(?\d{1,3}[.):]|\(?[A-Za-z][.)])\s")
 _EDGES = re.compile(r"\A[\s#>*_¡¿\"'“„«-]+|[\s*_\"'”»\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]+\Z")
 _LONGEST = 15  # words of a sentence that claims nothing, two letters a word in scripts without blanks
-_LABEL = 3  # words of a line with a colon at its end that may stand for any label
+_LABEL = 3  # words of a heading, or of a line with a colon at its end, that may stand for any label
+_VIETNAMESE = re.compile(r"[ơưđạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ]", re.IGNORECASE)
 _SEEN = 60  # characters before a stop that tell what it is
 
 
@@ -90,25 +91,27 @@ def sentence_texts(text: str) -> list[str]:
 
 
 def claims_nothing(sentence: str) -> bool:
-    """Return True if a sentence states no fact, so that nothing needs evidence: `no_rad` in paper 002, appendix A.
+    """Return True if the wording alone shows that a sentence states nothing: `no_rad` in paper 002, appendix A.
 
-    That is a heading, a line that announces a list, a question, a greeting, an offer of help, a closing
-    (`no_claim.yaml`, in the twelve languages of TRUEBench). One with a digit, or with more behind a colon, claims something.
+    That is a short heading, a line that announces a list, a question, a greeting, an offer of help, or a closing
+    (`no_claim.yaml`, in the twelve languages of TRUEBench). All else is for a judge to say: one with a digit, or with
+    more behind a colon or a courtesy, may claim something.
     """
-    marker = _HEADING.match(sentence.strip())
     plain = _EDGES.sub("", sentence)
     if not any(map(str.isalnum, plain)) or plain[-1] in "?？؟":
         return True
-    length = len(plain) / 2 if _UNSPACED.search(plain) else len(plain.split())
-    announced = plain[-1] in ":：" and not _ITEM.match(sentence)
+    length = _length(plain)
     if re.search(r"\d", plain) or length > _LONGEST or re.search(r"[:：]", plain[:-1]):
         return False
-    if plain[-1] not in ".!。！" and (marker or (announced and length <= _LABEL)):
+    announces, courtesy, asks, states = map(_no_claim, ("announces", "courtesy", "asks", "states"))
+    if courtesy.fullmatch(plain.rstrip(".!…。！ ")):
         return True
-    announces, courtesy = _no_claims()
-    return bool(
-        courtesy.match(plain) or (plain[-1] in ":：.!。！" and announces.match(plain) and (announced or length <= 6))
-    )
+    announced = plain[-1] in ":：" and not _ITEM.match(sentence)
+    if announced and announces.match(plain):
+        return True
+    heading = plain[-1] not in ".!。！" and bool(_HEADING.match(sentence.strip()))
+    short = length <= _LABEL or (heading and bool(asks.match(plain)))
+    return (heading or announced) and short and not states.search(plain)
 
 
 def _ends(block: str) -> list[int]:
@@ -170,14 +173,18 @@ def _abbreviations() -> tuple[frozenset[str], frozenset[str]]:
     return always, before_number
 
 
+def _length(plain: str) -> float:
+    """How many words a text has: two letters or syllables are one in Chinese, Japanese and Vietnamese."""
+    if _UNSPACED.search(plain):
+        return len(plain) / 2
+    words = len(plain.split())
+    return words / 2 if _VIETNAMESE.search(plain) else words
+
+
 @cache
-def _no_claims() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What sentences begin with that announce something, and that are said out of courtesy."""
+def _no_claim(kind: str) -> re.Pattern[str]:
+    """The patterns of one kind in `no_claim.yaml`, of all languages."""
     import yaml
 
     lists = yaml.safe_load(Path(__file__).with_name("no_claim.yaml").read_text(encoding="utf-8"))
-    announces, courtesy = (
-        re.compile("|".join("".join(lists[name].values()).splitlines()), re.IGNORECASE)
-        for name in ("announces", "courtesy")
-    )
-    return announces, courtesy
+    return re.compile("|".join(line for lines in lists[kind].values() for line in lines.splitlines()), re.IGNORECASE)
