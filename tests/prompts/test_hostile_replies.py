@@ -19,7 +19,8 @@ from truebench_hf.benchmarks.rubric_eval.comparisons import attacks
 from truebench_hf.benchmarks.tick.revision import criticise, rewrite
 from truebench_hf.data.judged import Case
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
-from truebench_hf.judging.grounding.types import TEMPLATES, Excerpt, Source, Unit
+from truebench_hf.judging.grounding.places import looked_up
+from truebench_hf.judging.grounding.types import TEMPLATES, Source, Unit
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.ratings import ask_ratings, prefer, rate
 from truebench_hf.judging.tri_valued import Requirement, decide, establish
@@ -79,8 +80,8 @@ def grounded(template: str) -> Asking:
 
 
 def double_checked(asked: Caller, reply: str) -> Awaitable[Any]:
-    unit = Unit(reply, 0, len(reply), "supported", excerpts=(Excerpt("Bring a laptop.", False),))
-    return GroundingJudge(asked, "json_double_check", PROMPTS).double_checked(unit)
+    unit = Unit(reply, 0, len(reply), "supported", excerpts=looked_up(SOURCE, [SOURCE.document]))
+    return GroundingJudge(asked, "json_double_check", PROMPTS).double_checked(SOURCE, unit)
 
 
 def contrasted(asked: Caller, reply: str) -> Awaitable[Any]:

@@ -81,7 +81,7 @@ class GroundingJudge:
             case "json_double_check":  # a call for each supported sentence that shows it with its excerpts alone
                 units = await self._by_sentence(source, answer, "grounding_json")
                 if not isinstance(units, Problem):
-                    units = tuple(await asyncio.gather(*map(self.double_checked, units)))
+                    units = tuple(await asyncio.gather(*(self.double_checked(source, unit) for unit in units)))
                 return self._of_units(units)
             case _:
                 return self._of_units(await self._by_sentence(source, answer, f"grounding_{self.template}"))
@@ -147,7 +147,8 @@ class GroundingJudge:
     async def _by_sentence(self, source: Source, answer: str, prompt: str) -> Units | Problem:
         """One call that labels every sentence; one that leaves a part of the answer out is asked again."""
         usual = {"rationale": "The document says so in these words.", "label": "supported"}
-        example = [{"sentence": part, "excerpts": [part]} | usual for part in sentence_texts(answer)]
+        quoted = [text for _, part in source.parts() for text in sentence_texts(part[:400])[:1]][:1]
+        example = [{"sentence": part, "excerpts": quoted} | usual for part in sentence_texts(answer)]
         stated = await self._ask(
             prompt, material(source, answer) | {"response": answer}, {_SENTENCES: ListOf(_LABELS)}, official.read_objects,
             entries={_SENTENCES: (_rows_schema(LABELS, rationale={"type": "string"}, excerpts=TEXTS), example)}, long=True,
@@ -156,14 +157,19 @@ class GroundingJudge:
         )  # fmt: skip
         return Problem(stated.problem) if stated.problem else units_of(stated.labels[_SENTENCES], answer, source)
 
-    async def double_checked(self, unit: Unit) -> Unit:
-        """A supported sentence is unsupported where its excerpts do not entail it, and undecided where no answer says so."""
+    async def double_checked(self, source: Source, unit: Unit) -> Unit:
+        """A supported sentence is unsupported where its excerpts do not entail it, and undecided where no answer says so.
+
+        Asked about is what stands in the source at the places of the excerpts, never what a judge made up.
+        """
         if unit.label != "supported":
             return unit
         denied = replace(unit, label="unsupported", checked=False)
-        if not unit.excerpts:
-            return replace(denied, reason="labelled supported, but no excerpt is given")
-        quotes = [excerpt.text for excerpt in unit.excerpts]
+        parts = dict(source.parts())
+        quotes = [parts[excerpt.place][excerpt.start : excerpt.end] for excerpt in unit.excerpts if excerpt.found]
+        if not quotes:
+            missing = "none of its excerpts is in the prompt" if unit.excerpts else "no excerpt is given"
+            return replace(denied, reason=f"labelled supported, but {missing}")
         tag = material(Source("", "\n".join(quotes)), unit.text)["tag"]
         words = {"yes": "entailed", "no": ""}
         stated = await self._ask(

@@ -1,7 +1,8 @@
 """Where the sentences that a judge names stand in the answer, and where its quotations stand in the source.
 
 Both are looked for exactly, and then by likeness: rapidfuzz's `partial_ratio_alignment` at 90 percent or more. Exactly
-means but for blanks, quotation marks, dashes of another kind, emphasis, and letter case.
+means but for blanks, quotation marks, dashes of another kind, emphasis, and letter case. Of a quotation, numbers and
+denials are never another's for likeness: they make the difference between what a source says and what it does not.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import islice
@@ -29,8 +31,15 @@ _SIDES = "\"'“”‘’«»「」『』()（）[]*_`#.!?。！？…,;:"
 # Scripts without blanks between words.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]")
 _OMISSION = re.compile(r"\s*(?:[\[(]\s*(?:\.{3,}|…)\s*[\])]|\.{3,}|…|[\n\r]+(?:\s*(?:[-*•]|\d{1,2}[.)])\s)?)\s*")
+_NOTE = r"\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]"  # a reference in the text
+# Numbers, and words that deny, in the twelve languages of TRUEBench.
+_FACTS = re.compile(
+    r"\d+|\b(?:not|no|never|none|nor|cannot|without|nicht|nie|niemals|kein\w*|ohne|ne|pas|jamais|sans|nunca|sin|non|mai"
+    r"|senza|não|sem|bez|не|нет|никогда|без|không|chưa)\b|n['’]t\b|[不没無无未]|ない|ません|않|없|금지",
+    re.IGNORECASE,
+)
 _UNCLAIMED = "claims nothing: a heading, an announcement, a question or a courtesy"
-_MARKER = re.compile(r"^[ \t>*_#•-]*(?:\d{1,3}|[A-Za-z])[.):]|\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]", re.MULTILINE)
+_MARKER = re.compile(rf"^[ \t>*_#•-]*(?:\d{{1,3}}|[A-Za-z])[.):]|{_NOTE}", re.MULTILINE)
 
 
 def unclaimed(answer: str) -> list[Unit]:
@@ -78,7 +87,10 @@ def looked_up(source: Source, quotes: Iterable[str]) -> tuple[Excerpt, ...]:
         return next((Excerpt(piece, True, 1.0, name, *place) for name, place in places if place), None)
 
     def alike(piece: str) -> Excerpt:
-        places = [(name, place) for name, text in parts if (place := _like_place(text, piece))]
+        places = [
+            (name, place) for name, text in parts
+            if (place := _like_place(text, piece)) and _facts(text[place[0] : place[1]]) == _facts(piece)
+        ]  # fmt: skip
         if not places:
             return Excerpt(piece, False)
         name, (start, end, ratio) = max(places, key=lambda named: named[1][2])
@@ -89,6 +101,11 @@ def looked_up(source: Source, quotes: Iterable[str]) -> tuple[Excerpt, ...]:
         pieces = [quote] if exact(quote) else _OMISSION.split(f"\n{quote}")
         excerpts += [exact(piece) or alike(piece) for piece in filter(_has_words, pieces)]
     return tuple(excerpts)
+
+
+def _facts(text: str) -> Counter[str]:
+    """The numbers and denials of a text, without references."""
+    return Counter(map(str.casefold, _FACTS.findall(unicodedata.normalize("NFKC", re.sub(_NOTE, "", text)))))
 
 
 def _free_place(answer: str, sentence: str, cursor: int, covered: bytearray) -> tuple[int, int] | None:
