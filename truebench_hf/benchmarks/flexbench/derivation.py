@@ -76,6 +76,15 @@ def listed(value: Any, kind: type = str) -> list[Any]:
     return [entry for entry in value if isinstance(entry, kind)] if isinstance(value, list) else []
 
 
+def strays(value: Any, kind: type, what: str) -> list[str]:
+    """What is wrong where the entries of a list should be of one kind: nothing a builder wrote is left out in silence."""
+    if value in (None, "", [], {}):
+        return []
+    entries = value if isinstance(value, list) else [value]
+    wrong = entries if not isinstance(value, list) else [entry for entry in entries if not isinstance(entry, kind)]
+    return [f"{json.dumps(entry, ensure_ascii=False)[:80]} is no {what}" for entry in wrong]
+
+
 def problem(findings: Sequence[str]) -> Problem:
     """Findings as what is told to the builder."""
     more = len(findings) - _MOST
@@ -164,6 +173,7 @@ def read_dimensions(
         return DerivationReading(
             (), (f"there are {len(entries)} dimensions for {len(segments)} segments; give {most} at most",)
         )
+    faults += strays(value.get("dimensions"), dict, "object with a question")
     if not entries:
         faults.append("there are no dimensions")
     if count and len(entries) != count:
@@ -178,6 +188,8 @@ def read_dimensions(
         question = dimension.question
         first = questions.setdefault(checklists.folded(question), number)
         wrong, doubtful = _checked(dimension, texts, instruction, _PARTS if nouns else _PARTS | _NAME)
+        wrong += strays(entry.get("segments"), str, "id of a segment")
+        wrong += [f"has a {key} that is no text" for key in ("condition", "script") if entry.get(key) and key not in known]
         if first != number:
             wrong = [f"asks the same as dimension {first}"]
         if wrong:
@@ -255,14 +267,16 @@ def read_logic(value: dict[str, Any], dimensions: Sequence[Dimension]) -> Deriva
     known = {dimension.id for dimension in dimensions}
     structure: dict[str, str | None] = dict.fromkeys(known)
     excluded: dict[str, str] = {}
-    faults: list[str] = []
+    faults = strays(value["groups"], dict, "object with a base and branches")
     for number, group in enumerate(listed(value["groups"], dict), 1):
         base, branches, sets = group.get("base"), listed(group.get("branches")), dict[str, str]()
         wrong = [] if branches else ["has no branches"]
+        wrong += strays(group.get("branches"), str, "id of a dimension")
         if base is not None and (not isinstance(base, str) or base not in known):
             wrong.append(f"its base {base!r} is no dimension")
         wrong += [f"its branch {name!r} is no dimension" for name in branches if name not in known]
         exclusive = group.get("exclusive")  # one set may stand there by itself
+        wrong += [] if listed(exclusive) else strays(exclusive, list, "list of branches that exclude each other")
         for place, members in enumerate([exclusive] if listed(exclusive) else listed(exclusive, list), 1):
             names = list(dict.fromkeys(map(str, members)))
             wrong += [] if len(names) > 1 else ["what excludes each other is two branches at least"]
