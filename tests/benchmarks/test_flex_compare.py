@@ -187,6 +187,16 @@ def test_labels_that_do_not_fit(tmp_path: Path, row: dict[str, Any], words: str)
     assert read_labels([write_jsonl(tmp_path / "labels.jsonl", [named])], known) == {("a", "0/1", "ask"): "no"}
 
 
+@pytest.mark.parametrize(("votes", "label"), [("nyn", "no"), ("ynn", "no"), ("yy", "yes"), ("ny", None)])
+def test_of_several_experts_the_majority_counts(tmp_path: Path, votes: str, label: str | None) -> None:
+    """Whatever their order, and whether they come in one file or in several. The second dimension has one vote."""
+    known, words = [judged("a", "0", 1, "yes", "yes")], {"y": "yes", "n": "no"}
+    rows = [labelled(label=words[vote]) for vote in votes] + [labelled(dimension="limit", label="yes")]
+    files = [write_jsonl(tmp_path / f"{number}.jsonl", [row]) for number, row in enumerate(rows)]
+    for given in (files, [write_jsonl(tmp_path / "all.jsonl", rows)]):
+        assert read_labels(given, known)["a", "0/1", "ask"] == label
+
+
 def test_the_averages_of_table_3_are_the_papers() -> None:
     rows = [row for row in paper_rows("flexbench", "flexbench_table3") if row["Dialogues"] and row["Dims"] < 1000]
     for column, micro, macro in (("Crowd-sourced", 0.750, 0.755), ("LLM-as-Judge", 0.852, 0.855)):

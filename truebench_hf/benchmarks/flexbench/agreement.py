@@ -3,6 +3,7 @@ experts, and sheets for them (paper 001, section 5.5); `stability`: two corpora 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -21,6 +22,7 @@ from truebench_hf.metrics.binary import mean_of
 from truebench_hf.metrics.pass_rate import flexeval
 from truebench_hf.metrics.ranks import correlation
 from truebench_hf.metrics.texts import spread
+from truebench_hf.metrics.votes import majority
 from truebench_hf.report import labels
 from truebench_hf.report.labels import Annotations, Question, adjudicate
 from truebench_hf.report.labels import read as read_sheets
@@ -97,14 +99,14 @@ class _LabelledRow(Row):
 
 
 def read_labels(files: Sequence[str], judged: Sequence[JudgedConversation]) -> dict[Key, Label | None]:
-    """People's labels: filled-in sheets (several people: their majority, a tie is None), the `labels.jsonl` that
-    `truebench label in` wrote, or rows with the id of a conversation (with model and seed where several have it) and its
-    `verdicts` (dimension_id, label), as in the data set `flexbench`. Raises UserError."""
+    """People's labels: filled-in sheets, the `labels.jsonl` that `truebench label in` wrote, or rows with the id of a
+    conversation (with model and seed where several have it) and its `verdicts` (dimension_id, label), as in the data set
+    `flexbench`. Of several people on sheets, and of several rows, it is the majority; a tie is None. Raises UserError."""
     known, named = _asked(judged), ", ".join(files)
     rows = [path for path in files if Path(path).suffix in (".jsonl", ".parquet")]
     filled = [path for path in files if path not in rows]
     by_id: dict[str, Any] = dict(adjudicate(read_sheets(filled)).labels) if filled else {}
-    labels: dict[Key, Label | None] = {}
+    votes: defaultdict[Key, list[Label | None]] = defaultdict(list)  # one a row; all sheets together are one
     for record in (record for path in rows for record in row_files.records(Path(path))):
         row = record.read(_LabelledRow)
         if row.annotations is not None:
@@ -114,10 +116,12 @@ def read_labels(files: Sequence[str], judged: Sequence[JudgedConversation]) -> d
         for verdict in row.verdicts:
             if (name := verdict.dimension_id) not in conversation.labels:
                 raise record.wrong("verdicts", f"has {name!r}, which is no dimension of this instruction")
-            labels[key_of(conversation, name)] = verdict.label
+            votes[key_of(conversation, name)].append(verdict.label)
     if strange := [name for name in by_id if name not in known]:
         raise UserError(f"{named}: is about {strange[0]}, which is not among the judged conversations")
-    labels |= {known[name]: label for name, label in by_id.items()}
+    for name, label in by_id.items():
+        votes[known[name]].append(label)
+    labels = {key: majority(cast) for key, cast in votes.items()}
     if not any(labels.values()):
         raise UserError(f"{named}: holds no answers")
     return labels
