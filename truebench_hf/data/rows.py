@@ -283,6 +283,8 @@ def _message(fault: Mapping[str, Any]) -> str:
 
 _WRAPPERS = ("inputs", "outputs", "attributes", "body", "params")  # the last two of batches
 _DOTTED = {"input.value": "input", "output.value": "output", "retrieval.documents": "documents"}
+# Fields that may hold an object, with what counts in it: Phoenix and LlamaIndex.
+_HOLDERS = {"input": "value", "output": "value", "retrieval": "documents", "response": "response"}
 
 
 @cache
@@ -313,6 +315,11 @@ def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value := jsonl.held(value), Mapping):
             del flat[name]
             flat = {**value, **flat}
+    for name in list(flat):
+        field, held_there = _HOLDERS.get(fold(name)), jsonl.held(flat[name])
+        if field and isinstance(held_there, Mapping) and field in held_there:
+            del flat[name]
+            flat = {**held_there, **flat, (name if field == "value" else field): held_there[field]}
     for name in [name for name in flat if "." in str(name)]:
         inner = fold(name).removeprefix("attributes.")
         wrapper, _, field = inner.partition(".")

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -29,6 +31,7 @@ from truebench_hf.data.rows import Id, Name, Record, Row, Text, Words, fold, hol
 from truebench_hf.errors import UserError, refused
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.types import Passage, Source
+from truebench_hf.text.terminal import warn
 from truebench_hf.types import Instance, Turn
 
 MINI = Path(__file__).with_name("mini.jsonl")
@@ -36,7 +39,9 @@ OPEN = "google/FACTS-grounding-public"
 _LENGTHS = ((1_000, "under 1k"), (2_000, "1k to 2k"), (4_000, "2k to 4k"), (8_000, "4k to 8k"),
             (16_000, "8k to 16k"), (32_000, "16k to 32k"))  # fmt: skip
 _NAMES: Mapping[str, Sequence[str]] = words("retrieval")  # of columns, by what they hold
+_EXPECTED: Mapping[str, Sequence[str]] = words("retrieval")["expected"]
 _READABLE = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".json", ".csv", "")
+_FILE_NAME = re.compile(r"https?://\S+|[\w./\\-]+\.(?:txt|md|markdown|rst|html?|pdf|docx?)")  # in place of a document
 _WHOLE = "\0"
 R = TypeVar("R", bound="FactsRow")
 
@@ -175,6 +180,8 @@ def _passages(value: Any) -> list[Any]:
     if isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values()):
         value = [{"id": str(key), "text": text} for key, text in value.items()]
     value = [value] if isinstance(value, str) else value
+    if isinstance(value, list) and all(isinstance(text, str) for text in value):
+        value = [text for text in value if text.strip()]
     if not isinstance(value, Sequence) or not value:
         raise ValueError("must be a list of passages: texts, or objects with id and text")
     return [_passage(part, number) for number, part in enumerate(value, 1)]
@@ -277,15 +284,31 @@ def read(record: Record, form: type[R], folder: Path | None = None, *, files: bo
     """
     row = unwrapped(record.row)
     columns = {fold(name): name for name in row}
-    evidence = [name for name in (*_NAMES["passages"], *_NAMES["document"]) if name in columns]
+    expected = {name for name, beside in _EXPECTED.items() if any(other in columns for other in beside)}
+    evidence = [name for name in (*_NAMES["document"], *_NAMES["passages"]) if name in columns and name not in expected]
     empty = [name for name in evidence if _is_empty(name, row[columns[name]])]
-    kept = {name: value for name, value in row.items() if fold(name) not in empty} | {"retrieved_none": bool(empty)}
-    if files and not empty and not any(holds(row[columns[name]]) for name in evidence):
-        named_file = next(
-            (columns[name] for name in _NAMES["file"] if name in columns and holds(row[columns[name]])), None
+    full = [name for name in evidence if name not in empty and holds(row[columns[name]])]
+    left_out = {*empty, *expected, *full[1:]}
+    if full[1:]:
+        _note_left_out(
+            record.where.rpartition(", ")[0], columns[full[0]], ", ".join(columns[name] for name in full[1:])
         )
-        kept |= {"document": _text_of_file(replace(record, row=row), named_file, folder)} if named_file else {}
+    named_file = next((columns[name] for name in _NAMES["file"] if name in columns and holds(row[columns[name]])), None)
+    if full and full[0] in _NAMES["document"] and _FILE_NAME.fullmatch(str(row[columns[full[0]]]).strip()):
+        named_file, full = columns[full[0]], []
+        left_out.add(fold(named_file))
+    kept = {name: value for name, value in row.items() if fold(name) not in left_out} | {"retrieved_none": bool(empty)}
+    if files and named_file and not empty and not full:
+        kept |= {"document": _text_of_file(replace(record, row=row), named_file, folder)}
+    elif files and not full and not empty and (blank := [columns[name] for name in evidence]):
+        raise record.wrong(blank[0], "is blank; fill in the document, or write [] where retrieval found none")
     return replace(record, row=kept).read(form)
+
+
+@cache
+def _note_left_out(file: str, used: str, others: str) -> None:
+    """Say once per file which of several columns of evidence is read."""
+    warn(f"Note: {file}: answers are held against the column {used}; left out: {others}.")
 
 
 def _text_of_file(record: Record, column: str, folder: Path | None) -> str:
@@ -300,4 +323,10 @@ def _text_of_file(record: Record, column: str, folder: Path | None) -> str:
 
 def _is_empty(name: str, value: Any) -> bool:
     """Whether a column says that nothing was retrieved; one document that is blank has been forgotten."""
-    return value in ([], "[]") or (name in _NAMES["passages"] and not holds(value))
+    blank = not holds(value) or str(value).strip().casefold() in ("nan", "none", "null")
+    return value in ([], "[]") or (name in _NAMES["passages"] and (blank or _all_blank(value)))
+
+
+def _all_blank(value: Any) -> bool:
+    parts = _parsed_cell(value)
+    return isinstance(parts, list) and not any(holds(part) for part in parts)

@@ -106,7 +106,7 @@ def read_labels(files: Sequence[str], judged: Sequence[JudgedConversation]) -> d
     rows = [path for path in files if Path(path).suffix in (".jsonl", ".parquet")]
     filled = [path for path in files if path not in rows]
     by_id: dict[str, Any] = dict(adjudicate(read_sheets(filled)).labels) if filled else {}
-    votes: defaultdict[Key, list[Label | None]] = defaultdict(list)  # one a row; all sheets together are one
+    votes: defaultdict[Key, list[Any]] = defaultdict(list)  # one a row; all sheets together are one
     for record in (record for path in rows for record in row_files.records(Path(path))):
         row = record.read(_LabelledRow)
         if row.annotations is not None:
@@ -121,7 +121,7 @@ def read_labels(files: Sequence[str], judged: Sequence[JudgedConversation]) -> d
         raise UserError(f"{named}: is about {strange[0]}, which is not among the judged conversations")
     for name, label in by_id.items():
         votes[known[name]].append(label)
-    labels = {key: majority(cast) for key, cast in votes.items()}
+    labels: dict[Key, Label | None] = {key: majority(cast) for key, cast in votes.items()}
     if not any(labels.values()):
         raise UserError(f"{named}: holds no answers")
     return labels

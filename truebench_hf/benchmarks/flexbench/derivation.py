@@ -189,7 +189,9 @@ def read_dimensions(
         first = questions.setdefault(checklists.folded(question), number)
         wrong, doubtful = _checked(dimension, texts, instruction, _PARTS if nouns else _PARTS | _NAME)
         wrong += strays(entry.get("segments"), str, "id of a segment")
-        wrong += [f"has a {key} that is no text" for key in ("condition", "script") if entry.get(key) and key not in known]
+        wrong += [
+            f"has a {key} that is no text" for key in ("condition", "script") if entry.get(key) and key not in known
+        ]
         if first != number:
             wrong = [f"asks the same as dimension {first}"]
         if wrong:
