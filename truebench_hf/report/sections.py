@@ -350,7 +350,7 @@ def _of_conversations() -> Any:
 def highlighted(marked: Marked, of: str = "") -> Highlighted:
     """An answer in pieces, under whose they are and how many of each sort; `of` says which answer it is."""
     sorts = Counter(mark.word for mark in marked.marks if mark.word)
-    counted = ", ".join(f"{number} {word}" for word, number in sorts.items())
+    counted = "; ".join(f"{number} {word}" for word, number in sorts.items())
     return Highlighted(": ".join(filter(None, (of, marked.judge, counted))), marked.marks)
 
 
