@@ -10,6 +10,7 @@ from typing import Any
 
 from truebench_hf.cli.main import main
 from truebench_hf.data import row_files
+from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.agreement import agreement
 from truebench_hf.metrics.pass_rate import clustered_rate, pass_rate
@@ -26,7 +27,7 @@ from truebench_hf.types import Criterion, Instance, Message, Response, Score, Ve
 
 __all__ = (
     "Binds", "ChatRequest", "Column", "Criterion", "Instance", "Items", "LabellingOptions", "Message", "Outcome",
-    "PanelOptions", "Problem", "Ranking", "Response", "Row", "Sampling", "Score", "Sequence", "Study", "StudyOptions",
+    "PanelOptions", "Problem", "Ranking", "RequestFailed", "Response", "Row", "Sampling", "Score", "Sequence", "Study", "StudyOptions",
     "Table", "UserError", "Verdict", "agreement", "application", "ask", "clustered_rate", "option",
     "pass_rate", "read_rows", "role",
 )  # fmt: skip

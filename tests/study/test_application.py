@@ -69,8 +69,12 @@ def test_a_benchmark_is_thirty_lines_with_one_import() -> None:
 def test_a_benchmark_that_leaves_items_unscored_says_why_its_exit_code_is_3(
     run: Callable[..., Done], arguments: dict[str, str]
 ) -> None:
-    done = run(*words(arguments), code=CODE.replace('title="Colours"', 'title="Colours", incomplete=2'))
-    assert (done.returncode, done.stderr) == (3, "truebench: 2 items could not be scored, so the exit code is 3\n")
+    rules = [{"contains": "snow", "reply": "white"}, {"contains": "sky", "error": "the server is down"}]
+    script(Path(arguments["--model"].partition(":")[2]), rules)
+    done = run(*words(arguments))
+    assert (done.returncode, done.stderr) == (3, "truebench: 1 item could not be scored, so the exit code is 3\n")
+    right = Results.open(arguments["--out"]).tables["scores"].rows[0]["right"]
+    assert (right.value, right.n, right.unscored) == (1.0, 1, 1)
 
 
 def test_the_printed_benchmark_runs(run: Callable[..., Done], arguments: dict[str, str]) -> None:
