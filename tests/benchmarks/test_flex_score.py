@@ -226,6 +226,18 @@ def test_logs_of_other_forms(
     assert ("left out, as no text: 1 images" in capsys.readouterr().err) == ("image_url" in str(row))
 
 
+def test_headers_in_capitals_folders_and_rows_without_a_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]
+    (tmp_path / "logs").mkdir()
+    for name, messages in (("a", said), ("b", []), ("c", said)):
+        write_jsonl(tmp_path / "logs" / f"{name}.jsonl", [{"ID": name, "Messages": messages}])
+    talks = read_talks(tmp_path / "logs", "mine")
+    assert [(talk.id, len(talk.messages)) for talk in talks] == [("a", 2), ("c", 2)]
+    assert "left out, as no text: 1 rows without a message" in capsys.readouterr().err
+
+
 @each_row(__file__, "flex_score", "unusable")
 def test_logs_that_cannot_be_used(tmp_path: Path, rows: list[Any], words: str) -> None:
     with pytest.raises(UserError, match=words):

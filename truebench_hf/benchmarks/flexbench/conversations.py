@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, ValidationError
 
 from truebench_hf.benchmarks.flexbench.procedure import Procedure, read_procedure
 from truebench_hf.data import jsonl, logs, row_files
-from truebench_hf.data.rows import Id, Record, Row, adapter, named, user_error
+from truebench_hf.data.rows import Id, Record, Row, adapter, fold, named, user_error
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.judging.tri_valued import DimensionFacts
@@ -67,15 +67,22 @@ def of_row(record: Record) -> Talk:
 
 
 def read_talks(path: Path, model: str = "") -> list[Talk]:
-    """The conversations of a file of rows: lines of `conversations.jsonl`, or logs in any form that `data.logs` reads.
+    """The conversations of a file or folder: lines of `conversations.jsonl`, or logs in any form that `data.logs` reads.
 
     Rows have what there is of id, model, cooperativeness, end and seed; `model` is whose they are where they do not say.
-    Raises UserError naming row and field.
+    Those without any message are left out, and counted. Raises UserError naming row and field.
     """
     talks, skipped = list[Talk](), Counter[str]()
-    for number, record in enumerate(row_files.records(path), 1):
+    rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}", together=True)
+    for number, record in enumerate(row_files.sound(rows.entries()), 1):
+        record = replace(record, row={fold(name): value for name, value in record.row.items()})
+        if any(record.row.get(name) == [] for name in _LISTS) and not record.row.get("error"):
+            skipped["rows without a message"] += 1
+            continue
         talk = _of_log(record, skipped)
         talks.append(replace(talk, id=talk.id or str(number), model=talk.model or model))
+    if not talks:
+        raise UserError(f"{path}: holds no conversation with a message")
     if skipped:
         warn(
             f"Note: {path}: left out, as no text: {', '.join(f'{count:,} {kind}' for kind, count in skipped.items())}."
