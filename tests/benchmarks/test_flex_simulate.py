@@ -23,6 +23,7 @@ from truebench_hf.benchmarks.flexbench.users import (
     Analysis,
     FlexProfiles,
     ProfileOptions,
+    gap_tables,
     leaks,
     read_profiles,
     users_table,
@@ -176,7 +177,10 @@ def test_users_are_measured() -> None:
     messages = tuple(Message("user", text) for text in ("The Grand Hotel, 2 nights?", "Yes."))
     for talks, expected in (
         ([Talk("1", "m", (Message("assistant", "Which hotel?"), *messages))], [2.0, 3.0, 1.5, 50.0]),
-        ([Talk("1", "m", (Message("user", "宿泊先は必要ですか？"),))], [1.0, 5.0, 5.0, 100.0]),  # two signs a word
+        (
+            [Talk("1", "m", (Message("user", "宿泊先は必要ですか？"),))],
+            [1.0, 5.0, 3.0, 100.0],
+        ),  # new: 宿泊, 泊先 and 必要
         ([], [None] * 4),
     ):
         (row,) = users_table(talks).rows
@@ -254,3 +258,18 @@ def test_kinds_of_users_are_drawn_from_conversations(tmp_path: Path, folder: Pat
         (own := folder / "own.json").write_text(text)
         with pytest.raises(UserError, match=words):
             simulate(folder, profiles=str(own), out=str(folder / "other"))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("え返金してください", "返金をお願いします"),
+        ("환불 신청 하고 싶어요", "환불 신청 원해요"),
+        ("我想要退款", "退款可以吗"),
+    ],
+)
+def test_topics_are_found_in_scripts_without_long_words(ours: str, theirs: str) -> None:
+    """A refund is asked for in both; the words around it differ."""
+    simulated, real = ([Talk("1", "m", (Message("user", text),))] for text in (ours, theirs))
+    rows = {row["measure"]: row for row in gap_tables(simulated, real)[0].rows}
+    assert rows["topics covered %"]["simulated"].value > 0

@@ -74,7 +74,7 @@ def read_talks(path: Path, model: str = "") -> list[Talk]:
     """
     talks, skipped = list[Talk](), Counter[str]()
     rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}", together=True)
-    for number, record in enumerate(row_files.sound(rows.entries()), 1):
+    for number, record in enumerate(rows, 1):
         record = replace(record, row={fold(name): value for name, value in record.row.items()})
         if any(record.row.get(name) == [] for name in _LISTS) and not record.row.get("error"):
             skipped["rows without a message"] += 1

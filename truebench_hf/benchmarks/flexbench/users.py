@@ -8,7 +8,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -246,12 +246,14 @@ MEASURES = {
     "turns": ("turns a conversation", "How often users write in a conversation."),
     "words": ("words a turn", "Words of a user's message; in Chinese and Japanese every two characters are a word."),
     "disclosure": (
-        "new words a turn", "Words of four letters and more, and numbers, that nobody has used before in the conversation."
+        "new words a turn", "Numbers, words of four letters and more, and neighbouring Chinese characters that are new to the conversation."
     ),
     "questions": ("turns with a question %", "Messages of users that ask something."),
 }  # fmt: skip
 _QUESTION = re.compile(r"[?\uff1f\u061f]")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_HAN, _KATAKANA = re.compile(r"[\u3400-\u9fff]{2,}"), re.compile(r"[\u30a1-\u30ff]{2,}")
+_HANGUL = re.compile(r"[\uac00-\ud7a3]")
 _TOPICS = 20  # words that are listed at most
 _LEAST = 3  # real conversations that a word stands in before it counts as a topic
 _PARTS: tuple[Part, ...] = ("value", "interval")
@@ -271,14 +273,14 @@ class _UserSide:
         for place, talk in enumerate(talks):
             used = set[str]()
             for message in talk.messages:
-                words = list(_words(message.content))
+                content = _content_words(message.content)
                 if message.role == "user":
-                    content = {word for word in words if len(word) > 3 or _CJK.search(word) or word.isdigit()}
                     asks = 100.0 * bool(_QUESTION.search(message.content))
-                    for name, value in zip(MEASURES, (1, len(words), len(content - used), asks), strict=True):
+                    counts = (1, _word_count(message.content), len(content - used), asks)
+                    for name, value in zip(MEASURES, counts, strict=True):
                         sums[name][place] += value
                     vocabularies[place] |= content
-                used.update(words)
+                used |= content
         bottoms = {"turns": [1.0] * len(talks)}
         return cls({name: (top, bottoms.get(name, sums["turns"])) for name, top in sums.items()}, vocabularies)
 
@@ -287,9 +289,18 @@ class _UserSide:
         return [float(word in vocabulary) for vocabulary in self.vocabularies], [1.0] * len(self.vocabularies)
 
 
-def _words(text: str) -> Iterator[str]:
-    for word in re.findall(r"\w+", text.casefold()):
-        yield from (word[i : i + 2] for i in range(0, len(word), 2)) if _CJK.search(word) else (word,)
+def _word_count(text: str) -> int:
+    return sum(-(-len(word) // 2) if _CJK.search(word) else 1 for word in re.findall(r"\w+", text))
+
+
+def _content_words(text: str) -> set[str]:
+    """What a text is about: words of four letters and more (in Korean two), numbers, pairs of neighbouring Chinese
+    characters, and words in katakana."""
+    words = re.findall(rf"[^\W{_CJK.pattern[1:-1]}]+", text.casefold())
+    pairs = (run[at : at + 2] for run in _HAN.findall(text) for at in range(len(run) - 1))
+    return {word for word in words if len(word) > (1 if _HANGUL.search(word) else 3) or word.isdigit()}.union(
+        pairs, _KATAKANA.findall(text)
+    )
 
 
 def users_table(talks: Sequence[Talk]) -> Table:
