@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.judging.corpus import TAG, table
@@ -107,8 +107,8 @@ UNITS = {
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_quarter_of_a_megabyte_of_anything_is_read_in_under_half_a_second(unit: str) -> None:
-    long = UNITS[unit] * (250_000 // len(UNITS[unit]))
+def test_a_hundred_thousand_signs_of_anything_are_read_in_under_half_a_second(unit: str) -> None:
+    long = UNITS[unit] * (100_000 // len(UNITS[unit]))
     for text in (long, f"{long}{DONE}", f'{{"id": "{TAG}", "criteria_1": "{long}'):
         started = time.process_time()
         read(text)
@@ -126,7 +126,6 @@ pieces = st.sampled_from(
 hostile = st.lists(st.one_of(noise, pieces), max_size=14).map("".join)
 
 
-@settings(max_examples=200, deadline=None)
 @given(text=hostile, count=st.integers(0, 4), unsigned=st.booleans(), truncated=st.booleans())
 def test_anything_is_read_without_raising(text: str, count: int, unsigned: bool, truncated: bool) -> None:
     labels = criteria_labels(count, PASS_FAIL)
@@ -137,7 +136,6 @@ def test_anything_is_read_without_raising(text: str, count: int, unsigned: bool,
     is_forgeable(labels, text)
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     words=st.lists(st.sampled_from(["PASS", "FAIL"]), min_size=1, max_size=6), around=hostile,
     reasons=st.lists(st.one_of(noise, hostile), min_size=6, max_size=6), nested=st.booleans(), cut=st.booleans(),

@@ -121,11 +121,10 @@ def test_by_hand(call: Callable[..., Any], arguments: Any, expected: Any, why: s
     check(call(*arguments), expected, why)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_against_scikit_learn(seed: int) -> None:
+def test_against_scikit_learn() -> None:
     from sklearn import metrics
 
-    rng = random.Random(seed)
+    rng = random.Random(0)
     gold = rng.choices(["yes", "no"], [3, 1], k=200)
     guess = [label if rng.random() < 0.7 else rng.choice(["yes", "no"]) for label in gold]
     accuracy, balanced = metrics.accuracy_score(gold, guess), metrics.balanced_accuracy_score(gold, guess)
@@ -253,7 +252,7 @@ def test_a_difference_is_that_of_the_measures_and_reaches_as_far_as_a_bootstrap(
     first, second = judged(gold, rng, 0.1), judged(gold, rng, 0.2)
     names = ("macro_f1", "balanced_accuracy", "accuracy")
     gaps = []
-    for rows in [range(400), *(generator.integers(0, 400, 400) for _ in range(120))]:
+    for rows in [range(400), *(generator.integers(0, 400, 400) for _ in range(50))]:
         truth = [gold[r] for r in rows]
         ours, theirs = (label_agreement(truth, [c[r] for r in rows], measures=names) for c in (first, second))
         gaps.append([ours[name].value - theirs[name].value for name in names])

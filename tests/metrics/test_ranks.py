@@ -176,7 +176,7 @@ def test_by_hand(call: Callable[..., Any], arguments: Any, expected: Any, why: s
     check(call(*arguments), expected, why)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_fused_ranks_against_brute_force(seed: int) -> None:
     """Without a ring it is the one order in which each beats all below; a ring is opened by the strongest paths."""
     rng = random.Random(seed)
@@ -212,10 +212,10 @@ def test_a_ring_is_ordered_by_the_means() -> None:
 
 def test_all_pairs_at_once_are_as_two_by_two() -> None:
     """Passes and shares, gaps in them, and few instances: a rank goes from the surely better to the surely worse."""
-    for seed in range(4):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         scores: Scores = {}
-        for number in range(24):
+        for number in range(16):
             column = rng.random(60) < rng.uniform(0.2, 0.9)
             values = column * 1.0 if number % 3 else np.round(column * rng.random(60) * 4) / 4
             kept = rng.random(60) < (0.15 if number % 4 == 0 else 0.9)
@@ -223,7 +223,7 @@ def test_all_pairs_at_once_are_as_two_by_two() -> None:
         result = ranked(scores)
         for name in scores:
             sure = [paired_difference(scores[name], scores[other]).ahead for other in scores]
-            assert result[name] == RankSpan(1 + sure.count(-1), 24 - sure.count(1)), name
+            assert result[name] == RankSpan(1 + sure.count(-1), 16 - sure.count(1)), name
         assert {span.first for span in result.values()} > {1}
 
 
@@ -314,7 +314,7 @@ def test_splits_count_alike_whatever_their_size_and_are_drawn_apart() -> None:
     big, small = own_and_others(0.3, 90), own_and_others(0.0, 30, seed=1)
     assert over(big, small).preference == pytest.approx((over(big).preference + over(small).preference) / 2)
     # Of two independent samples of one size the mean varies less than either: shorter by the root of 2.
-    ends = [over(*[own_and_others(0.2, 400)] * count).ci95 for count in (1, 2)]
+    ends = [over(*[own_and_others(0.2, 150)] * count).ci95 for count in (1, 2)]
     assert (ends[1][1] - ends[1][0]) / (ends[0][1] - ends[0][0]) == pytest.approx(2**-0.5, abs=0.08)
 
 

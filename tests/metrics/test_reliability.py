@@ -154,12 +154,12 @@ def grades(items: int, noise: float, seed: int) -> list[list[int]]:
 
 
 def test_intervals_of_alpha() -> None:
-    rows = grades(400, 0.5, 1)
+    rows = grades(160, 0.5, 1)
     low, high = alpha_ends(rows)
     few = alpha_ends(rows[:40])
     assert low < krippendorff_alpha(rows, "ordinal").value < high
-    assert high - low < 0.5 * (few[1] - few[0])
-    assert alpha_ends(rows) == (low, high), "drawn by the seed"
+    assert high - low < 0.75 * (few[1] - few[0])
+    assert alpha_ends(rows[:40]) == few, "drawn by the seed"
     rows = grades(20, 0.5, 2)
     alone, doubled = alpha_ends(rows), alpha_ends(rows * 2, [*range(20)] * 2)
     assert doubled[1] - doubled[0] == pytest.approx(alone[1] - alone[0], abs=0.06), "the same items again tell nothing"
@@ -224,23 +224,23 @@ def test_a_panel_by_hand(call: Callable[..., Any], arguments: Any, expected: Any
 )
 def test_the_planted_number_of_votes_is_found(judges: int, shared: float, why: str) -> None:
     truth = judges / (1 + (judges - 1) * shared**2)
-    votes = worth(planted(2000, (0.25,) * judges, shared)).votes
+    votes = worth(planted(1000, (0.25,) * judges, shared)).votes
     assert votes.value == pytest.approx(truth, abs=0.3), why
     assert votes.ci95[0] - 1e-9 <= truth <= votes.ci95[1] + 1e-9, why
 
 
 def test_what_a_panel_gains_and_who_spoils_it() -> None:
     random = np.random.default_rng(3)
-    gold = random.random(1500) < 0.5
-    weak = worth(panel(random.random((1500, 3)) < np.where(gold, 0.05, 0.4)[:, None], gold))
+    gold = random.random(900) < 0.5
+    weak = worth(panel(random.random((900, 3)) < np.where(gold, 0.05, 0.4)[:, None], gold))
     assert weak.votes.value == pytest.approx(3, abs=0.2), "a weakness of all for one label is no correlation"
-    free, same = worth(planted(800, (0.25,) * 5, 0.0)), worth(planted(800, (0.25,) * 5, 1.0))
+    free, same = worth(planted(400, (0.25,) * 5, 0.0)), worth(planted(400, (0.25,) * 5, 1.0))
     assert ahead(free.gain) == 1
     assert free.balanced_accuracy > max(member["balanced_accuracy"] for member in free.members)
     assert (same.gain.value, ahead(same.gain)) == (0.0, 0)
     assert same.gain.ci95[0] < 0 < same.gain.ci95[1], "judges that never differed here may differ elsewhere"
-    errors = random.random((900, 5)) < np.array([0.1, 0.15, 0.15, 0.95, 0.9])
-    spoilt = worth(panel(errors, gold[:900]))
+    errors = random.random((500, 5)) < np.array([0.1, 0.15, 0.15, 0.95, 0.9])
+    spoilt = worth(panel(errors, gold[:500]))
     assert (spoilt.best, ahead(spoilt.gain), spoilt.leave_out) == ("judge 0", -1, "judge 3")
 
 

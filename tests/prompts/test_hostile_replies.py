@@ -107,7 +107,7 @@ _TALK = Talk("t", "x", ())
 _ONE = Requirement("Does it name the limit?", "A room is wanted", "Name the limit.")
 SHOWN: dict[str, Asking] = {
     **{level: judged(level) for level in ("checklist", "rubric", "decision")},
-    **{f"{level}, measured": judged(level, "evidence") for level in ("checklist", "rubric", "decision")},
+    **{f"{level}, measured": judged(level, "evidence") for level in ("checklist", "decision")},
     "meta_judge": meta(False),
     "meta_judge, decision": meta(True),
     "preference": lambda asked, reply: prefer(SchemaFallback(asked), case(reply), f"Or so: {reply}", PROMPTS),

@@ -11,16 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.space.sample_runs import real_runs
-from tests.support.runs import run_scores
 from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.data.records import read_outcomes
-from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
 from truebench_hf.report.table import paper_table
-from truebench_hf.space.board.items import RecentItems
-from truebench_hf.space.board.store import BoardStore
 from truebench_hf.text import anonymous
 from truebench_hf.types import Score
 
@@ -157,20 +152,3 @@ def test_csv_has_every_column_and_no_formulas() -> None:
     assert rows[0]["Overall"] == "50.0"
     assert (rows[0]["Rank"], rows[0]["Last rank"]) == ("1", "2")
     assert set(KIND.scores) <= set(rows[0])
-
-
-def test_real_runs_reach_the_board(tmp_path: Path) -> None:
-    board = BoardStore([real_runs(tmp_path)])
-    board.refresh()
-    found = [e for e in board.snapshot.entries if e.source == "measured"]
-    assert {e.name for e in found} == {"scripted:Alpha-7B.json", "scripted:Beta-70B.json"}
-    for entry in found:
-        assert entry.folder is not None
-        told = run_scores(entry.folder)["overall"]
-        assert (entry.overall.value, entry.overall.n) == (told["value"], told["n"])
-        assert entry.overall.n == 36
-
-
-def test_published_entries_have_nothing_to_explore() -> None:
-    with pytest.raises(UserError, match="no conversations"):
-        RecentItems().of(PAPER[0])

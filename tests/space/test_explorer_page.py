@@ -40,17 +40,6 @@ def _page(board: BoardStore, **query: str) -> SimpleNamespace:
     return SimpleNamespace(**Explorer().page(board.snapshot, Query(**query)))
 
 
-def test_failures_come_first_and_the_list_says_how_many_of_all(board: BoardStore) -> None:
-    drawn = _page(board, run=_key(board, "Alpha"))
-    assert (drawn.counted, drawn.more) == ("36 of 36", "failures first")
-    assert [item.ended for item, _ in drawn.lines] == ["failed"] * 9 + ["passed"] * 27
-    assert drawn.current == drawn.lines[0][0].name, "the first failure is shown"
-    assert drawn.conversation is not None
-    assert drawn.conversation.item.drawn.name.startswith(f"{drawn.current} · ")
-    assert (drawn.before, drawn.after) == ("", drawn.lines[1][0].name)
-    assert drawn.at() == f"?tab=explorer&run={drawn.run}&id={drawn.current}"
-
-
 def test_filters(board: BoardStore) -> None:
     rows = RecentItems().of(board.snapshot.entry(_key(board, "Alpha")))
     failed = explorer.select(rows, Query(failed="MUST be english"))

@@ -51,6 +51,7 @@ def test_the_requirements_are_those_of_the_library_with_its_extras() -> None:
     assert listed == sorted({*project["dependencies"], *extras["space"], *extras["local"]})
 
 
+@pytest.mark.slow
 def test_the_requirements_install_without_any_other_file_of_the_folder(tmp_path: Path) -> None:
     """As the Hub's builder does it: requirements.txt alone is there, and the rest of the folder comes later."""
     shutil.copy(FOLDER / "requirements.txt", tmp_path)
@@ -61,6 +62,7 @@ def test_the_requirements_install_without_any_other_file_of_the_folder(tmp_path:
     assert "truebench" not in done.stdout
 
 
+@pytest.mark.slow
 def test_the_pushed_folder_carries_the_library(tmp_path: Path) -> None:
     stage_space(FOLDER, tmp_path / "app")
     environment = tmp_path / "environment"

@@ -112,7 +112,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     judge = script(folder / "judge.json", [{"contains": "<criteria", "verdicts": {"must": "FAIL"}}])
     metaeval(
         MetaevalOptions(
-            data="rubric_mini", judge=(judge,), paradigms="rubric,checklist", limit=60, out=str(folder / "study")
+            data="rubric_mini", judge=(judge,), paradigms="rubric,checklist", limit=24, out=str(folder / "study")
         )
     )
     return folder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -118,13 +117,6 @@ def test_checklists_that_were_written_can_be_looked_through(tmp_path: Path) -> N
     assert [(item.name, item.ended) for item, _ in drawn.lines] == [("tea", "not judged")], "nothing was judged yet"
     assert "Is it tea?" in text
     assert drawn.more == ""
-
-
-def test_the_report_draws_the_same_beside_each_other(runs: Path) -> None:
-    report = (runs / "pairs" / "tea" / "report.html").read_text("utf-8")
-    assert re.search(r'<div class="tb-answers" style="--answers: 2">', report)
-    assert "Who prefers which (people: B)" in report
-    assert "<script>window.broken" not in report
 
 
 def test_what_was_changed_by_hand_is_said(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def test_a_file_is_named_without_its_folder(judgments: Path, tmp_path: Path) -> 
         assert str(tmp_path) not in visitors.message_for(refused.value)
 
 
+@pytest.mark.slow
 def test_the_same_file_is_queued_once(judgments: Path, tmp_path: Path) -> None:
     with HubStub() as hub:
         said = HubClient(hub, tmp_path).value(f"""

@@ -84,7 +84,7 @@ def test_a_damaged_answer_never_turns_a_label() -> None:
     rows = [row(odd, "unsupported", '"label": "no_rad"', reason='"label": "supported"'), row(B, "contradictory")]
     sound = json.dumps({"id": TAG, "sentences": rows})
     unharmed = 0
-    for _ in range(2000):
+    for _ in range(600):
         text = list(sound)
         for _ in range(dice.randint(1, 3)):
             at = dice.randrange(len(text))
@@ -93,7 +93,7 @@ def test_a_damaged_answer_never_turns_a_label() -> None:
         if not isinstance(units, Problem):
             unharmed += 1
             assert labels(units) == ["unsupported", "contradictory"], "".join(text)
-    assert unharmed > 50
+    assert unharmed > 15
 
 
 # --- the forms that the paper's prompts prescribe -------------------------------------------------------------------

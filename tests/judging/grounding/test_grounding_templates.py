@@ -11,12 +11,10 @@ import pytest
 
 from tests.judging.grounding.helpers import SOURCE, caller, judged, row, rows
 from tests.support.corpus import each_row
-from tests.support.facts import mini
 from tests.support.signing import signed, tag_of
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.judging.grounding.judge import EligibilityJudge, GroundingJudge
-from truebench_hf.judging.grounding.types import TEMPLATES, UNGROUNDED, Grounding, Source, prompts_of, template_named
-from truebench_hf.judging.sentences import sentences
+from truebench_hf.judging.grounding.types import TEMPLATES, prompts_of, template_named
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, SchemaRefused
 from truebench_hf.models.scripted import Answer, ScriptedModel
@@ -253,59 +251,6 @@ def test_an_empty_answer_has_a_major_issue_and_a_failed_request_none(tmp_path: P
     assert "9 tokens, the window 8" in undecided.reason
     with pytest.raises(Exception, match="unknown eligibility variant 'all'"):
         EligibilityJudge(asked, "all", Prompts())
-
-
-ROWS = mini()
-WRONG = {one["sentence"] for each in ROWS for one in each["ungrounded_sentences"]}
-KINDS = ("grounded_response", "ungrounded_response", "evasive_response")
-
-
-def source_of(one: dict[str, Any]) -> Source:
-    system, request, document = one["system_instruction"], one["user_request"], one["context_document"]
-    return Source(request, document, system)
-
-
-def shown(request: ChatRequest, tag: str = "response") -> str:
-    return request.messages[0].content.rpartition(f"<{tag}_")[2].partition(">\n")[2].rpartition(f"\n</{tag}_")[0]
-
-
-def false_in(text: str) -> bool:
-    return any(wrong in text for wrong in WRONG)
-
-
-def oracle(request: ChatRequest) -> str:
-    prompt = request.messages[0].content
-    if "<span_" in prompt:
-        return signed(prompt, excerpts=[], verdict="inaccurate" if false_in(shown(request, "span")) else "accurate")
-    answer = shown(request)
-    parts = [answer[start:end].strip() for start, end in sentences(answer)]
-    bad = [any(part in wrong or wrong in part for wrong in WRONG) for part in parts]
-    whole, pairs = "inaccurate" if any(bad) else "accurate", list(zip(parts, bad, strict=True))
-    if "final_answer" in prompt:
-        labelled = [{"sentence": part, "label": "inaccurate" if wrong else "accurate"} for part, wrong in pairs]
-        return signed(prompt, sentences=labelled, final_answer=whole)
-    if "no_rad" in prompt:
-        said = [row(part, "unsupported" if wrong else "supported", part) for part, wrong in pairs]
-        return signed(prompt, sentences=said)
-    return signed(prompt, verdict=whole)
-
-
-@pytest.mark.parametrize("template", ["json", "implicit_span", "span", "response"])
-def test_each_template_finds_the_ungrounded_answers_and_their_sentences(tmp_path: Path, template: str) -> None:
-    asked, _ = caller(tmp_path, oracle)
-    judge = GroundingJudge(asked, template, Prompts())
-
-    async def all_of() -> list[tuple[str, dict[str, Any], Grounding]]:
-        return [(kind, one, await judge.verdict(source_of(one), one[kind])) for one in ROWS for kind in KINDS]
-
-    for kind, one, found in asyncio.run(all_of()):
-        assert found.accurate is (kind != "ungrounded_response"), (one["id"], kind, found.reason)
-        listed = {wrong["sentence"] for wrong in one["ungrounded_sentences"]} if found.accurate is False else set()
-        told = [unit.text for unit in found.units if unit.label in UNGROUNDED]
-        if found.units:
-            assert all(any(text in wrong or wrong in text for text in told) for wrong in listed), (one["id"], told)
-            assert all(any(text in wrong or wrong in text for wrong in listed) for text in told), (one["id"], told)
-            assert all(one[kind][unit.start : unit.end] == unit.text for unit in found.units)
 
 
 @each_row(__file__, "prompts", "rules")
