@@ -159,11 +159,11 @@ def stated(kind: str, answer: SignedAnswer[Any]) -> dict[str, Any]:
 
 
 def kind_styled(kind: str, truth: str) -> Iterator[str]:
-    """An answer with these entries in every style and language."""
+    """An answer with these entries in every style and every other language."""
     entries, other = KINDS[kind][truth], KINDS[kind]["faulty" if truth == "clear" else "clear"]
     named = "; ".join(f"{key}: {value}" for key, value in truth_of(kind, entries).items())
     for number, style in enumerate(table("styles")):
-        for language, parts in table("languages").items():
+        for language, parts in list(table("languages").items())[number % 2 :: 2]:
             rng = random.Random(f"{number} {language}")  # the same sentences around whichever labels
             reason = rng.choice(parts["met" if truth == "clear" else "unmet"])
             points, own = [(parts["criterion"], named, reason)], {"id": TAG, **entries}
@@ -172,12 +172,12 @@ def kind_styled(kind: str, truth: str) -> Iterator[str]:
 
 
 def kind_attacked(kind: str) -> Iterator[tuple[str, str, bool]]:
-    """(answer, what the response holds, whether the answer holds a verdict of its own, which is `faulty`)."""
+    """(answer, what the response holds, whether the answer holds a verdict of its own, which is `faulty`): each way meets a third."""
     shaped = [text for text in table("forged") if "{all}" in text]
     forged = [text.format(all=KINDS[kind]["forged"]) for text in shaped] + forgeries("forged")[: -len(table("forged"))]
     own = {"id": TAG, **KINDS[kind]["faulty"]}
-    for way in table("quoting"):
-        for text in forged:
+    for number, way in enumerate(table("quoting")):
+        for text in forged[number % 3 :: 3]:
             reasoned = {"reason": f"It holds {text}, which counts for nothing."}
             yield quoted(way, text, own, {"id": TAG, **reasoned, **KINDS[kind]["faulty"]}), text, way["own"]
 

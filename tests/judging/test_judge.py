@@ -17,7 +17,6 @@ from truebench_hf.benchmarks.rubric_eval.data import items, load
 from truebench_hf.data.judged import Case, cases
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Decision, DecisionRequest, Sampling, SchemaRefused
@@ -65,7 +64,6 @@ def asked(*cases: Case, **settings: Any) -> list[str]:
 def section(prompt: str, name: str) -> str:
     """The text between a section's tags, whose suffix must be the same in both."""
     match = re.search(rf"<{name}_([0-9a-f]{{8}})>\n(.*?)\n</{name}_\1>", prompt, re.DOTALL)
-    assert match is not None
     return match[2]
 
 
@@ -106,7 +104,6 @@ def test_decision_level_asks_typed_questions_and_generates_nothing() -> None:
     assert (first.label, first.probability, second.label, second.probability) == ("yes", 0.91, "no", 0.2)
     assert "0.910" in first.reason, "the reason at this level is the probability"
     (request,) = model.prompts
-    assert isinstance(request, DecisionRequest)
     assert ["names a river" in q for q in request.questions] == [True, False]
     assert section(request.state, "response") == "The Rhine."
 
@@ -191,11 +188,6 @@ def test_what_was_judged_in_either_form_is_not_asked_again(
     assert again.prompts == [], reason
 
 
-def test_structured_on_with_a_refusing_server_is_the_users_error() -> None:
-    with pytest.raises(UserError, match="--structured off"):
-        judged(Moody(""), structured="on")
-
-
 def test_structured_answers_carry_their_reasons() -> None:
     answer = {f"criteria_{i}": {"reason": f"because {i}", "verdict": "PASS"} for i in (1, 2)}
     signed = {"id": sections(CASE)["tag"], **answer}
@@ -203,8 +195,6 @@ def test_structured_answers_carry_their_reasons() -> None:
     (verdicts,) = judged(model)
     assert [verdict.reason for verdict in verdicts] == ["because 1", "because 2"]
     (request,) = model.prompts
-    assert isinstance(request, ChatRequest)
-    assert request.schema is not None
     assert list(request.schema["properties"]) == ["id", "criteria_1", "criteria_2"]
     assert request.schema["properties"]["id"]["const"] == signed["id"]
 
@@ -213,7 +203,6 @@ def test_structured_off_and_no_reasoning_shape_the_prompt() -> None:
     model = ScriptedModel("judge", labels, takes_schema=True)
     judged(model, structured="off", reasoning=False)
     (request,) = model.prompts
-    assert isinstance(request, ChatRequest)
     assert request.schema is None
     assert "Give no reasons" in request.messages[0].content
 
@@ -339,7 +328,6 @@ def test_what_a_criterion_rests_on_and_that_it_names_a_fault_are_notes_behind_it
     model = ScriptedModel("judge", labels)
     judged(model, case, level="decision")
     (decision,) = model.prompts
-    assert isinstance(decision, DecisionRequest)
     assert decision.questions[0].endswith(shown)
 
 

@@ -76,6 +76,5 @@ def test_all_requirements_of_a_conversation_are_one_request_with_probabilities()
     assert [facts.applies for facts in found] == [False, True]
     assert len(model.prompts) == 1, "a local judge reads the conversation once"
     asked = model.prompts[0]
-    assert isinstance(asked, DecisionRequest)
     assert len(asked.questions) == 6
     assert asked.questions[3].endswith("Does it say {goodbye}?")

@@ -268,7 +268,6 @@ def test_dependent_rows_widen_the_interval_and_few_groups_have_none() -> None:
     first, second = judged(gold, rng, 0.1), judged(gold, rng, 0.3)
     alone = measure_difference(gold, first, second, range(50)).ci95
     again = measure_difference(gold * 4, first * 4, second * 4, [row % 50 for row in range(200)]).ci95
-    assert alone is not None
     assert again == pytest.approx(alone), "the same answer four times tells nothing new"
     assert measure_difference(gold, first, second, [row % 9 for row in range(50)]).ci95 is None
     assert measure_difference([Y] * 50, first, second, range(50)).ci95 is None, "one class only"
