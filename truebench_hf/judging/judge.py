@@ -18,7 +18,7 @@ from truebench_hf.data.judged import Case
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.judging.rules.deciding import JUDGE, MODES, ruled
-from truebench_hf.judging.signed_asking import ask_verdicts, verdict_example, verdict_schema
+from truebench_hf.judging.signed_asking import JUDGE_SAMPLING, ask_verdicts, verdict_example, verdict_schema
 from truebench_hf.metrics import votes as counted
 from truebench_hf.metrics.calibration import Calibrator
 from truebench_hf.models.asking import SchemaFallback
@@ -32,7 +32,6 @@ from truebench_hf.types import Criterion, Label, Message, Verdict
 DECISION_PROMPTS = ("decision", "decision_question")
 CASCADE_BAND = (0.2, 0.8)  # of P(yes), where the user names no other
 BY_PROBABILITY = ("decision", "cascade")  # the levels at which a threshold and a calibration have an effect
-JUDGE_SAMPLING = Sampling(max_tokens=8192)  # of one answer of a judge, thinking included
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from truebench_hf.data.judged import Case
 from truebench_hf.judging.signed import SignedAnswer
-from truebench_hf.judging.signed_asking import ask_by_prompt
+from truebench_hf.judging.signed_asking import JUDGE_SAMPLING, ask_by_prompt
 from truebench_hf.metrics.preference import joined, turned
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import Sampling
@@ -22,7 +22,6 @@ from truebench_hf.prompts import Prompts, sections
 SCALES = (5, 10)
 _REASON = "One response does what was asked in most respects, the other one leaves out a part of it. " * 9
 _WORDS = {"A": "win", "B": "loss", "TIE": "tie"}  # of the response shown first
-_USUAL = Sampling(max_tokens=8192)
 _SENTENCE = "The response does what was asked in most respects, with a weakness here and there. "
 
 
@@ -35,7 +34,7 @@ class Rating:
 
 
 async def rate(
-    schemas: SchemaFallback, case: Case, prompts: Prompts, scale: int = 5, *, sampling: Sampling = _USUAL
+    schemas: SchemaFallback, case: Case, prompts: Prompts, scale: int = 5, *, sampling: Sampling = JUDGE_SAMPLING
 ) -> Rating:
     """How good the response of a case is, from 1 to `scale` (5 or 10).
 
@@ -49,7 +48,7 @@ async def rate(
 
 async def ask_ratings(
     schemas: SchemaFallback, prompts: Prompts, name: str, values: Mapping[str, Any], keys: Sequence[str], scale: int, *,
-    sampling: Sampling = _USUAL,
+    sampling: Sampling = JUDGE_SAMPLING,
 ) -> SignedAnswer[int]:  # fmt: skip
     """A rating from 1 to `scale` (5 or 10) under each key of one answer to the prompt of that name.
 
@@ -80,17 +79,15 @@ class Preference:
     swapped: str | None = None
 
 
-async def prefer(
-    schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, *, sampling: Sampling = _USUAL
-) -> Preference:
+async def prefer(schemas: SchemaFallback, case: Case, other: str, prompts: Prompts) -> Preference:
     """Whether the response of a case is preferred to the `other` one, asked in both orders.
 
     The criteria of the case, where it has any, are shown as a checklist. An answer that names no choice, or two, is
     asked again. What the two orders do not agree on is a tie; with one of them undecided the pair is.
     """
     preference, swapped = await asyncio.gather(
-        _asked(schemas, case, other, prompts, sampling),
-        _asked(schemas, replace(case, response=other), case.response, prompts, sampling),
+        _preferred_to(schemas, case, other, prompts),
+        _preferred_to(schemas, replace(case, response=other), case.response, prompts),
     )
     orders = [preference.label, turned(swapped.label)]
     label, by_order = joined(orders), [("as given", preference), ("swapped", swapped)]
@@ -99,11 +96,11 @@ async def prefer(
     return Preference(label, reason, *orders)
 
 
-async def _asked(schemas: SchemaFallback, case: Case, other: str, prompts: Prompts, sampling: Sampling) -> Preference:
+async def _preferred_to(schemas: SchemaFallback, case: Case, other: str, prompts: Prompts) -> Preference:
     """What the judge says of the response of a case, which it is shown first."""
     values = sections(case, beside=[other]) | {"other": other or "(the response is empty)"}
     answer = await ask_by_prompt(
-        schemas, prompts, "preference", values, {"preference": _WORDS}, sampling=sampling, reason=_REASON
+        schemas, prompts, "preference", values, {"preference": _WORDS}, sampling=JUDGE_SAMPLING, reason=_REASON
     )
     label = answer.labels.get("preference")
     return Preference(label, answer.problem if label is None else answer.reason)

@@ -33,6 +33,7 @@ from truebench_hf.types import Criterion, Label, Message, Verdict
 L = TypeVar("L")
 _OBJECT = re.compile(r"\{(?:[^{}]|\{[^{}]*\})*+\}")
 Entries = Mapping[str, tuple[Mapping[str, Any], Any]]  # key -> (its JSON schema, an example of its value)
+JUDGE_SAMPLING = Sampling(max_tokens=8192)  # of one answer of a judge, thinking included
 TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
 
 

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from truebench_hf.engine.retry import RequestFailed
-from truebench_hf.judging.signed_asking import Entries, ask_by_prompt
+from truebench_hf.judging.signed_asking import JUDGE_SAMPLING, Entries, ask_by_prompt
 from truebench_hf.models.asking import SchemaFallback
-from truebench_hf.models.protocol import DecisionRequest, Sampling
+from truebench_hf.models.protocol import DecisionRequest
 from truebench_hf.prompts import Prompts, fence
 from truebench_hf.types import Label, Message
 
@@ -69,7 +69,7 @@ def verdict(facts: DimensionFacts, *, base: bool) -> Label | None:
 
 async def establish(
     schemas: SchemaFallback, messages: Sequence[Message], requirement: Requirement, prompts: Prompts, *,
-    clash: str = "", sampling: Sampling = Sampling(max_tokens=8192),
+    clash: str = "",
 ) -> DimensionFacts:  # fmt: skip
     """The facts that a judge states in writing. `clash` is a requirement that excludes this one, both found to apply.
 
@@ -79,7 +79,7 @@ async def establish(
     turns: dict[str, Any] = {str(number): number for number in range(1, len(messages) + 1)} | {"null": None}
     labels: dict[str, dict[str, Any]] = {"turn": turns, "applies": _YES_NO, "attempted": _MAYBE, "correct": _MAYBE}
     answer = await ask_by_prompt(
-        schemas, prompts, "tri_valued", values, labels, sampling=sampling, reason=_REASON, entries=_FORMS,
+        schemas, prompts, "tri_valued", values, labels, sampling=JUDGE_SAMPLING, reason=_REASON, entries=_FORMS,
         met=lambda answer: answer.labels["correct"] is True,
         check=lambda answer: _contradiction(*(answer.labels[key] for key in ("applies", "attempted", "correct"))),
     )  # fmt: skip

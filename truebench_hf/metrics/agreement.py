@@ -158,18 +158,16 @@ def differences(
     """
     import pandas as pd
 
+    def estimate(part: DataFrame) -> dict[str, Any]:
+        clusters = part["cluster"] if "cluster" in part else part["item"]
+        columns = list(part["gold"]), list(part["label"]), list(part["label 2"]), list(clusters)
+        return {name: measure_difference(*columns, measure=name) for name in measures}
+
     once_each(frame, by)
     tables = []
     for first, second in combinations(dict.fromkeys(frame["judge"]), 2):
         sides = [frame[frame["judge"] == judge].assign(judge=first) for judge in (first, second)]
         kept = sides[0].merge(sides[1][[*by, "item", "label"]], on=[*by, "item"], how="inner", suffixes=("", " 2"))
-        left_out = max(map(len, sides)) - len(kept)
-
-        def estimate(part: DataFrame, left_out: int = left_out) -> dict[str, Any]:
-            clusters = part["cluster"] if "cluster" in part else part["item"]
-            columns = list(part["gold"]), list(part["label"]), list(part["label 2"]), list(clusters)
-            return {name: measure_difference(*columns, measure=name) for name in measures}
-
         tables.append(by_group(kept, by, estimate).assign(first=first, second=second))
     names = [*by, "first", "second", *measures]
     return pd.concat(tables, ignore_index=True)[names] if tables else pd.DataFrame(columns=names, dtype=object)

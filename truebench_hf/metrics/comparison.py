@@ -213,7 +213,7 @@ def _of_means(pairs: Tally, confidence: float) -> tuple[Any, Any]:
 FEWEST = 3  # judges: of two there is no majority
 
 
-def panel_worth(frame: DataFrame, *, seed: int = 0) -> tuple[dict[str, Any], list[dict[str, Any]]] | None:
+def panel_worth(frame: DataFrame) -> tuple[dict[str, Any], list[dict[str, Any]]] | None:
     """Return what the judges of a frame are worth together, and each; None below three, and unless both labels occur.
 
     `frame` has `judge`, `item`, `gold`, `label` ("yes" or "no"; "unknown" and a missing label cast no vote) and
@@ -256,7 +256,7 @@ def panel_worth(frame: DataFrame, *, seed: int = 0) -> tuple[dict[str, Any], lis
             "correlation": None if np.isnan(correlation) else correlation, "without": without,
         })  # fmt: skip
     return {
-        "judges": len(judges), "votes": _effective_votes(sums, len(judges), len(truth) - int(sums[..., 0].sum()), seed),
+        "judges": len(judges), "votes": _effective_votes(sums, len(judges), len(truth) - int(sums[..., 0].sum())),
         "balanced_accuracy": _balanced(everyone, truth), "best": best, "gain": gain,
         "leave_out": max(worse, key=lambda judge: worse[judge]) if worse else None, "n": len(truth),
     }, members  # fmt: skip
@@ -322,7 +322,7 @@ def _error_sums(right: Any, truth: Any, clusters: Any) -> Any:
     return sums
 
 
-def _effective_votes(sums: Any, judges: int, left_out: int, seed: int) -> Score:
+def _effective_votes(sums: Any, judges: int, left_out: int) -> Score:
     """The effective number of votes; None where fewer than two judges err.
 
     Its interval is that of the mean correlation: the spread of a bootstrap over clusters with a t quantile. Simulated
@@ -335,7 +335,7 @@ def _effective_votes(sums: Any, judges: int, left_out: int, seed: int) -> Score:
     if len(sums) < MIN_CLUSTERS:
         return Score(_votes(correlation, judges), n, left_out)
     flat = sums.reshape(len(sums), -1)
-    drawn = [_mean_correlation((times @ flat).reshape(-1, *sums.shape[1:]), pairs) for times in draws(len(sums), seed)]
+    drawn = [_mean_correlation((times @ flat).reshape(-1, *sums.shape[1:]), pairs) for times in draws(len(sums))]
     reach = float(_quantile(len(sums), CONFIDENCE) * np.nanstd(np.concatenate(drawn)))
     ends = _votes(correlation + reach, judges), _votes(correlation - reach, judges)
     return Score(_votes(correlation, judges), n, left_out, ends)

@@ -98,7 +98,7 @@ DRAWS = 4000
 _KEPT = 4000  # of so many clusters all draws are held at once (128 MB), of more some at a time
 
 
-def resampled_ratio(top: Sequence[float], bottom: Sequence[float], *, seed: int = 0) -> tuple[float, float] | None:
+def resampled_ratio(top: Sequence[float], bottom: Sequence[float]) -> tuple[float, float] | None:
     """Percentile interval of sum(top) / sum(bottom), an entry of each per cluster, as shares in [0, 1].
 
     Where all clusters agree every draw is the same and would claim certainty: then, and wherever it is wider, it is
@@ -107,16 +107,15 @@ def resampled_ratio(top: Sequence[float], bottom: Sequence[float], *, seed: int 
     parallel(top=top, bottom=bottom)
     if sum(map(bool, bottom)) < MIN_CLUSTERS:
         return None
-    ends, floor = percentiles(drawn_ratios([(top, bottom)], seed)[0]), clustered_share(top, bottom)
+    ends, floor = percentiles(drawn_ratios([(top, bottom)])[0]), clustered_share(top, bottom)
     if ends is None or floor is None:
         return floor
     return min(ends[0], floor[0]), max(ends[1], floor[1])
 
 
 def resampled_difference(
-    first: tuple[Sequence[float], Sequence[float]], second: tuple[Sequence[float], Sequence[float]],
-    *, seed: int = 0,
-) -> tuple[float, float] | None:  # fmt: skip
+    first: tuple[Sequence[float], Sequence[float]], second: tuple[Sequence[float], Sequence[float]]
+) -> tuple[float, float] | None:
     """Percentile interval of the difference of two ratios (top, bottom) over the same clusters, drawn together.
 
     None with fewer than `MIN_CLUSTERS` clusters in which either has anything, and where no draw differs from another.
@@ -124,12 +123,12 @@ def resampled_difference(
     parallel(first_top=first[0], first_bottom=first[1], second_top=second[0], second_bottom=second[1])
     if sum(map(any, zip(first[1], second[1], strict=True))) < MIN_CLUSTERS:
         return None
-    left, right = drawn_ratios([first, second], seed)
+    left, right = drawn_ratios([first, second])
     ends = percentiles(left - right)
     return None if ends is None or ends[0] == ends[1] else ends
 
 
-def drawn_ratios(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed: int) -> list[Any]:
+def drawn_ratios(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed: int = 0) -> list[Any]:
     """The ratios in every draw of as many clusters as there are, with the same clusters for all; NaN where undefined."""
     import numpy as np
 
@@ -140,7 +139,7 @@ def drawn_ratios(ratios: Sequence[tuple[Sequence[float], Sequence[float]]], seed
         return [top / bottom for top, bottom in zip(sums[::2], sums[1::2], strict=True)]
 
 
-def draws(count: int, seed: int, size: int = DRAWS) -> Iterable[Any]:
+def draws(count: int, seed: int = 0, size: int = DRAWS) -> Iterable[Any]:
     """How often each of `count` clusters is drawn: an array a block of draws, a row a draw, `size` rows in all."""
     return _kept(count, seed, size) if count <= _KEPT else _drawn(count, seed, size)
 

@@ -277,9 +277,7 @@ def self_preference(
     return SelfPreference(mine, rest, None if mine is None or rest is None else mine - rest)
 
 
-def self_preference_over(
-    samples: Sequence[Judged], judge: str, own: Collection[str], *, seed: int = 0
-) -> SelfPreference:
+def self_preference_over(samples: Sequence[Judged], judge: str, own: Collection[str]) -> SelfPreference:
     """As `self_preference`, from what judges gave item by item; of several independent `samples` (splits) the mean.
 
     Of a model those items count that all judges decided. The interval is a percentile bootstrap over the items, each
@@ -296,7 +294,7 @@ def self_preference_over(
     if plain.preference is None or any(sum(counts) < MIN_CLUSTERS for table in tables for _, counts in table.values()):
         return plain
     drawn = [
-        dict(zip(table, drawn_ratios(list(table.values()), seed + place), strict=True))
+        dict(zip(table, drawn_ratios(list(table.values()), seed=place), strict=True))
         for place, table in enumerate(tables)  # a seed each: equally long samples would be drawn alike
     ]
     mine, rest = _leads(

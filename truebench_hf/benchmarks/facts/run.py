@@ -32,7 +32,6 @@ from truebench_hf.hashing import canonical, digest
 from truebench_hf.judging.grounding.classifier import CLASSIFIER, ClassifierJudge, classifies
 from truebench_hf.judging.grounding.judge import ELIGIBILITY_PROMPTS, VARIANTS, EligibilityJudge, GroundingJudge
 from truebench_hf.judging.grounding.types import TEMPLATES, Eligibility, Grounding, Source
-from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.models.asking import converse
 from truebench_hf.models.caller import metered
 from truebench_hf.options import Binds, option, role
@@ -201,16 +200,17 @@ class FactsRun(Study[FactsOptions, Task, list[Graded], GroundingScores]):
 
     def setup(self) -> None:
         options = self.options
-        how: dict[str, Any] = {"sampling": JUDGE_SAMPLING, "structured": options.structured}
         callers = {name: self.caller("judge", number) for number, name in enumerate(options.chosen, 1)}
         self.grounding = [
             ClassifierJudge(callers[name], choice.fitted)
             if choice.template == CLASSIFIER
-            else GroundingJudge(callers[name], choice.template, options.prompts, **how)
+            else GroundingJudge(callers[name], choice.template, options.prompts, structured=options.structured)
             for name, choice in options.chosen.items()
         ]
         self.eligibility = {
-            name: EligibilityJudge(callers[name], variant, options.prompts, **how, rules=options.rules)
+            name: EligibilityJudge(
+                callers[name], variant, options.prompts, structured=options.structured, rules=options.rules
+            )
             for name, variant in options.variants.items()
         }
 

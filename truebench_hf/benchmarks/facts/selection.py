@@ -39,7 +39,6 @@ from truebench_hf.judging.grounding.types import (
     prompts_of,
     template_named,
 )
-from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.options import Binds, option, role
 from truebench_hf.report.table import Table
 from truebench_hf.study.items import Items
@@ -197,7 +196,6 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
 
     def setup(self) -> None:
         options = self.options
-        how: dict[str, Any] = {"sampling": JUDGE_SAMPLING, "structured": options.structured}
         self.writers: dict[Way, GroundingJudge] = {}
         self.raters: dict[Way, EligibilityJudge] = {}
         self.classifiers: dict[str, ClassifierJudge] = {}
@@ -207,9 +205,13 @@ class SelectTemplate(Study[SelectOptions, LabelledAnswer, JudgedAnswer, Selectio
                 self.classifiers[name] = ClassifierJudge(caller)
                 continue
             for template in options.templates:
-                self.writers[name, template] = GroundingJudge(caller, template, options.prompts, **how)
+                self.writers[name, template] = GroundingJudge(
+                    caller, template, options.prompts, structured=options.structured
+                )
             for variant in options.variants:
-                self.raters[name, variant] = EligibilityJudge(caller, variant, options.prompts, **how)
+                self.raters[name, variant] = EligibilityJudge(
+                    caller, variant, options.prompts, structured=options.structured
+                )
 
     async def work(self, row: LabelledAnswer) -> JudgedAnswer:
         """What every judge says of an answer, as far as there is a label to compare it with."""

@@ -23,8 +23,7 @@ from truebench_hf.benchmarks.flexbench.procedure import (
     read_decompositions,
 )
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import JUDGE_SAMPLING
-from truebench_hf.judging.signed_asking import ask_by_prompt
+from truebench_hf.judging.signed_asking import JUDGE_SAMPLING, ask_by_prompt
 from truebench_hf.metrics.binary import ratio
 from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.preference import joined, position_bias, turned

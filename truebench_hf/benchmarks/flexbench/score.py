@@ -25,7 +25,6 @@ from truebench_hf.engine.folder import read_info
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import digest
 from truebench_hf.judging import tri_valued
-from truebench_hf.judging.judge import JUDGE_SAMPLING
 from truebench_hf.judging.rules.deciding import measured
 from truebench_hf.judging.tri_valued import DimensionFacts, Requirement, verdict
 from truebench_hf.metrics.pass_rate import base_actions
@@ -168,7 +167,7 @@ class FlexScore(Study[FlexScoreOptions, Talk, JudgedConversation, list[FlexModel
         answers = await asyncio.gather(*(
             tri_valued.establish(
                 self.schemas, talk.messages, self._requirement(talk, name), self.options.prompts,
-                clash=self.requirements[other].question if other else "", sampling=JUDGE_SAMPLING,
+                clash=self.requirements[other].question if other else "",
             )
             for name, other in clashes.items()
         ))  # fmt: skip

@@ -19,7 +19,8 @@ from truebench_hf.benchmarks.rubric_eval.scores import FIRST, LINE, PARADIGMS, M
 from truebench_hf.data.rubrics import Item
 from truebench_hf.engine.retry import ServerUnavailable
 from truebench_hf.errors import UserError, unknown
-from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings, combine
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, combine
+from truebench_hf.judging.signed_asking import JUDGE_SAMPLING
 from truebench_hf.models.protocol import NoDecisions
 from truebench_hf.options import Binds, option, role
 from truebench_hf.prompts import Prompts

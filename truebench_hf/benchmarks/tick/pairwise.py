@@ -12,7 +12,7 @@ from truebench_hf.benchmarks.tick import checklists, stick
 from truebench_hf.benchmarks.tick.checklists import ChecklistItem, ChecklistOptions, ListedChecklist, checklist_tables
 from truebench_hf.benchmarks.tick.pairs import Pair, load_pairs
 from truebench_hf.benchmarks.tick.scoring import ALL, frame_of, group_columns, grouped_table, paper_rows
-from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge, JudgeSettings
+from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.judging.ratings import prefer, rate
 from truebench_hf.metrics import preference as preferences
 from truebench_hf.metrics.binary import ratio
@@ -120,7 +120,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
         """The preference between the two responses; of scores the higher one wins, and equal ones are a tie."""
         (name, protocol), case, prompts = key, pair.case, self.options.prompts
         if protocol == "preference":
-            preference = await prefer(self.schemas[key], case, pair.response_b, prompts, sampling=JUDGE_SAMPLING)
+            preference = await prefer(self.schemas[key], case, pair.response_b, prompts)
             orders = {"as_given": preference.as_given, "swapped": preference.swapped}
             return {"prediction": preference.label, **orders, "reason": preference.reason}
         if protocol != "direct":
@@ -135,7 +135,7 @@ class Pairwise(Study[PairwiseOptions, Pair, Decisions, dict[str, Table]]):
             """The score of a response, or why it has none."""
             answered = replace(case, response=response)
             if protocol != "tick":
-                rating = await rate(self.schemas[key], answered, prompts, sampling=JUDGE_SAMPLING)
+                rating = await rate(self.schemas[key], answered, prompts)
                 return rating.value, "" if rating.value is not None else rating.reason
             verdicts = await self.judges[name].verdicts(answered)
             undecided = [(n, verdict) for n, verdict in enumerate(verdicts, 1) if verdict.label not in ("yes", "no")]

@@ -29,7 +29,8 @@ from truebench_hf.data.logs import read_logs
 from truebench_hf.data.rows import Record, fold, words
 from truebench_hf.engine.pool import together
 from truebench_hf.errors import UserError
-from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
+from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.signed_asking import JUDGE_SAMPLING
 from truebench_hf.models.asking import converse
 from truebench_hf.options import Binds, columns, flag, option, role
 from truebench_hf.results.report import Report

@@ -19,7 +19,8 @@ from truebench_hf.benchmarks.tick.scoring import ALL, frame_of, grouped_table, p
 from truebench_hf.data.checklist_rows import DATA_HELP, ChecklistRow, Judgments, Text, Written, answerers, load_entries
 from truebench_hf.errors import UserError
 from truebench_hf.judging.checklists import SAMPLING, generate_checklist
-from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
+from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.signed_asking import JUDGE_SAMPLING
 from truebench_hf.metrics.agreement import label_agreement
 from truebench_hf.metrics.binary import mean_of, ratio
 from truebench_hf.metrics.pass_rate import checklist_share, clustered_rate

@@ -18,7 +18,8 @@ from truebench_hf.data.records import JUDGMENTS, RESPONSES
 from truebench_hf.data.row_files import Usable, unusable
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.judge import JUDGE_SAMPLING, JudgeSettings
+from truebench_hf.judging.judge import JudgeSettings
+from truebench_hf.judging.signed_asking import JUDGE_SAMPLING
 from truebench_hf.options import NOBODY, Binds, InMemory, columns, flag, option, role
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import (

@@ -22,7 +22,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench.run import Answered, benchmark
 from truebench_hf.data.judged import Case, cases, judgment
 from truebench_hf.hashing import canonical, digest
-from truebench_hf.judging.judge import JUDGE_SAMPLING, CriteriaJudge
+from truebench_hf.judging.judge import CriteriaJudge
 from truebench_hf.judging.ratings import ask_ratings
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.prompts import Prompts, sections
@@ -83,7 +83,7 @@ async def rated(
     visible = case if name == "biggen" else replace(case, criteria=())
     inserts = {**sections(visible), "turns": len(instance.turns), "skills": skills}
     wanted = (*keys.values(), FINAL) if keys else ("rating",)
-    ratings = await ask_ratings(schemas, prompts, method.prompt, inserts, wanted, method.most, sampling=JUDGE_SAMPLING)
+    ratings = await ask_ratings(schemas, prompts, method.prompt, inserts, wanted, method.most)
     parts = {part: ratings.labels.get(key) for part, key in keys.items()}
     score, reason = ratings.labels.get(wanted[-1]), ratings.problem or ratings.reason
     if name != "flask":

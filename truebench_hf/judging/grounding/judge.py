@@ -28,7 +28,7 @@ from truebench_hf.judging.grounding.types import (
 from truebench_hf.judging.rules.deciding import measured
 from truebench_hf.judging.sentences import claims_nothing, sentence_spans, sentence_texts
 from truebench_hf.judging.signed import Labels, ListOf, SignedAnswer, label_of
-from truebench_hf.judging.signed_asking import TEXTS, Entries, problem_of
+from truebench_hf.judging.signed_asking import JUDGE_SAMPLING, TEXTS, Entries, problem_of
 from truebench_hf.models.asking import Problem, SchemaFallback
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import Sampling
@@ -49,7 +49,7 @@ class GroundingJudge:
 
     def __init__(
         self, caller: Caller, template: str, prompts: Prompts, *,
-        sampling: Sampling = Sampling(max_tokens=8192), structured: str = "auto",
+        sampling: Sampling = JUDGE_SAMPLING, structured: str = "auto",
     ) -> None:  # fmt: skip
         self.caller, self.template, self.prompts = caller, template_named(template), prompts
         self._sampling, self._schemas = sampling, SchemaFallback(caller, structured)
@@ -278,12 +278,11 @@ class EligibilityJudge:
     """
 
     def __init__(
-        self, caller: Caller, variant: str, prompts: Prompts, *,
-        sampling: Sampling = Sampling(max_tokens=8192), structured: str = "auto", rules: str = "off",
-    ) -> None:  # fmt: skip
+        self, caller: Caller, variant: str, prompts: Prompts, *, structured: str = "auto", rules: str = "off"
+    ) -> None:
         if variant not in VARIANTS:
             raise unknown("eligibility variant", variant, VARIANTS)
-        self.caller, self.variant, self.prompts, self.sampling = caller, variant, prompts, sampling
+        self.caller, self.variant, self.prompts = caller, variant, prompts
         self.schemas, self.rules = SchemaFallback(caller, structured), rules
 
     async def rate(self, source: Source, answer: str, baseline: str) -> Eligibility:
@@ -303,6 +302,6 @@ class EligibilityJudge:
         }
         rated = await ask_signed_or_as_prescribed(
             self.schemas, self.prompts, "eligibility", values, {"rating": _WORDS}, read_rating,
-            sampling=self.sampling, reason=_ELIGIBILITY_REASON,
+            sampling=JUDGE_SAMPLING, reason=_ELIGIBILITY_REASON,
         )  # fmt: skip
         return Eligibility(rated.labels.get("rating"), rated.problem or rated.reason, judge)
