@@ -60,7 +60,6 @@ def test_no_unrelated_conversation_under_a_filter(board: BoardStore) -> None:
     key = _key(board, "Alpha")
     english = [item.name for item, _ in _page(board, run=key, language="EN").lines]
     german = _page(board, run=key, language="DE", id=english[0])
-    assert german.conversation is not None
     assert "German" in german.conversation.item.drawn.name
     assert german.problem == f"Conversation “{english[0]}” does not pass this filter. Shown is the first that does."
     kept, gone = (_page(board, run=key, language=language, near=english[2]) for language in ("EN", "DE"))
@@ -120,19 +119,14 @@ def test_two_models_beside_each_other_have_the_prompt_once(board: BoardStore) ->
     drawn = _page(board, run=alpha, beside=beta, outcome="differ")
     assert drawn.lines
     assert all(item.ended != other.ended for item, other in drawn.lines)
-    assert drawn.head is not None
     assert drawn.head["detail"].startswith("Alpha-7B 75.00 %, Beta-70B ")
     assert sum(count for _, _, count in drawn.head["counts"]) == len(drawn.lines)
     others = [value for _, options in _page(board, run=alpha).others for value, _ in options]
     assert others == [beta], "only what was asked the same"
     assert _page(board, run=alpha, beside="nobody").head is None, "there is nothing to differ from"
-    for beside, missing in (
-        (_key(board, "Model-000"), "This run has no such conversation."),
-        ("nobody", "This board has no"),
-    ):
-        other = _page(board, run=alpha, beside=beside, id="1").conversation
-        assert other is not None
-        assert other.other.startswith(missing)
+    absent = {_key(board, "Model-000"): "This run has no such conversation.", "nobody": "This board has no"}
+    for beside, missing in absent.items():
+        assert _page(board, run=alpha, beside=beside, id="1").conversation.other.startswith(missing)
 
 
 def _over(items: dict[str, ExplorerItem], **query: str) -> str:

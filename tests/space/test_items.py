@@ -75,13 +75,13 @@ def hotel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_procedure_stands_step_by_step_beside_its_conversation(hotel: Path) -> None:
     page, text = _opened(hotel, "one")
-    assert page.conversation is not None
-    assert page.conversation.item.drawn.heads == ("Applies", "Attempted", "Right")
-    assert [(check.state, check.gap, check.cells, check.message) for check in page.conversation.item.drawn.checks] == [
+    drawn = page.conversation.item.drawn
+    assert drawn.heads == ("Applies", "Attempted", "Right")
+    assert [(check.state, check.gap, check.cells, check.message) for check in drawn.checks] == [
         ("yes", "", ("yes", "yes", "yes"), 1), ("", "Not due", ("no", "–", "–"), None),
         ("", "Skipped", ("yes", "no", "–"), None),
     ]  # fmt: skip
-    assert [check.is_branch for check in page.conversation.item.drawn.checks] == [False, True, False]
+    assert [check.is_branch for check in drawn.checks] == [False, True, False]
     messages = [pair for turn in page.conversation.rounds for pair in (*turn.prompts, *turn.parts[0][0])]
     assert [number for _, number in messages] == [1, 2, 3, 4]
     assert "Message 1" in text
@@ -90,7 +90,6 @@ def test_a_procedure_stands_step_by_step_beside_its_conversation(hotel: Path) ->
 
 def test_two_models_are_held_against_each_other_step_by_step(hotel: Path) -> None:
     page, text = _opened(hotel, "one", beside="two")
-    assert page.conversation is not None
     assert [(text[:20], [state for state, _ in cells]) for text, cells in page.conversation.both] == [
         ("Does the assistant a", ["yes", "yes"]), ("Does the assistant n", ["", ""]), ("Does the assistant s", ["", ""]),
     ]  # fmt: skip
@@ -111,13 +110,8 @@ def test_a_checklist_run_has_its_answers_and_questions(tmp_path: Path) -> None:
         tmp_path / "data.jsonl", [{"id": f"t{n}", "prompt": f"Say {n}.", "criteria": ["Is it kind?"]} for n in range(3)]
     )
     model = script(tmp_path / "model.json", [{"contains": "Say", "reply": f"Hello {SCRIPT}"}])
-    judge = script(
-        tmp_path / "judge.json",
-        [
-            {"contains": ["Is it kind", "Say 1."], "verdicts": {"kind": "FAIL"}},
-            {"contains": "<criteria", "verdicts": {}},
-        ],
-    )
+    unkind = {"contains": ["Is it kind", "Say 1."], "verdicts": {"kind": "FAIL"}}
+    judge = script(tmp_path / "judge.json", [unkind, {"contains": "<criteria", "verdicts": {}}])
     Tick(TickOptions(data=rows, model=(model,), judge=judge, out=str(tmp_path / "runs" / "tick"))).run()
     page, text = _opened(tmp_path / "runs", "model")
     assert [item.ended for item, _ in page.lines] == ["failed", "passed", "passed"]
@@ -132,18 +126,11 @@ def test_a_checklist_run_has_its_answers_and_questions(tmp_path: Path) -> None:
 
 def test_of_a_judge_the_rubrics_that_it_decided_wrongly_come_first(tmp_path: Path) -> None:
     judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
-    metaeval(
-        MetaevalOptions(
-            data="rubric_mini", judge=(judge,), paradigms="rubric", limit=2, out=str(tmp_path / "runs" / "j")
-        )
-    )
+    out = str(tmp_path / "runs" / "j")
+    metaeval(MetaevalOptions(data="rubric_mini", judge=(judge,), paradigms="rubric", limit=2, out=out))
     page, text = _opened(tmp_path / "runs", "judge", outcome="failed")
-    assert page.conversation is not None
-    assert page.conversation.item.drawn.heads == ("People", "Judge")
-    assert (page.conversation.item.drawn.checks[0].state, page.conversation.item.drawn.checks[0].cells) == (
-        "no",
-        ("no", "yes"),
-    )
+    drawn = page.conversation.item.drawn
+    assert (drawn.heads, drawn.checks[0].state, drawn.checks[0].cells) == (("People", "Judge"), "no", ("no", "yes"))
     assert page.conversation.rounds, "of built-in data the answer is at hand"
     assert "Wrong" in text
 
@@ -162,25 +149,18 @@ def test_two_runs_say_first_who_is_ahead_and_where(tmp_path: Path) -> None:
         model = script(tmp_path / f"{name}.json", [*rules, {"contains": "Ask", "reply": "This is so."}])
         run(RunOptions(data=data, model=model, judge=(judge,), rules="off", out=str(tmp_path / "runs" / name)))
     page, text = _opened(tmp_path / "runs", "alpha", beside="beta")
-    assert page.head is not None
     assert page.head["verdict"].startswith("beta is 41.7 points ahead (95 %: ")
     assert page.head["counts"] == (("only-second", "Only beta passes", 11), ("only-first", "Only alpha passes", 1))
     category, language = page.head["tables"]
-    assert [column.title for column in category.columns] == ["Category", "Difference", "alpha", "beta", "n"]
     assert [(row["group"], row["n"]) for row in (*category.rows, *language.rows)] == [
         ("Editing", 8), ("Safety", 16), ("English", 12), ("German", 12),
     ]  # fmt: skip
     assert [round(row["gap"].value, 4) for row in category.rows] == [0.375, 0.4375]
     assert category.columns[1].axis == (-0.8, 0.8), "one axis for all, which holds every interval"
-    assert [(item.ended, other.ended) for item, other in page.lines[:13]] == [("failed", "passed")] * 11 + [
-        ("passed", "failed"),
-        ("failed", "failed"),
-    ]
-    assert page.conversation is not None
-    assert [[state for state, _ in cells] for _, cells in page.conversation.rounds[0].both] == [
-        ["no", "yes"],
-        ["yes", "yes"],
-    ]
-    only = _opened(tmp_path / "runs", "alpha", beside="beta", outcome="only-first")[0]
-    assert [item.name for item, _ in only.lines] == ["q20"]
+    ended = [(item.ended, other.ended) for item, other in page.lines[:13]]
+    assert ended == [("failed", "passed")] * 11 + [("passed", "failed"), ("failed", "failed")]
+    cells = page.conversation.rounds[0].both
+    assert [[state for state, _ in row] for _, row in cells] == [["no", "yes"], ["yes", "yes"]]
     assert "Only beta passes: 11" in text
+    page, _ = _opened(tmp_path / "runs", "alpha", beside="beta", outcome="only-first")
+    assert [item.name for item, _ in page.lines] == ["q20"]

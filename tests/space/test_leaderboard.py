@@ -67,11 +67,8 @@ def test_boards_and_groups_in_the_order_of_the_page() -> None:
     first = by_title["TRUEBench"].groups[0]
     assert boards.heading(first) == "TRUEBench v0.6.1 · judged by gpt-4.1 (checklist) · 100 tasks"
     trust = boards.judge_trust(now, first)
-    assert trust is not None
-    assert (trust.percent, trust.text.partition(", asked")[0]) == (
-        "59.0",
-        "(no interval) of RubricEval paper, Table 9, hard",
-    )
+    assert trust.percent == "59.0"
+    assert trust.text.startswith("(no interval) of RubricEval paper, Table 9, hard")
     assert by_title["TRUEBench"].group("no such group") is first
     assert boards.judge_trust(now, by_title["Judges"].groups[0]) is None
     text = text_of(page(now, board="truebench"))
@@ -140,10 +137,8 @@ def test_trust_in_the_judge_is_of_the_way_it_was_asked() -> None:
     assert 'class="trust warns"' in markup, "the interval holds 50 %"
     own = entry("a", 0.5, facts={"Judge": "openai:own (checklist)"}), replace(judges[0], name="own")
     markup = page(snapshot(*own))
-    assert (
-        "90.0 % (82.6 to 94.5) on 100 rubrics of labels, asked at checklist level without reasons, unlike here"
-        in text_of(markup)
-    )
+    how = "on 100 rubrics of labels, asked at checklist level without reasons, unlike here"
+    assert f"90.0 % (82.6 to 94.5) {how}" in text_of(markup)
     assert "warns" not in markup
     unknown = page(snapshot(entry("a", 0.5, facts={"Judge": "nobody"})))
     assert "how often the judge is right was not measured here" in unknown
@@ -170,10 +165,7 @@ def test_results_as_json() -> None:
 
 
 def _rows(now: Snapshot, view: str = "") -> tuple[PageRow, ...]:
-    drawn = leaderboard.page(now, Query(view=view))["table"]
-    assert drawn is not None
-    rows: tuple[PageRow, ...] = drawn["rows"]
-    return rows
+    return leaderboard.page(now, Query(view=view))["table"]["rows"]
 
 
 def test_cells_say_what_stands_behind_them() -> None:
@@ -198,10 +190,8 @@ def test_cells_say_what_stands_behind_them() -> None:
     assert (first.cells[0].text, second.cells[0].why) == ("50 (!)", "not published")
     assert (last.rank.why, last.score) == ("not ranked: nothing was decided", Cell("–", None, "nothing was decided"))
     details = leaderboard.page(now, Query(view=leaderboard.DETAILS))["table"]
-    assert details
     assert [column.name for column in details["columns"][:2]] == ["coverage", "n"], "as they differ"
     details = leaderboard.page(printed, Query(view=leaderboard.DETAILS))["table"]
-    assert details
     assert "coverage" not in [column.name for column in details["columns"]], "all of it was decided"
 
 
@@ -252,7 +242,6 @@ def test_charts_are_of_one_group_and_names_stay_texts() -> None:
     many = snapshot(*(entry(f"m{n}", 0.5, facts={"Size (B)": str(n + 1)}) for n in range(13)))
     (crowd,) = leaderboard.page(many, Query(view=leaderboard.CHARTS))["plots"]
     assert [(line.name, len(line.points)) for line in crowd.series] == [("Models", 13)]
-    assert crowd.x
     assert crowd.x.log, "13 is more than ten times 1"
     chosen = many.entries[3]
     (crowd,) = leaderboard.page(many, Query(view=leaderboard.CHARTS, model=chosen.key))["plots"]
@@ -329,10 +318,8 @@ def test_a_story_is_what_the_judgments_say(tmp_path: Path) -> None:
     told = items.story(RecentItems().of(result))
     assert (told.decided, told.missed) == ({"Format": 7}, {"Format": 5})
     assert told.most == {"Format": (("c0", 4), ("c1", 1))}
-    assert [(e.name, e.category) for e in told.examples] == [("1", "A"), ("3", "B"), ("2", "A")], (
-        "of each category first"
-    )
-    for broken in ("[]", '{"id": 1}', "3", "{", '{"messages": [3], "verdicts": 1}'):
+    assert [e.name + e.category for e in told.examples] == ["1A", "3B", "2A"], "of each category first"
+    for broken in ("[]", '{"id": 1}', '{"messages": [3], "verdicts": 1}'):
         file.write_text(broken)
         with pytest.raises(UserError, match="cannot be read"):
             RecentItems().of(result)

@@ -23,11 +23,9 @@ from truebench_hf.space.options import SpaceOptions, from_environment
         ({"runs": ("",)}, "--runs : no such folder"),  # not the folder that we happen to be in
         ({"runs": (__file__,)}, "no such folder"),  # a file
         ({"results": "noslash"}, "--results noslash: write it as"),
-        ({"results": "a/b/c"}, "--results a/b/c"),
         ({"results": "org/name@"}, "--results org/name@: write it as ORG/NAME or"),
         ({"results": "org/--"}, "--results org/--"),  # the Hub's own rules
         ({"model": "opnai:x"}, "unknown --model spec 'opnai:x': did you mean openai:MODEL"),
-        ({"model": "openai:"}, "unknown --model spec"),
         ({"model": "smollm2:x"}, "unknown --model spec"),
         ({"judge": "hf-classifier:x"}, "unknown --judge spec 'hf-classifier:x'"),  # it decides no criteria
         (
@@ -35,7 +33,6 @@ from truebench_hf.space.options import SpaceOptions, from_environment
             "--model-base-url http://here: only goes with specs of servers such as openai:",
         ),
         ({"model_arg": ("temperature",)}, "--model-arg temperature: write it as name=value"),
-        ({"judge": "gpt-5"}, "unknown --judge spec 'gpt-5'"),
         ({"judge_arg": ("a=b",)}, "only go with --judge"),  # it would be passed over in silence
     ],
 )
@@ -82,7 +79,6 @@ def _space() -> subprocess.Popen[str]:
 @pytest.mark.slow
 def test_the_command_says_its_address_once_and_nothing_else() -> None:
     with _space() as process:
-        assert process.stdout is not None
         ready = process.stdout.readline()
         time.sleep(1)
         process.send_signal(signal.SIGTERM)

@@ -157,12 +157,8 @@ SCENARIOS: dict[str, tuple[str, dict[str, str], str, dict[str, str]]] = {
         })
         for name, text, button, problem in (
             ("prompt", " ", "guided", "The prompt is empty."),
-            ("prompt", LONG, "guided", "The prompt has 6,001 characters; the limit is 6,000."),
-            ("answer", LONG, "judge", "The answer has 6,001 characters; the limit is 6,000."),
-            ("checklist", "x" * 401, "guided", "A criterion is longer than 400 characters."),
             ("checklist", "x\n" * 13, "judge", "The checklist has 13 criteria; the limit is 12."),
             ("document", 2 * LONG, "checked", "The document has 12,002 characters; the limit is 12,000."),
-            ("request", " ", "checked", "The request is empty."),
         )
     },
 }  # fmt: skip

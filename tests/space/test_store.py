@@ -83,32 +83,21 @@ MANY = [{"name": f"c{number}", "title": "t", "group": ""} for number in range(25
 BROKEN: list[tuple[str, dict[str, Any], str]] = [
     ("score", {"value": "55"}, "a text cannot be ranked among numbers"),
     ("score", {"value": float("nan")}, "nothing is greater or less than NaN"),
-    ("score", {"value": 10**400}, "beyond what a float holds"),
     ("score", {"n": -1}, "less than nothing is no count"),
-    ("score", {"n": 2**70}, "beyond what JSON writers take"),
     ("score", {"unscored": None}, "a count that is none"),
     ("score", {"ci95": [1.0]}, "an interval with one end"),
-    ("score", {"ci95": [float("nan"), 2.0]}, "an end that is no number"),
     ("board", {"main": "absent"}, "ranked by a column that is not there"),
-    ("board", {"order": "random"}, "ranked in no order"),
     ("board", {"columns": MANY, "main": "c1"}, "more columns than a page can hold"),
     ("board", {"columns": [*MANY[:2], MANY[0]], "main": "c1"}, "two columns of one name"),
     ("board", {"columns": [{"name": "c", "title": "x" * 501}], "main": "c"}, "a title as long as a paragraph"),
-    ("board", {"rows": 3}, "rows of another form"),
-    (
-        "board",
-        {"columns": [{"name": "c", "title": "t", "group": "x" * 501}], "main": "c", "rows": []},
-        "a group as long",
-    ),
     ("row", {"name": ""}, "a nameless model"),
     ("row", {"facts": {"Judge": 3}}, "a fact that is no text"),
-    ("row", {"facts": {str(number): "f" for number in range(21)}}, "more facts than can be told"),
     ("row", {"scores": {"absent": {"value": 1.0, "n": 1}}}, "a score without a column"),
     ("info", {"kind": "../up"}, "a kind that is no name"),
     ("info", {"format": 2}, "another format"),
     ("info", {"submitted": "no"}, "a flag that is a text"),
 ]
-FILES = [b"{", b"[" * 100_000, b'{"board": 3}', b'{"board": {}, "kind": "truebench", "format": 1}', b"\xff\xfe", b"[]"]
+FILES = [b"{", b"[" * 100_000, b'{"board": 3}', b"\xff\xfe"]
 
 
 @pytest.mark.parametrize(("part", "change"), [row[:2] for row in BROKEN], ids=[row[2] for row in BROKEN])
@@ -295,6 +284,7 @@ print(json.dumps(seen))
 """
 
 
+@pytest.mark.slow
 def test_a_hub_out_of_reach_stops_nothing_else(tmp_path: Path) -> None:
     _one(tmp_path / "local", "hf:org/Local-1B")
     hub_run, late = _one(tmp_path / "hub", "hf:org/Hub-2B"), _one(tmp_path / "late", "hf:org/Late-3B")

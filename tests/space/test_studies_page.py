@@ -48,11 +48,8 @@ def test_two_responses_stand_side_by_side_with_whom_people_and_judges_prefer(run
         ("lift", "notices", "failed"), ("arabic", "tea", "failed"),
     ]  # fmt: skip
     assert drawn.words["no"] == "Wrong"
-    assert drawn.conversation is not None
-    assert (
-        drawn.conversation.item.drawn.beside,
-        [round.is_answer for round in drawn.conversation.rounds].count(True),
-    ) == (True, 2)
+    assert drawn.conversation.item.drawn.beside
+    assert [round.is_answer for round in drawn.conversation.rounds].count(True) == 2
     assert [round.title for round in drawn.conversation.rounds] == [
         "", "Response A", "Response B · preferred by people", "Who prefers which (people: B)",
     ]  # fmt: skip
@@ -62,33 +59,24 @@ def test_two_responses_stand_side_by_side_with_whom_people_and_judges_prefer(run
     assert "Right" in right
     assert "direct: A score A 5.00; score B 3.00" in right
     assert SCRIPT in right, "as a text"
-    assert [item.name for item, _ in opened(runs, "Pairs", failed="direct")[0].lines] == [], (
-        "who missed it can be sought"
-    )
-    assert len(opened(runs, "Pairs", failed="preference")[0].lines) == 2
+    sought = {text: len(opened(runs, "Pairs", failed=text)[0].lines) for text in ("direct", "preference")}
+    assert sought == {"direct": 0, "preference": 2}, "by who missed it"
 
 
-def test_the_answers_of_a_race_have_their_scores_and_who_selected_them(runs: Path) -> None:
+def test_answers_of_a_race_and_versions_of_one_answer_stand_in_a_row_with_their_checklists(runs: Path) -> None:
     drawn, text = opened(runs, "Best of N: answers", id="i-alfa")
-    assert drawn.conversation is not None
     assert [round.title for round in drawn.conversation.rounds] == [
         "", "Answer 1 · stick 0.50, direct 3.00, outside 0.50",
         "Answer 2 · selected by stick, direct · stick 1.00, direct 4.00, outside 1.00",
         "Answer 3 · selected by stick, direct · stick 1.00, direct 4.00, outside 1.00", "Greedy answer · outside 0.50",
     ]  # fmt: skip
-    assert (drawn.conversation.item.drawn.who, drawn.conversation.item.drawn.outcome) == ("model", "")
     assert text.count("Is it short?") == 3, "the checklist of each"
-
-
-def test_the_versions_of_an_answer_stand_in_a_row_with_their_checklists(runs: Path) -> None:
     drawn, text = opened(runs, "Refinement: versions", "out", id="i-alfa")
-    assert drawn.conversation is not None
     assert [round.title for round in drawn.conversation.rounds] == [
         "", "Version 0 · first · 1 of 2 met", "Version 1 · rewritten · 2 of 2 met",
     ]  # fmt: skip
     assert "What led to it Plan: shorter." in text
     assert [item.ended for item, _ in drawn.lines] == ["failed", "unscored", "passed"]
-    assert "It could be better." in opened(runs, "Refinement: versions", "free", id="i-alfa")[1], "a critique in prose"
 
 
 def test_a_diagnosis_says_of_each_criterion_what_is_wrong_and_what_should_stand_there(runs: Path) -> None:
@@ -100,11 +88,8 @@ def test_a_diagnosis_says_of_each_criterion_what_is_wrong_and_what_should_stand_
     assert "Fine It is a poem." in text
     assert "Defect It is long. Over-criticism (E2): Nobody asks for length. → remove" in text
     assert "Defect No criterion is missing Insufficient criteria (E3): German is asked for. → It is in German." in text
-    unread = opened(runs, "Diagnoses", "out", id="3")[1]
-    assert "Open It is fine." not in unread
-    assert "Unread It is fine." in unread
-    unclear = opened(runs, "Diagnoses", "prompts", outcome="passed")[1]
-    assert "Fine The instruction is clear" in unclear
+    assert "Unread It is fine." in opened(runs, "Diagnoses", "out", id="3")[1]
+    assert "Fine The instruction is clear" in opened(runs, "Diagnoses", "prompts", outcome="passed")[1]
 
 
 def test_checklists_that_were_written_can_be_looked_through(tmp_path: Path) -> None:

@@ -25,20 +25,20 @@ from truebench_hf.space.options import SpaceOptions
 REFUSED = [
     # a text, whether it is a checklist, why it is refused
     ("", False, "The prompt is empty"), (None, False, "empty"), ("  \0 \n", False, "empty"), ("x" * 11, False, "the limit is 10"),
-    ("", True, "The checklist is empty"), ("- \n*\n3.", True, "empty"), ("a\nb\nc\nd", True, "the limit is 3"),
-    ("x" * 11, True, "longer than 10"),
+    ("", True, "The checklist is empty"), ("- \n*\n3.", True, "empty"), ("a\n" * 13, True, "the limit is 12"),
+    ("x" * 401, True, "longer than 400"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "is_list", "why"), REFUSED)
 def test_texts_out_of_bounds(text: str | None, is_list: bool, why: str) -> None:
     with pytest.raises(visitors.VisitorError, match=why):
-        visitors.lines_within(text, 3, 10) if is_list else visitors.text_within(text, 10, "The prompt")
+        visitors.lines_within(text) if is_list else visitors.text_within(text, 10, "The prompt")
 
 
 def test_half_a_character_is_no_text_for_a_model() -> None:
     assert visitors.text_within("half \ud83c", 10, "The prompt") == "half ?"
-    assert visitors.lines_within("\ud83c is named", 2, 30) == ["? is named"]
+    assert visitors.lines_within("\ud83c is named") == ["? is named"]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_half_a_character_is_no_text_for_a_model() -> None:
     ],
 )  # fmt: skip
 def test_only_marks_are_taken_off_a_checklist(line: str, kept: str) -> None:
-    assert visitors.lines_within(f"{line}\n\nlast", 2, 30) == [kept, "last"]
+    assert visitors.lines_within(f"{line}\n\nlast") == [kept, "last"]
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,10 @@ class Query:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Return the query of these values; what is no short text asks for nothing."""
-        return cls(**{field.name: _short_text(values.get(field.name)) for field in fields(cls)})
+        """Return the query of these values; what is no short text asks for nothing, and half a character is no text."""
+        texts = {field.name: values.get(field.name) for field in fields(cls)}
+        short = {name: text for name, text in texts.items() if isinstance(text, str) and len(text) <= _LONGEST}
+        return cls(**{name: text.encode("utf-8", "replace").decode() for name, text in short.items()})
 
     @property
     def page(self) -> int:
@@ -59,12 +61,6 @@ class Query:
         """What limits the list: language, category, outcome, and a text in a criterion that was not met."""
         failed = self.failed[:200].strip()
         return {"language": self.language, "category": self.category, "outcome": self.outcome, "failed": failed}
-
-
-def _short_text(value: Any) -> str:
-    """Return a text that any page can carry; "" for a longer one, and for other values."""
-    known = isinstance(value, str) and len(value) <= _LONGEST
-    return value.encode("utf-8", "replace").decode() if known else ""  # half a character is no text
 
 
 def address(tab: str, **values: str | int) -> str:

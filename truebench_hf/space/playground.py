@@ -258,11 +258,8 @@ class GroundingMode(Mode):
         """A check alone."""
         source = _source(document, request)
         text = text_within(answer, visitors.PROMPT, "The answer")
-        texts = (source.document, source.request, text)
-        yield (
-            dict.fromkeys(self.results, "") | {self.judged: (texts, ())},
-            self.busy(self.engine.judge, "Labelling the sentences …"),
-        )
+        begun = dict.fromkeys(self.results, "") | {self.judged: ((source.document, source.request, text), ())}
+        yield begun, self.busy(self.engine.judge, "Labelling the sentences …")
         grounding = await self.engine.grounding(source.document, source.request, text)
         outcome, (head, pieces) = html.grounding_outcome(grounding), self.results
         page = {head: html.outcome_html(outcome), pieces: html.grounding_html(source, text, grounding)}

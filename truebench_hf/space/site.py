@@ -60,12 +60,7 @@ class Pages:
 
     def html(self, values: Mapping[str, str]) -> str:
         """Return the whole page."""
-        tab, theme, query, snapshot = (
-            values.get("tab", ""),
-            values.get("__theme"),
-            Query.of(values),
-            self.board.snapshot,
-        )
+        tab, query, snapshot = values.get("tab", ""), Query.of(values), self.board.snapshot
         if tab in ("explorer", "model"):  # which may have to read a run's conversations: nobody else waits for that
             content = self._content(tab, snapshot, query)
         else:
@@ -73,7 +68,7 @@ class Pages:
             content = self._recent.of((snapshot.version, tab, query), lambda: self._content(tab, snapshot, query))
         return filled(
             "page", heading=head(snapshot, tab, query), content=Markup(content), style=_STYLE, script=_SCRIPT,
-            theme=theme if theme in ("light", "dark") else "",
+            theme=theme if (theme := values.get("__theme")) in ("light", "dark") else "",
         )  # fmt: skip
 
     def _content(self, tab: str, snapshot: Snapshot, query: Query) -> str:

@@ -66,7 +66,7 @@ def check_length(text: str, limit: int, what: str) -> None:
         raise VisitorError(f"{what} has {len(text):,} characters; the limit is {limit:,}. Please shorten it.")
 
 
-def lines_within(text: str | None, most: int = CRITERIA, longest: int = CRITERION) -> list[str]:
+def lines_within(text: str | None) -> list[str]:
     """A checklist from one criterion a line, list marks left out.
 
     Raises VisitorError when there is none, or too many, or one too long.
@@ -75,10 +75,10 @@ def lines_within(text: str | None, most: int = CRITERIA, longest: int = CRITERIO
     kept = [line for line in lines if line]
     if not kept:
         raise VisitorError("The checklist is empty: write one criterion per line.")
-    if len(kept) > most:
-        raise VisitorError(f"The checklist has {len(kept)} criteria; the limit is {most}.")
-    if any(len(line) > longest for line in kept):
-        raise VisitorError(f"A criterion is longer than {longest} characters.")
+    if len(kept) > CRITERIA:
+        raise VisitorError(f"The checklist has {len(kept)} criteria; the limit is {CRITERIA}.")
+    if any(len(line) > CRITERION for line in kept):
+        raise VisitorError(f"A criterion is longer than {CRITERION} characters.")
     return kept
 
 

@@ -1,23 +1,32 @@
-"""The explorer's page: runs and filters to choose from, the list of what passes them, and the conversation that is shown."""
+"""The explorer's page: runs and filters to choose from, the list of what passes them, the conversation that is shown, and what
+two runs held against each other come to: who is ahead and by how much, and where they differ."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, repeat, zip_longest
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from truebench_hf.comparing import runs
+from truebench_hf.comparing.compare import ComparedMeans, Comparison, compare_runs
+from truebench_hf.comparing.runs import KINDS, BoardEntry, read_all
+from truebench_hf.data.records import of_entry
 from truebench_hf.errors import UserError
 from truebench_hf.report.page import fragment
-from truebench_hf.report.sections import Exchange, Outcome
-from truebench_hf.space.board import boards, versus, words
+from truebench_hf.report.sections import Exchange, Outcome, percent, points, points_between
+from truebench_hf.report.table import Column, Table
+from truebench_hf.results.finished import Finished
+from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.items import ENDED, SAMPLE, UNJUDGED, ExplorerItem, Items, RecentItems, StudyRun, studies
 from truebench_hf.space.board.store import Recent, Snapshot
-from truebench_hf.space.board.versus import DIFFER, ORDER, Compared, related
 from truebench_hf.space.pages import Query, address
+from truebench_hf.text import anonymous
 from truebench_hf.types import Message, Verdict
 
 LISTED = 50  # conversations on a page of the list
@@ -29,13 +38,20 @@ _Messages = tuple[tuple[Message, int], ...]  # each with its number in a convers
 # Criteria with the state and the reason in two answers.
 _Pairs = tuple[tuple[str, tuple[tuple[Outcome, str], ...]], ...]
 
+ONLY_FIRST, ONLY_SECOND, DIFFER = "only-first", "only-second", "differ"
+_BOTH = {"failed": "both-failed", "unscored": "both-unscored", "passed": "both-passed", "not judged": "both-unscored"}
+_ALONE = "alone"
+# In the order of lists, the first of the two being looked at: what only the other passes comes first.
+_ORDER = (ONLY_SECOND, ONLY_FIRST, DIFFER, *dict.fromkeys(_BOTH.values()), _ALONE)
+_Compared = Comparison | str  # or why they cannot be compared
+
 
 class Explorer:
     """Draws the pages that are asked for, and keeps what was read last."""
 
     def __init__(self, items: RecentItems | None = None, roots: Sequence[Path] = ()) -> None:
         self.items, self._roots = items or RecentItems(), roots
-        self._comparisons = Recent[Compared](_COMPARISONS)
+        self._comparisons = Recent[_Compared](_COMPARISONS)
         self._studies = Recent[dict[str, StudyRun]](1)  # of a snapshot, which is a new one after every look
 
     def page(self, snapshot: Snapshot, query: Query) -> dict[str, Any]:
@@ -76,7 +92,7 @@ class Explorer:
             "current": name, "before": names[place - 1] if place > 0 else "",
             "after": names[place + 1] if 0 <= place < len(names) - 1 else "",
             "conversation": shown(items[name], others.get(name, missing)) if name else None,
-            "head": versus.head(entry, second, items, others, self._comparisons) if entry and second and items else None,
+            "head": _comparison_head(entry, second, items, others, self._comparisons) if entry and second and items else None,
         }  # fmt: skip
 
     def _read(self, snapshot: Snapshot, known: Mapping[str, StudyRun], run: str) -> tuple[Items, str]:
@@ -146,7 +162,7 @@ def _filters(
     states = {item.drawn.outcome for item in items.values()}
     outcomes = {ended: called.get(state, ended.capitalize()) for state, ended in ENDED.items() if state in states}
     if two:
-        outcomes |= {**versus.only_one(two), DIFFER: "The two differ"}
+        outcomes |= {**_only_one(two), DIFFER: "The two differ"}
     languages = sorted((words.language(item.language), item.language) for item in items.values() if item.language)
     options = {
         "language": {value: text for text, value in languages},
@@ -164,7 +180,7 @@ def select(items: Items, query: Query, beside: Items | None = None) -> list[Expl
     passing = [item for item in items.values() if _passes(item, query, beside)]
     if beside is None:
         return sorted(passing, key=lambda item: list(ENDED).index(item.drawn.outcome))
-    return sorted(passing, key=lambda item: ORDER.index(related(item, beside.get(item.name))))
+    return sorted(passing, key=lambda item: _ORDER.index(_related(item, beside.get(item.name))))
 
 
 def _passes(item: ExplorerItem, query: Query, beside: Items | None) -> bool:
@@ -175,7 +191,7 @@ def _passes(item: ExplorerItem, query: Query, beside: Items | None) -> bool:
     if ended == DIFFER:
         fits = other is not None and item.ended != other.ended
     else:
-        fits = ended in ("", item.ended, related(item, other) if beside else "")
+        fits = ended in ("", item.ended, _related(item, other) if beside else "")
     # The criteria that were not met; all of them where no model was asked.
     missed = (criterion for criterion, label, _ in item.verdicts() if label == "no" or item.ended == UNJUDGED)
     return fits and (not text or any(text in criterion.text.casefold() for criterion in missed))
@@ -249,3 +265,102 @@ def _side_by_side(turns: Sequence[Exchange]) -> _Pairs:
         (own.criterion.text, tuple((states.get(v.label, "open"), v.reason) for v in (own, other)))
         for own, other in zip(first, second, strict=True)
     )
+
+
+def _related(item: ExplorerItem, other: ExplorerItem | None) -> str:
+    """Return how two conversations on one instance ended beside each other."""
+    if other is None:
+        return _ALONE
+    ended = (item.ended, other.ended)
+    known = {("passed", "failed"): ONLY_FIRST, ("failed", "passed"): ONLY_SECOND}
+    return known.get(ended, DIFFER if item.ended != other.ended else _BOTH[item.ended])
+
+
+def _only_one(names: tuple[str, str]) -> dict[str, str]:
+    """Return what each relation is called in which only one of two models passes."""
+    return {ONLY_SECOND: f"Only {names[1]} passes", ONLY_FIRST: f"Only {names[0]} passes"}
+
+
+def _comparison_head(
+    first: BoardEntry, second: BoardEntry, items: Items, others: Items, kept: Recent[_Compared]
+) -> dict[str, Any]:
+    """Return what the template says of two lines of a board and of the conversations of both; comparisons are `kept`.
+
+    `counts` are choices of the list: its value, a text, a number.
+    """
+    names = words.model(first.name), words.model(second.name)
+    relations = Counter(_related(item, others[name]) for name, item in items.items() if name in others)
+    counts = tuple((relation, text, relations[relation]) for relation, text in _only_one(names).items())
+    comparison: _Compared = ""
+    if first.kind in KINDS and first.folder and second.folder:
+        key = (first.key, second.key, *runs.stamp(first.folder), *runs.stamp(second.folder))
+        comparison = kept.of(key, lambda: _compared(first, second))
+    if isinstance(comparison, str):
+        both = f"both pass {relations[_BOTH['passed']]:,}, both fail {relations[_BOTH['failed']]:,}"
+        detail = f"Of {relations.total():,} conversations {both}."
+        return {"verdict": "", "detail": detail, "counts": counts, "warning": comparison, "tables": ()}
+    verdict, detail = _who_is_ahead(comparison.overall, names)
+    note = (
+        f"Points by which {names[1]} is ahead of {names[0]}, behind where negative. Lines are 95 % intervals, there from ten "
+        "instances on."
+    )
+    differs = f"Not judged alike: {anonymous.text('; '.join(comparison.differs))}." if comparison.differs else ""
+    tables = tuple(_forest(comparison, names))
+    return {"verdict": verdict, "detail": detail, "counts": counts, "warning": differs, "tables": tables, "note": note}
+
+
+def _compared(first: BoardEntry, second: BoardEntry) -> _Compared:
+    """Return the comparison, or a line on why there is none."""
+    try:
+        return compare_runs(_run(first), _run(second))
+    except (UserError, OSError, ValueError, KeyError, TypeError) as error:
+        return f"The runs cannot be compared as a whole: {anonymous.text(str(error))}."
+
+
+def _run(entry: BoardEntry) -> Finished:
+    """Return the run of a line, whose folder may hold those of other models."""
+    by_model = {run.model: run for run in read_all(str(entry.folder))}
+    names = anonymous.names(by_model)
+    run = of_entry({names[model]: run for model, run in by_model.items()}, entry.name)
+    if run is None:
+        raise UserError(f"{words.model(entry.name)} has no conversations in its folder")
+    return run
+
+
+def _who_is_ahead(line: ComparedMeans, names: tuple[str, str]) -> tuple[str, str]:
+    """Return who is ahead, and the figures behind it; the difference is the second less the first."""
+    gap = line.difference
+    if gap.value is None or line.first is None or line.second is None:
+        return "Nothing was decided in both runs.", ""
+    if gap.ahead:
+        low, high = sorted(abs(end) for end in gap.ci95) if gap.ci95 else (0.0, 0.0)
+        sure = f" (95 %: {points(low).lstrip('+')} to {points(high).lstrip('+')})" if gap.ci95 else ""
+        by = points(abs(gap.value)).lstrip("+")
+        verdict = f"{names[gap.value > 0]} is {by} points ahead{sure}."
+    else:
+        sure = f" (95 %: {points_between(gap.ci95)})" if gap.ci95 else ""
+        stands = f"{names[1]} stands at {points(gap.value)} points"
+        verdict = f"{names[0]} and {names[1]} cannot be told apart: {stands}{sure}."
+    scores = f"{names[0]} {percent(line.first)} %, {names[1]} {percent(line.second)} %"
+    left = f", {gap.unscored:,} undecided in one of them" if gap.unscored else ""
+    return verdict, f"{scores}, over {gap.n:,} instances that both decided{left}."
+
+
+def _forest(comparison: Comparison, names: tuple[str, str]) -> Iterator[Table]:
+    """Yield the difference by category and by language, as dots with intervals around zero, on one axis."""
+    groups = {title: lines for title, lines in comparison.groups.items() if len(lines) > 1}
+    gaps = [line.difference for lines in groups.values() for line in lines.values()]
+    far = max((abs(end) for gap in gaps for end in (*(gap.ci95 or ()), gap.value or 0.0)), default=0.0)
+    reach = min(1.0, max(0.1, ceil(10 * far) / 10))
+    for title, lines in groups.items():
+        columns = (
+            Column("group", title),
+            Column("gap", "Difference", "score", "Second less first", "points", 1, drawn=True, axis=(-reach, reach), mark=0),
+            *(Column(str(place), name, "number", digits=0) for place, name in enumerate(names)),
+            Column("n", "n", "count", "Instances that both decided"),
+        )  # fmt: skip
+        rows = [
+            {"group": words.column(name), "gap": of.difference, "0": of.first, "1": of.second, "n": of.difference.n}
+            for name, of in lines.items()
+        ]
+        yield Table(f"by_{title.lower()}", columns, rows)
