@@ -111,14 +111,6 @@ def test_places(entries: list[BoardEntry], outcomes: dict[str, Any], places: dic
         assert {entry.key: (entry.rank, entry.last) for entry in table.by_score(entries)} == places
 
 
-def test_published_ties_are_tests_of_two_shares() -> None:
-    found = {e.name: e for e in table.by_score(PAPER)}
-    # o1 69.07 leads by 9.6 points, far over 1.96 standard errors (3.6); the next two differ by 0.2.
-    assert (found["o1"].rank, found["o1"].last) == (1, 1)
-    assert found["Claude-3.5-Sonnet (2024-10-22)"].rank == found["Claude-3.7-Sonnet-Thinking"].rank == 2
-    assert found["Gemma-3-1B-it"].rank == 32
-
-
 def test_outcomes_are_read_from_the_head_of_a_line(tmp_path: Path) -> None:
     file = tmp_path / "judgments.jsonl"
     rows = [
@@ -145,10 +137,7 @@ def test_order_keeps_together_what_was_ranked_together() -> None:
 
 
 def test_csv_has_every_column_and_no_formulas() -> None:
-    rows = list(
-        csv.DictReader(io.StringIO(table.to_csv(KIND, [_entry("x", 0.5, facts={"Licence": "=1+1"}, rank=1, last=2)])))
-    )
-    assert rows[0]["Licence"] == "'=1+1"
-    assert rows[0]["Overall"] == "50.0"
-    assert (rows[0]["Rank"], rows[0]["Last rank"]) == ("1", "2")
-    assert set(KIND.scores) <= set(rows[0])
+    entry = _entry("x", 0.5, facts={"Licence": "=1+1"}, rank=1, last=2)
+    (row,) = csv.DictReader(io.StringIO(table.to_csv(KIND, [entry])))
+    assert (row["Licence"], row["Overall"], row["Rank"], row["Last rank"]) == ("'=1+1", "50.0", "1", "2")
+    assert set(KIND.scores) <= set(row)
