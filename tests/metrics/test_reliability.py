@@ -153,7 +153,6 @@ def test_intervals_of_alpha() -> None:
     few = alpha_ends(rows[:40])
     assert low < krippendorff_alpha(rows, "ordinal").value < high
     assert high - low < 0.75 * (few[1] - few[0])
-    assert alpha_ends(rows[:40]) == few, "drawn by the seed"
     rows = grades(20, 0.5, 2)
     alone, doubled = alpha_ends(rows), alpha_ends(rows * 2, [*range(20)] * 2)
     assert doubled[1] - doubled[0] == pytest.approx(alone[1] - alone[0], abs=0.06), "the same items again tell nothing"
