@@ -94,7 +94,7 @@ def read(file: Path) -> list[Judged]:
     return [reader.judged(row, where)[0] for where, row in jsonl.read(file)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(judged(), max_size=4))
 @example([])
 def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFactory, items: list[Judged]) -> None:

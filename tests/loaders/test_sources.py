@@ -250,7 +250,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 def test_any_value_in_any_field_is_read_or_refused(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp(name)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=12, deadline=None)
     @given(st.sampled_from(sorted(RECORDS[name])), JSON)
     def check(field: str, value: Any) -> None:
         row = {**RECORDS[name], field: value}
