@@ -233,7 +233,7 @@ def test_texts_reach_the_score_as_they_are(load: Any) -> None:
     text = st.one_of(st.sampled_from(LOOKALIKES), st.text())
     value = st.one_of(text, st.none(), st.booleans(), st.lists(text), st.dictionaries(text, text), st.integers())
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(value, min_size=1, max_size=6))
     def holds(column: list[Any]) -> None:
         metric.compute(predictions=column, references=column)
@@ -241,16 +241,6 @@ def test_texts_reach_the_score_as_they_are(load: Any) -> None:
         assert all(type(a) is type(b) for a, b in zip(held["predictions"], column, strict=True))  # True == 1
 
     holds()
-
-
-def test_the_judge_reads_the_answer_as_it_was_given(load: Any, tmp_path: Path) -> None:
-    script, record, answer = tmp_path / "judge.json", tmp_path / "prompts.jsonl", '{"queue": "billing"}'
-    script.write_text(json.dumps({"rules": [{"contains": "<criteria", "verdicts": {}}]}))
-    options = {"judge": f"scripted:{script}", "judge_arg": [f"record={record}"]}
-    found = load("truebench_score").compute(predictions=[answer], references=['["is JSON"]'], details=True, **options)
-    (prompt,) = map(json.loads, record.read_text(encoding="utf-8").splitlines())
-    assert answer in json.dumps(prompt, ensure_ascii=False).replace('\\"', '"')
-    assert found["details"][0]["verdicts"][0]["criterion"] == '["is JSON"]'
 
 
 # --- forms of references, and the shape of results ------------------------------------------------------------------

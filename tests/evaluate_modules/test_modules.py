@@ -103,6 +103,7 @@ def test_the_examples_of_a_card_give_what_they_say(name: str) -> None:
     assert not failures, "\n".join(failures)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_app_builds_a_page_and_computes_its_own_example(name: str, tmp_path: Path) -> None:
     for file in (FOLDER / "app.py", FOLDER / name / f"{name}.py"):  # as they are published
@@ -116,6 +117,7 @@ def test_the_app_builds_a_page_and_computes_its_own_example(name: str, tmp_path:
     assert any(isinstance(value, float) for value in values.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "shown"),
     [
@@ -174,7 +176,7 @@ def test_a_pushed_metric_loads_by_name_from_the_hub(tmp_path: Path) -> None:
 
 
 def test_truebench_score_asks_the_judge_with_the_instruction_and_its_history(load: Any, tmp_path: Path) -> None:
-    record = tmp_path / "prompts.jsonl"
+    record, answer = tmp_path / "prompts.jsonl", '{"queue": "billing"}'  # stays a text, whatever it looks like
     script = tmp_path / "judge.json"
     script.write_text(json.dumps({"rules": [{"contains": "<criteria", "verdicts": {"Keeps": "FAIL"}}]}))
     row = {
@@ -183,7 +185,7 @@ def test_truebench_score_asks_the_judge_with_the_instruction_and_its_history(loa
         "system": "Sei freundlich.",
     }  # fmt: skip
     found = load("truebench_score").compute(
-        predictions=[["Antwort eins", "Antwort zwei"]],
+        predictions=[[answer, "Antwort zwei"]],
         references=[row],
         judge=f"scripted:{script}",
         judge_arg=[f"record={record}"],
@@ -192,21 +194,11 @@ def test_truebench_score_asks_the_judge_with_the_instruction_and_its_history(loa
     prompts = sorted(record.read_text(encoding="utf-8").splitlines())
     assert len(prompts) == 2
     assert all("Sei freundlich." in text for text in prompts)
-    assert any("Zweite Frage" in text and "Antwort eins" in text for text in prompts)  # turn 2 sees turn 1
+    assert any("Zweite Frage" in text and answer in text.replace('\\"', '"') for text in prompts)  # turn 2 sees turn 1
     assert (found["pass_rate"], found["soft_turn"], found["by_language/DE"]) == (0.0, 0.5, 0.0)
     assert found["drfr"] == pytest.approx(2 / 3)
     assert (tmp_path / "run" / "report.html").is_file()
     assert (tmp_path / "run" / "ledger.sqlite").is_file()
-
-
-def test_truebench_score_leaves_what_has_no_response_unscored(load: Any, tmp_path: Path) -> None:
-    script = tmp_path / "judge.json"
-    script.write_text(json.dumps({"rules": [{"contains": "<criteria", "verdicts": {}}]}))
-    found = load("truebench_score").compute(
-        predictions=["Bonjour", None], references=["Is French", "Is short"], judge=f"scripted:{script}", details=True
-    )
-    assert (found["pass_rate"], found["n"], found["unscored"]) == (1.0, 1, 1)
-    assert "no response was given" in found["details"][1]["reason"]
 
 
 @pytest.mark.parametrize(

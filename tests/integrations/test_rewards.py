@@ -204,7 +204,7 @@ def test_a_made_judge_takes_no_settings_and_a_nameless_writer_no_cache(tmp_path:
     with Judge(Saying()) as judge, pytest.raises(UserError, match=r"level: the judge is made already"):
         checklist_reward(judge, level="rubric")
     with pytest.raises(UserError, match=r"truebench_hf\.model"):
-        checklist_reward("smollm2", generator=generator, cache=tmp_path)
+        checklist_reward(script(tmp_path / "judge.json", []), generator=generator, cache=tmp_path)
     with pytest.raises(TypeError, match="lvel"):
         checklist_reward(Saying(), lvel="rubric")  # type: ignore[call-overload]
 
