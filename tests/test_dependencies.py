@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench import install_size
-from tests.support.runs import ROOT, script
+from tests.support.runs import ROOT, command_here, script
 from tests.test_house import PROJECT, names_of
 
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
@@ -97,8 +97,6 @@ def test_a_run_and_a_meta_evaluation_need_no_extra(here: Path) -> None:
     assert (here / "meta" / "scores.json").is_file(), done.stderr
 
 
-def test_the_version_is_told() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "truebench_hf", "--version"], capture_output=True, text=True, timeout=60
-    )
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    done = command_here(capsys, "--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"truebench-hf {PROJECT['version']}\n", "")
