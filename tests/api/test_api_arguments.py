@@ -16,7 +16,7 @@ from truebench_hf.api.run import AgreementOptions
 from truebench_hf.benchmarks.tick.tick import TickOptions
 from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.errors import UserError, as_arguments
-from truebench_hf.hub.options import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
+from truebench_hf.hub.push import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 
 ROWS = [{"id": "1", "prompt": "Greet.", "criteria": ["greets"]}]
 

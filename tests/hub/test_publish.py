@@ -21,8 +21,8 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import to_row
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import PARTS
-from truebench_hf.hub.options import ResultsOptions
 from truebench_hf.hub.publish import model_of_page, page
+from truebench_hf.hub.push import ResultsOptions
 from truebench_hf.results.report import score_tables
 from truebench_hf.study.outcome import scores_json
 from truebench_hf.types import Instance, Message, Response, Verdict
