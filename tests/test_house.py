@@ -92,6 +92,7 @@ def _is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
+@functools.cache
 def modules_imported(path: Path) -> set[str]:
     """The modules of the house that a file imports, also within functions."""
     names = {name for _, name in imports(path) if name.split(".")[0] == "truebench_hf"}

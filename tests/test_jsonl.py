@@ -151,10 +151,3 @@ def test_any_text_comes_back_from_sheets(tmp_path_factory: pytest.TempPathFactor
     assert found.labels == {name: {"ann": f"no {name}"}}
     assert found.options == {name: ("yes", f"no {name}")}
     assert found.notes.get((name, "ann"), "") == unguard(text).strip()
-
-
-def test_the_half_of_a_character_is_refused_where_it_names_something(tmp_path: Path) -> None:
-    content = json.dumps(row(1, [("?", ["="])], language="\ud83d"), ensure_ascii=False).encode("utf-8", "surrogatepass")
-    (tmp_path / "data.jsonl").write_bytes(content)
-    with pytest.raises(UserError, match="line 1: field 'language' holds half a character"):
-        load(str(tmp_path / "data.jsonl"))

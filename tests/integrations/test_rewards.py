@@ -215,9 +215,6 @@ def test_a_made_judge_takes_no_settings_and_a_nameless_writer_no_cache(tmp_path:
         ({"prompts": None}, "prompts: there are none"),
         ({"prompts": ["a", "b"]}, "prompts: 2 for 1 completions"),
         ({"criteria": "is blue"}, "criteria: must be a list with an entry for each of the 1"),
-        ({"criteria": [["a"], ["b"]]}, "criteria: must be a list with an entry for each of the 1"),
-        ({"criteria": [["a", 3]]}, "completion 1: field 'criteria[1]' must be a text"),
-        ({"criteria": [[{"text": "a", "weight": 0}]]}, "must be a number other than 0"),
         ({"criteria": [[{"text": "a", "weight": -1}]]}, "completion 1: its criteria are faults alone"),
         ({"rubric": [["b"]]}, "which mean the same"),
         ({"completions": [3]}, "completion 1: a completion is a text or a list of messages, not a int"),
@@ -227,7 +224,6 @@ def test_a_made_judge_takes_no_settings_and_a_nameless_writer_no_cache(tmp_path:
             {"prompts": [[{"role": "assistant", "content": "Hi."}]]},
             "completion 1: field 'prompt' must end with a message of",
         ),
-        ({"prompts": [" "]}, "completion 1: its prompt must be a text or a list of messages"),
         ({"prompts": [None]}, "completion 1: its prompt must be a text or a list of messages"),
     ],
 )

@@ -143,8 +143,6 @@ OPTIONS: list[tuple[str, dict[str, Any], str]] = [
         "is built in and takes no --source",
     ),
     ("rubric_eval", {}, "needs --source"),
-    ("facts_grounding", {}, "needs --source"),
-    ("checklists", {}, "needs --source"),
     ("truebench", {"source": "x.jsonl"}, "--source x.jsonl: no such file; give a path"),
     ("truebench", {"source": str(PACKAGE)}, r"--source .*: holds no \.jsonl"),
     ("truebench", {"source": "http://127.0.0.1:9/rows.jsonl"}, "--source .*: cannot be had"),
@@ -154,13 +152,7 @@ OPTIONS: list[tuple[str, dict[str, Any], str]] = [
         {"split": "blind", "source": str(PACKAGE.parent / "data" / "checklists_mini.jsonl")},
         "checklists takes source, strict, and no --split",
     ),
-    (
-        "checklists",
-        {"columns": {"a": "b"}, "source": str(PACKAGE.parent / "data" / "checklists_mini.jsonl")},
-        "checklists takes source, .* and no --column",
-    ),
     ("flexbench", {"source": str(PACKAGE.parent / "data")}, "holds no instructions.jsonl"),
-    ("rubric_eval", {"source": str(PACKAGE / "tick")}, r"holds no \.jsonl, "),
 ]
 
 

@@ -92,23 +92,6 @@ def test_a_stream(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert next(iter(splits["hard"]))["rubric_index"] == 0
 
 
-def folders(tmp_path: Path) -> Path:
-    (tmp_path / "in").mkdir()
-    for number in range(2):
-        part = LINES[18 * number : 18 * (number + 1)]
-        (tmp_path / "in" / f"test-0000{number}-of-00002.jsonl").write_text("".join(part), encoding="utf-8")
-    return tmp_path / "in"
-
-
-def test_a_file_and_a_folder_are_a_source(tmp_path: Path) -> None:
-    folder = folders(tmp_path)
-    for source in (MINI, str(MINI), folder, str(folder)):
-        assert indices(truebench_hf.load("truebench", split="test", source=source)) == list(range(1, 37)), source
-    builder = corpus("truebench")(cache_dir=str(tmp_path / "cache"), config_name="German", source=folder)
-    builder.download_and_prepare()
-    assert len(builder.as_dataset("test")) == 3
-
-
 def test_columns_of_another_name(tmp_path: Path) -> None:
     (tmp_path / "own.jsonl").write_text(
         json.dumps({"question": "Say a.", "checks": ["is a"], "prompt": "x"}), encoding="utf-8"
