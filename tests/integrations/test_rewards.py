@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import truebench_hf
 from tests.support.runs import script
 from tests.support.tiny_chat import tiny_chat
-from tests.support.trl_import import import_trl
 from truebench_hf import Criterion, Judge, UserError, checklist_reward
 from truebench_hf.integrations.rewards import SHAPES, reward_of
 from truebench_hf.models.scripted import verdicts
@@ -338,22 +337,3 @@ def test_what_is_decided_stays_whatever_the_open_ones_become(
     settled = "".join(data.draw(st.sampled_from("yn")) if label in "u-" else label for label in labels)
     if reward is not None:
         assert reward_of(judged(settled, weights), shape) == pytest.approx(reward)
-
-
-@pytest.mark.slow
-def test_a_step_of_grpo_on_prompts(tmp_path: Path) -> None:
-    import_trl()
-    from trl import GRPOConfig, GRPOTrainer
-
-    rows = truebench_hf.load("training", "prompts", "train[:2]", source="mini")
-    reward = truebench_hf.checklist_reward(lambda messages: verdicts(messages[-1]["content"], {}))
-    settings = GRPOConfig(
-        str(tmp_path), max_steps=1, max_completion_length=8, per_device_train_batch_size=4, num_generations=2,
-        report_to="none", logging_steps=1, use_cpu=True, save_strategy="no",
-    )  # fmt: skip
-    model, tokenizer = tiny_chat()
-    trainer = GRPOTrainer(model, reward, settings, rows, processing_class=tokenizer)
-    trainer.train()
-    # The judge passes all; of the five criteria of one prompt of the two a rule finds that babble is no JSON: (1 + 4/5) / 2.
-    rewards = [line["reward"] for line in trainer.state.log_history if "reward" in line]
-    assert rewards == pytest.approx([0.9])
