@@ -30,7 +30,6 @@ BEFORE: list[tuple[str, str]] = [
     (f"{RESULTS} --repo-id results", "ORGANISATION/NAME"),
     (f"{RESULTS} --repo-id org/a--b", "--repo-id org/a--b: Cannot have --"),  # the Hub's own rules hold as well
     (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo m", "--model-repo m: write it as"),
-    (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo org/m --force", "over mini"),
     ("publish results {runs}/absent --repo-id org/r", "absent: no such folder; give the --out of a finished run"),
     ("publish results {runs}/judge.json --repo-id org/r", r"judge\.json: is no run folder"),
     ("publish results {runs} --repo-id org/r", "is no run folder"),  # what holds the runs

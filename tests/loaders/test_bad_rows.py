@@ -117,25 +117,6 @@ def test_what_hangs_on_a_row_that_is_left_out_is_left_out_too(tmp_path: Path, ca
         truebench_hf.load("flexbench", source=str(tmp_path), strict=True)
 
 
-def test_the_command_counts_what_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [TRUEBENCH | {"index": number} for number in range(4)] + [TRUEBENCH | {"index": 9, "input": [""]}]
-    source = write_jsonl(tmp_path / "rows.jsonl", [*rows, "{"])
-    built = ["data", "build", "truebench", "--source", source, "--out", str(tmp_path / "out")]
-    done = command_here(capsys, *built)
-    assert done.returncode == 0, done.stderr
-    first = (
-        "note: rows.jsonl: 2 of 6 rows cannot be used and are left out: line 5, input[0]: field 'prompt' must be a text"
-    )
-    assert done.stderr.startswith(first)
-    assert "line 6: not JSON" in done.stderr
-    assert "4 rows in test" in done.stdout
-    done = command_here(capsys, *built, "--strict")
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert f"{source}, line 5, input[0]: field 'prompt'" in done.stderr
-    done = command_here(capsys, "data", "build", "truebench_mini", "--strict", "--out", str(tmp_path / "mini"))
-    assert "is built in and takes no --strict" in done.stderr
-
-
 OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     (
         "rubric_mini",

@@ -175,17 +175,9 @@ def test_a_folder_that_holds_no_rows_is_told_in_a_line(
     assert told in done.stderr
 
 
-def test_a_prompt_may_have_another_name_and_one_without_criteria_is_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, given = tmp_path / "rows.jsonl", ("data", "build", "training", "--column", "prompt=q")
-    path.write_text('{"q": "Tea?", "criteria": ["is short"]}\n{"q": "Milk?"}\n')
-    done = command_here(capsys, *given, "--source", str(path), "--out", str(tmp_path / "out"))
-    assert (done.returncode, "1 rows in train" in done.stdout) == (0, True)
-    assert "prompts without criteria, of which no row is made: 1" in done.stderr
-    done = command_here(capsys, *given, "--source", "rubric_mini", "--out", str(tmp_path / "other"))
-    assert "--column prompt=q: has no use with rows in the columns of rubric_eval" in done.stderr
-    assert done.returncode == 2
+def test_columns_of_rubric_eval_are_known() -> None:
+    with pytest.raises(UserError, match="has no use with rows in the columns of rubric_eval"):
+        truebench_hf.load("training", source="rubric_mini", columns={"prompt": "q"})
 
 
 @pytest.mark.parametrize("name", ["rubricbench", "openrubrics", "judgebench", "ifbench"])
