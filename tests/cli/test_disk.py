@@ -91,6 +91,11 @@ def test_results_that_find_no_room_are_written_by_the_next_call(
     assert (run.out / name).stat().st_size
 
 
+def test_what_other_commands_write(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys).returncode == 0
+    one_line(run.cramped(1_000, "label", "out", str(run.out), "--n", "2"), "File too large")
+
+
 @pytest.mark.parametrize(
     "error", [ConnectionRefusedError(111, "Connection refused"), EOFError("marshal data too short")]
 )
