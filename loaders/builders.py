@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import datasets
@@ -70,7 +71,7 @@ _FLAGS = {"source": "--source", "split": "--split", "columns": "--column", "stri
 class Builder(datasets.GeneratorBasedBuilder):
     """A builder as most are: one form of rows, one split. What is built in takes no source and needs no more.
 
-    `NAME` is its name in the catalogue. `PREPARED` are the configurations that it prepares, `PARTS` the columns whose
+    `NAME` is its name in the catalogue, `FILE` that of what is built in, whose rows `row` reads. `PREPARED` are the configurations that it prepares, `PARTS` the columns whose
     values are configurations beside the first one, `OTHER` further names of these; of a `SPARSE` corpus a configuration
     without rows, which `load_dataset` could not read, is left out. `TAKES` are the options it honours, `COUNTED` the
     columns counted on the card. A text with half a character in it, which no table holds, is mended, and `mended` counts.
@@ -81,6 +82,7 @@ class Builder(datasets.GeneratorBasedBuilder):
     BUILDER_CONFIG_CLASS = SourceConfig
     NAME: ClassVar[str]
     FEATURES: datasets.Features
+    FILE: ClassVar[Path]
     PREPARED: ClassVar[tuple[str, ...]] = ("all",)
     SPARSE = False
     COUNTED: ClassVar[tuple[str, ...]] = ("language",)
@@ -142,9 +144,14 @@ class Builder(datasets.GeneratorBasedBuilder):
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         return [datasets.SplitGenerator("test")]
 
+    @staticmethod
+    def row(record: Record) -> Row:
+        """A row of `FILE` in our columns."""
+        return dict(record.row)
+
     def rows(self, **of_split: Any) -> Iterable[Row]:
         """All rows of a split, of whatever configuration. Raises UserError on what cannot be read."""
-        raise NotImplementedError
+        return map(self.row, row_files.records(self.FILE))
 
     def _generate_examples(self, **of_split: Any) -> Iterator[tuple[int, Row]]:
         part = self.config.part or (self.config.name if self.config.name != self.DEFAULT_CONFIG_NAME else "")

@@ -6,11 +6,9 @@ The mini set has 28 instructions written for this project, with two responses ea
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import as_file, files
 from operator import itemgetter
 
-from truebench_hf.data import row_files
-from truebench_hf.data.checklist_rows import ChecklistRow
+from truebench_hf.data.checklist_rows import MINI_FILE, ChecklistRow
 from truebench_hf.data.rows import Record
 from truebench_hf.loaders.builders import Builder, Data, Row, SourceBuilder, configs
 from truebench_hf.loaders.rows import of_form
@@ -63,7 +61,4 @@ class ChecklistsMini(Builder):
 
     BUILDER_CONFIGS = configs("all")
     NAME, FEATURES, COUNTED, totals = "checklists_mini", FEATURES, ("language", "category"), staticmethod(totals)
-
-    def rows(self) -> Iterator[Row]:
-        with as_file(files("truebench_hf.data") / "checklists_mini.jsonl") as path:
-            yield from map(row, row_files.records(path))
+    FILE, row = MINI_FILE, staticmethod(row)

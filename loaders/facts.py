@@ -7,15 +7,13 @@ public. The mini set has 12 documents written for this project, with three answe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import as_file, files
 
 import datasets
 
-from truebench_hf.data import row_files
+from truebench_hf.benchmarks.facts.data import MINI
 from truebench_hf.errors import unknown
 from truebench_hf.loaders.builders import About, Builder, Data, Row, SourceBuilder, configs
 from truebench_hf.loaders.rows import texts
-from truebench_hf.version import __version__
 
 SPLITS = ("open", "blind")
 PUBLIC = 860  # rows of the public set
@@ -56,13 +54,4 @@ class FactsMini(Builder):
     """Built in: takes no source."""
 
     BUILDER_CONFIGS = configs("all")
-    NAME, FEATURES, COUNTED = "facts_mini", MINI_FEATURES, ("language", "domain", "task")
-
-    def about(self, data: Data) -> About:
-        """The version is that of this package."""
-        return About(__version__)
-
-    def rows(self) -> Iterator[Row]:
-        with as_file(files("truebench_hf.benchmarks.facts") / "mini.jsonl") as path:
-            for record in row_files.records(path):
-                yield dict(record.row)
+    NAME, FEATURES, COUNTED, FILE = "facts_mini", MINI_FEATURES, ("language", "domain", "task"), MINI

@@ -14,7 +14,7 @@ from pathlib import PurePath
 import datasets
 
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGE_NAMES, LANGUAGES, slug
-from truebench_hf.data import instances, row_files
+from truebench_hf.data import instances
 from truebench_hf.data.catalogue import LATEST, MINI, RELEASES, download
 from truebench_hf.data.row_files import Rows
 from truebench_hf.data.row_formats import Entry
@@ -141,11 +141,11 @@ class TrueBenchMini(Builder):
 
     BUILDER_CONFIGS = configs("all", *map(slug, LANGUAGES), *map(slug, CATEGORIES))
     NAME, FEATURES, PARTS, COUNTED, OTHER = "truebench_mini", FEATURES, PARTS, PARTS, NAMES
-    totals = staticmethod(totals)
+    FILE, totals = MINI, staticmethod(totals)
 
-    def rows(self) -> Iterator[Row]:
-        for record in row_files.records(MINI):
-            yield row(record) | {"index": record.row["index"]}
+    @staticmethod
+    def row(record: Record) -> Row:
+        return row(record) | {"index": record.row["index"]}
 
 
 def _is_number(record: Record) -> bool:

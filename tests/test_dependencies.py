@@ -2,78 +2,25 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
-import tomllib
-from collections.abc import Sequence
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
 from tests.bench import install_size
-from tests.support.runs import ROOT, script
+from tests.support.runs import ROOT, command_here, script
+from tests.test_house import PROJECT, names_of
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 INSTALL = (ROOT / "docs" / "install.md").read_text("utf-8")
-# In an environment of its own (tests/integrations): it wants another fsspec than the pinned one.
-ELSEWHERE = {"inspect_ai", "pytest"}  # whoever loads these modules has them
-
-
-def names(requirements: Sequence[str]) -> set[str]:
-    return {re.split(r"[\[><=]", line)[0].lower().replace("_", "-") for line in requirements}
-
-
-def imported(path: Path) -> set[str]:
-    """The packages that a file imports; those that are only named to a type checker, too."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.split(".")[0])
-    return found - {"truebench_hf", "__future__"} - sys.stdlib_module_names
-
-
-SOURCES = [*(ROOT / "truebench_hf").rglob("*.py"), *(ROOT / "loaders").rglob("*.py"), *(ROOT / "space").rglob("*.py")]
-
-
-def test_every_imported_package_is_declared() -> None:
-    brought = set().union(*(names(needed) for extra, needed in EXTRAS.items() if extra not in ("dev", "slow")))
-    declared, known, wrong = names(PROJECT["dependencies"]) | brought, packages_distributions(), []
-    packages = {package: path for path in SOURCES for package in imported(path)}
-    assert {"datasets", "gradio", "sklearn"} <= set(packages)
-    for package in set(packages) - ELSEWHERE:
-        installed = {name.lower().replace("_", "-") for name in known.get(package, [package])}
-        if not installed & declared:
-            wrong.append(f"{packages[package].relative_to(ROOT)} imports {package}, of {installed}")
-    assert wrong == []
-
-
-def test_what_an_extra_brings_is_asked_for_before_it_is_imported() -> None:
-    """A file that imports such a package at its top, or unasked, would greet its users with a traceback."""
-    ours = {"sklearn", "statsmodels", "sacrebleu", "rouge_score", "bert_score", "torch", "transformers", "vllm", "gradio", "ray", "trl", "peft"}  # fmt: skip
-    at_the_top = {
-        path.name: top
-        for path in SOURCES
-        if (top := ours & {n for node in ast.parse(path.read_text("utf-8")).body for n in _named(node)})
-    }
-    assert at_the_top == {}
-
-
-def _named(node: ast.AST) -> set[str]:
-    if isinstance(node, ast.Import):
-        return {alias.name.split(".")[0] for alias in node.names}
-    return {(node.module or "").split(".")[0]} if isinstance(node, ast.ImportFrom) else set()
 
 
 def test_the_pins_hold_all_that_is_declared() -> None:
     lines = (ROOT / "constraints.txt").read_text("utf-8").split()
     pinned = {line.partition("==")[0].lower().replace("_", "-") for line in lines}
-    needed = names(PROJECT["dependencies"]).union(*(names(needed) for needed in EXTRAS.values()))
+    needed = names_of(PROJECT["dependencies"]).union(*map(names_of, EXTRAS.values()))
     # Which live in environments of their own: tests/vllm, tests/integrations.
     assert needed - pinned <= {"vllm", "inspect-ai", "truebench-hf"}
 
@@ -150,8 +97,6 @@ def test_a_run_and_a_meta_evaluation_need_no_extra(here: Path) -> None:
     assert (here / "meta" / "scores.json").is_file(), done.stderr
 
 
-def test_the_version_is_told() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "truebench_hf", "--version"], capture_output=True, text=True, timeout=60
-    )
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    done = command_here(capsys, "--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"truebench-hf {PROJECT['version']}\n", "")

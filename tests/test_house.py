@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import functools
 import graphlib
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Sequence
+from importlib.metadata import packages_distributions
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -36,7 +40,12 @@ FLOORS = {
     0: "errors hashing types version",
 }
 FLOOR_OF = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()} | {"": 8}
-HEAVY = {"torch", "transformers", "vllm", "ray", "gradio", "datasets", "evaluate", "plotly", "polars"}
+HEAVY = {
+    "torch", "transformers", "vllm", "ray", "gradio", "datasets", "evaluate", "plotly", "polars", "sklearn", "statsmodels", "sacrebleu",
+    "rouge_score", "bert_score", "trl", "peft",
+}  # fmt: skip
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+ELSEWHERE = {"inspect_ai", "pytest"}  # whoever loads these modules has them
 TOP = {
     "truebench_hf", "loaders", "dataset_cards", "space", "tests", "examples", "docs", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE",
     "Makefile", "constraints.txt", "pyproject.toml", "setup.py", ".ci", ".gitignore", ".github",
@@ -83,6 +92,7 @@ def _is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
+@functools.cache
 def modules_imported(path: Path) -> set[str]:
     """The modules of the house that a file imports, also within functions."""
     names = {name for _, name in imports(path) if name.split(".")[0] == "truebench_hf"}
@@ -159,6 +169,23 @@ def test_heavy_packages_are_imported_where_they_are_used() -> None:
         if name.split(".")[0] in HEAVY
     ]
     assert wrong == []
+
+
+def test_every_imported_package_is_declared() -> None:
+    extras = [needed for extra, needed in PROJECT["optional-dependencies"].items() if extra not in ("dev", "slow")]
+    declared = names_of([*PROJECT["dependencies"], *chain.from_iterable(extras)])
+    paths = [*MODULES.values(), *(ROOT / "space").rglob("*.py")]
+    packages = {name.partition(".")[0]: name_of(path) for path in paths for _, name in imports(path)}
+    assert {"datasets", "gradio", "sklearn"} <= set(packages)
+    known = packages_distributions()
+    others = set(packages) - ELSEWHERE - {"truebench_hf", "__future__"} - sys.stdlib_module_names
+    undeclared = {name for name in others if not names_of(known.get(name, [name])) & declared}
+    assert {name: packages[name] for name in undeclared} == {}
+
+
+def names_of(requirements: Sequence[str]) -> set[str]:
+    """The packages that lines of requirements name, as they are compared."""
+    return {re.split(r"[\[><=]", line)[0].lower().replace("_", "-") for line in requirements}
 
 
 def test_types_and_errors_need_only_the_standard_library() -> None:
@@ -240,8 +267,10 @@ SHARES = {"rate", "pass_rate", "clustered_rate", "clustered_share", "mean", "fme
 
 
 def _calls(path: Path, *names: str) -> bool:
+    last = {name.rpartition(".")[2] for name in names}
     called = (node.func for node in nodes(path) if isinstance(node, ast.Call))
-    return any(ast.unparse(function) in names for function in called)
+    near = (function for function in called if getattr(function, "attr", getattr(function, "id", "")) in last)
+    return any(ast.unparse(function) in names for function in near)
 
 
 def _formats_percent(node: ast.AST) -> bool:
@@ -254,7 +283,12 @@ def _formats_percent(node: ast.AST) -> bool:
 
 def _compares_within_a_share(node: ast.AST) -> bool:
     """Whether it is the share of cases in which two labels are equal."""
-    if not isinstance(node, ast.Call) or ast.unparse(node.func) not in SHARES or not node.args:
+    if (
+        not isinstance(node, ast.Call)
+        or not isinstance(node.func, ast.Name)
+        or node.func.id not in SHARES
+        or not node.args
+    ):
         return False
     elements = [part.elt for part in ast.walk(node.args[0]) if isinstance(part, ast.ListComp | ast.GeneratorExp)]
     compared = [part for element in elements for part in ast.walk(element) if isinstance(part, ast.Compare)]

@@ -81,7 +81,7 @@ def test_a_line_that_is_none_is_named(tmp_path: Path, bad: bytes, said: str) -> 
         list(jsonl.read(tmp_path / "absent.jsonl", "do this"))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.text(min_size=1))
 @example(BREAKS)
 @example("\ud83d")
@@ -111,7 +111,7 @@ def test_any_text_comes_back_from_the_files_of_a_run(tmp_path_factory: pytest.Te
     assert public_judgments(validate(file).judged, "j").count(b"\n") == 1
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.text())
 @example(BREAKS)
 def test_any_text_comes_back_from_files_of_rows(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
@@ -131,7 +131,7 @@ def test_any_text_comes_back_from_files_of_rows(tmp_path_factory: pytest.TempPat
 SHEET_TEXT = st.text(st.characters(exclude_categories=("Cs",)))  # a sheet writes half a character as a question mark
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(SHEET_TEXT, st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp", "Zs", "Cf", "Co", "Cn"))))
 @example(BREAKS, "=1+1")
 @example("'=x", "'")
@@ -151,10 +151,3 @@ def test_any_text_comes_back_from_sheets(tmp_path_factory: pytest.TempPathFactor
     assert found.labels == {name: {"ann": f"no {name}"}}
     assert found.options == {name: ("yes", f"no {name}")}
     assert found.notes.get((name, "ann"), "") == unguard(text).strip()
-
-
-def test_the_half_of_a_character_is_refused_where_it_names_something(tmp_path: Path) -> None:
-    content = json.dumps(row(1, [("?", ["="])], language="\ud83d"), ensure_ascii=False).encode("utf-8", "surrogatepass")
-    (tmp_path / "data.jsonl").write_bytes(content)
-    with pytest.raises(UserError, match="line 1: field 'language' holds half a character"):
-        load(str(tmp_path / "data.jsonl"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-import click
 import pytest
 from click.testing import CliRunner
 
 from tests.support.runs import ROOT
+from tests.test_readme import found
 from truebench_hf.cli.app import whole
 
 PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
@@ -23,17 +23,6 @@ NAMES = ("element", "place", "command", "test")
 
 def quoted(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
-
-
-def check_command(words: list[str]) -> None:
-    """Fail unless words begin with a command, which a group alone is not; what follows a command is its argument."""
-    found: click.Command = whole()
-    for word in words:
-        if not isinstance(found, click.Group):
-            break
-        assert word in found.commands, f"{word} is no command of {found.name}"
-        found = found.commands[word]
-    assert not isinstance(found, click.Group), f"{words} names only a group"
 
 
 def test_there_are_five_papers_each_with_its_drawing_and_its_table() -> None:
@@ -54,7 +43,7 @@ def test_a_row_is_complete(row: list[str]) -> None:
 @pytest.mark.parametrize("command", sorted({name for row in ROWS for name in quoted(row[2])}))
 def test_a_command_exists_with_its_options(command: str) -> None:
     name, *_ = command.partition(" --")
-    check_command(name.split())
+    assert not hasattr(found(name.split())[0], "commands"), f"{name} is no command, or names only a group"
     helps = (CliRunner().invoke(whole(), [*name.split(), option]) for option in ("--help-all", "--help"))
     told = next(done.output for done in helps if done.exit_code == 0)  # few commands have rare options
     assert [word for word in command.split() if word.startswith("--") and word not in told] == []

@@ -158,7 +158,7 @@ def test_the_commands_run_as_they_stand(name: str, here: Path, capsys: pytest.Ca
             continue
         if line.startswith("truebench compare"):
             _two_runs(here, capsys)
-        more = ["--limit", "12"] if LARGE in line else ["--estimate"] if line.startswith(ESTIMATED) else []
+        more = ["--limit", "4"] if LARGE in line else ["--estimate"] if line.startswith(ESTIMATED) else []
         done = command_here(capsys, *words, *more)
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
         ran.append(words[0])

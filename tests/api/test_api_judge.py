@@ -243,17 +243,6 @@ def test_probabilities_thresholds_calibrations_and_cascades(tmp_path: Path) -> N
     assert labels(level="cascade", calibration=calibration, cascade_judge=asked) == ["yes", "no"], "by the usual band"
 
 
-def test_two_processes_may_use_one_cache_at_once(tmp_path: Path) -> None:
-    spec = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
-    code = (
-        "import truebench_hf\n"
-        f"kept = truebench_hf.Judge({spec!r}, cache={str(tmp_path / 'cache')!r})\n"
-        "print(all(one.passed for one in kept('Hi.', [f'Hello {n}.' for n in range(50)], 'greets')))"
-    )
-    many = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=-1, stderr=-1, text=True) for _ in range(2)]
-    assert [process.communicate(timeout=60) for process in many] == [("True\n", "")] * 2
-
-
 def test_a_judge_that_nobody_holds_any_more_ends_its_thread(tmp_path: Path) -> None:
     kept = Judge(Saying())
     thread = kept._background._thread

@@ -40,9 +40,7 @@ def test_every_command_refuses_an_option_given_twice(capsys: pytest.CaptureFixtu
 
 TWICE = [
     ("run --limit 1 --limit 1", "--limit is given 2 times; give it once"),  # alike is twice, too
-    ("run --seed=1 --limit=2 --seed=2 --seed=3", "--seed is given 3 times; give it once"),
     ("run --reasoning --no-reasoning", "--reasoning/--no-reasoning is given 2 times; give it once"),
-    ("study export x --to csv --to inspect", "--to is given 2 times; give it once"),
     (
         "run --data=d --model=smollm2 --model-arg=dtype=a --model-arg=dtype=b --judge=smollm2 --out=o",
         "--model-arg dtype: is given 2 times (a, b); give it once",

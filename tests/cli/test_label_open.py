@@ -71,11 +71,24 @@ def kept(run: str) -> dict[str, str]:
         return {row["id"]: row["answer"] for row in csv.DictReader(file)}
 
 
+REFUSED: list[tuple[str, str, Any, int]] = [
+    ("GET", "/", None, 404),  # whoever does not know the address
+    ("POST", "/", {"done": True}, 404),
+    ("POST", "", {"id": "x", "answer": "yes"}, 400),  # no such question
+    ("POST", "", {"id": ["x"]}, 400),
+    ("POST", "", [], 400),
+    ("POST", "", None, 400),  # nothing is sent
+]
+
+
 def test_answers_go_straight_back_into_the_run(run: str, opened: Opened) -> None:
     assert opened.address.hostname == "127.0.0.1"
     status, page = opened.request("GET")
     assert (status, HOSTILE in page) == (200, False)
     first, second, third = ids(page)
+    assert [opened.request(*sent)[0] for *sent, _ in REFUSED] == [status for *_, status in REFUSED]
+    assert opened.answer(first, "maybe") == 400, "none of the options"
+    assert not (Path(run) / "sheets" / "eva-answers.csv").exists()
     assert opened.answer(first, "yes", "sure") == 200
     assert kept(run) == {first: "yes", second: "", third: ""}, "it is in the file before the page goes on"
     assert opened.answer(second, "yes") == 200
@@ -105,20 +118,3 @@ def test_ctrl_c_keeps_what_was_answered_and_the_command_goes_on(run: str, opened
     finally:
         again.process.kill()
         again.process.communicate()
-
-
-REFUSED: list[tuple[str, str, Any, int]] = [
-    ("GET", "/", None, 404),  # whoever does not know the address
-    ("POST", "/", {"done": True}, 404),
-    ("POST", "", {"id": "x", "answer": "yes"}, 400),  # no such question
-    ("POST", "", {"id": ["x"]}, 400),
-    ("POST", "", [], 400),
-    ("POST", "", None, 400),  # nothing is sent
-]
-
-
-def test_what_is_no_answer_is_refused(run: str, opened: Opened) -> None:
-    assert [opened.request(*sent)[0] for *sent, _ in REFUSED] == [status for *_, status in REFUSED]
-    name = ids(opened.request("GET")[1])[0]
-    assert opened.answer(name, "maybe") == 400, "none of the options"
-    assert not (Path(run) / "sheets" / "eva-answers.csv").exists()

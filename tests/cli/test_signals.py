@@ -80,7 +80,7 @@ def arguments(server: BadServer, tmp_path: Path) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(
     "moments",
-    [(0.0, 0.1, 0.3), pytest.param([i * 0.2 for i in range(8)], marks=pytest.mark.slow)],
+    [(0.0, 0.2), pytest.param([i * 0.2 for i in range(8)], marks=pytest.mark.slow)],
     ids=["some moments", "eight moments"],
 )
 def test_the_first_seconds_are_no_exception(arguments: tuple[str, ...], tmp_path: Path, moments: list[float]) -> None:
@@ -180,6 +180,7 @@ def test_an_interruption_that_gets_lost_still_ends_it() -> None:
     assert_stopped(process, signal.SIGTERM)
 
 
+@pytest.mark.slow
 def test_a_signal_after_the_work_hides_nothing() -> None:
     process = start("study", "prompts", "checklist")
     assert process.stdout is not None

@@ -236,29 +236,3 @@ def test_one_file_with_instances_and_samples_of_their_responses(tmp_path: Path) 
     write_jsonl(tmp_path / "log.jsonl", [*rows, rows[0] | {"criteria": ["is long"]}])
     with pytest.raises(UserError, match="id 1 stands twice"):
         JudgeAnswers(options.model_copy(update={"out": str(tmp_path / "other")})).run()
-
-
-def test_details_of_lighteval_in_parquet(tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    (row,) = [case.values[0] for case in cases(__file__, "responses", "one_answer") if "details of" in case.id]
-    pq.write_table(pa.Table.from_pylist([row["row"]]), tmp_path / "details_custom|t|0_now.parquet")
-    response = first(str(tmp_path / "details_custom|t|0_now.parquet"))
-    assert (response.answers, response.reasoning) == (("The Rhine.",), ("Hm.",))
-
-
-def test_a_real_log_of_inspect(tmp_path: Path) -> None:
-    inspect_ai = pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
-    from inspect_ai.dataset import MemoryDataset, Sample
-    from inspect_ai.model import ModelOutput, ModelUsage, get_model
-    from inspect_ai.solver import generate
-
-    output = ModelOutput.from_content("mockllm/model", "The Rhine.")
-    output.usage = ModelUsage()
-    task = inspect_ai.Task(dataset=MemoryDataset([Sample(input=RIVER)]), solver=[generate()])
-    for kind in ("eval", "json"):
-        model = get_model("mockllm/model", custom_outputs=[output])
-        (log,) = inspect_ai.eval(task, model=model, log_dir=str(tmp_path), log_format=kind, display="none")
-        response = first(Path(log.location), None)
-        assert (response.answers, response.model) == (("The Rhine.",), "mockllm/model")

@@ -31,15 +31,13 @@ def client(hub: HubStub, tmp_path: Path) -> HubClient:
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs: `whole` over mini, where the server of one answer was down, `official` the same by the official protocol,
-    and `part` over three instances."""
+    """Runs: `whole` over mini, where the server of one answer was down, and `part` over three instances."""
     folder = tmp_path_factory.mktemp("secret-folder")
     rules = [{"contains": data.load("mini")[0].turns[0].prompt[:40], "error": f"the server at {ADDRESS} is down"}]
     model = script(folder / "tea-model.json", rules, {"reply": "Answer 🍵."})
     judge = script(folder / "judge.json", [{"contains": "<criteria", "verdicts": {"sentence": "FAIL"}}])
-    chosen: dict[str, dict[str, Any]] = {"whole": {}, "part": {"limit": 3}, "official": {"protocol": "official"}}
-    for name, options in chosen.items():
-        run(data="mini", model=model, judge=judge, judge_level="checklist", out=str(folder / name), **options)
+    for name, limit in (("whole", None), ("part", 3)):
+        run(data="mini", model=model, judge=judge, judge_level="checklist", out=str(folder / name), limit=limit)
     return folder
 
 

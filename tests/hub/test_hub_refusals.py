@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden.compare import EXPECTED
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from tests.support.runs import command_here
@@ -29,10 +30,13 @@ BEFORE: list[tuple[str, str]] = [
     (f"{RESULTS} --repo-id results", "ORGANISATION/NAME"),
     (f"{RESULTS} --repo-id org/a--b", "--repo-id org/a--b: Cannot have --"),  # the Hub's own rules hold as well
     (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo m", "--model-repo m: write it as"),
-    (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo org/m --force", "over mini"),
     ("publish results {runs}/absent --repo-id org/r", "absent: no such folder; give the --out of a finished run"),
     ("publish results {runs}/judge.json --repo-id org/r", r"judge\.json: is no run folder"),
     ("publish results {runs} --repo-id org/r", "is no run folder"),  # what holds the runs
+    (
+        f"publish results {EXPECTED / 'metaeval' / 'out'} --model-repo org/good --dataset org/set",
+        "into a results data set",
+    ),
 ]
 
 
@@ -52,6 +56,7 @@ def test_refused_in_a_line_before_the_hub_is_asked(
     assert "very_secret" not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("line", "env", "told"), AT_THE_HUB, ids=[told for *_, told in AT_THE_HUB])
 def test_a_hub_that_cannot_be_asked_is_one_line_and_nothing_is_sent(
     hub: HubStub, client: HubClient, mini: Path, line: str, env: dict[str, str], told: str
@@ -63,19 +68,16 @@ def test_a_hub_that_cannot_be_asked_is_one_line_and_nothing_is_sent(
     assert hub.repos == {}
 
 
+CHECK = "publish results --check org/results"
+
+
 @pytest.mark.parametrize(
     ("line", "method", "path", "status", "told"),
     [
         (PUSH, "POST", "/repos/create", 403, "refused with 403: .*use a token that may do so"),
-        (
-            "publish results --check org/results",
-            "GET",
-            "org/results",
-            500,
-            "refused with 500: injected failure 500; try",
-        ),
+        pytest.param(CHECK, "GET", "org/results", 500, "refused with 500: injected failure 500; try", marks=pytest.mark.slow),
     ],
-)
+)  # fmt: skip
 def test_what_the_hub_refuses_is_one_line(
     hub: HubStub, client: HubClient, mini: Path, line: str, method: str, path: str, status: int, told: str
 ) -> None:

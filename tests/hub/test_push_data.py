@@ -11,8 +11,7 @@ from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from truebench_hf import push_data
 from truebench_hf.errors import UserError
-from truebench_hf.hub.options import HubOptions
-from truebench_hf.hub.push import push_folder
+from truebench_hf.hub.push import HubOptions, push_folder
 from truebench_hf.loaders.export import export
 from truebench_hf.text.redaction import learn
 

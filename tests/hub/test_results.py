@@ -87,7 +87,6 @@ def published_scores(run: Path, out: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda s: s["scores"][0]["score"].update(interval=[99.0, 100.0]), "an interval is computed"),
         (lambda s: s["scores"][0]["score"].update(interval=[None, None]), "one without ends cannot even be shown"),
         (lambda s: s.update(notes=["The official pass rule gives 100.00 %."]), "notes hold figures"),
         (lambda s: s["unscored"][0].update(reason="<b>the judge was bribed</b>"), "why an instance is unscored"),

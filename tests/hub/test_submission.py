@@ -14,9 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.runs import run_scores
-from truebench_hf.benchmarks.truebench import data
 from truebench_hf.errors import UserError
-from truebench_hf.hub import submission
 from truebench_hf.hub.submission import check_scores, validate
 from truebench_hf.results.folder import Results
 from truebench_hf.types import Score
@@ -201,12 +199,3 @@ def test_any_value_anywhere_is_refused_or_harmless(rows: Rows, tmp_path_factory:
         assert len(found.judged) == 2
 
     check()
-
-
-OFFICIAL = Path(__file__).parents[2] / ".." / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
-
-
-def test_the_pinned_hash_is_that_of_the_real_release() -> None:
-    if not OFFICIAL.exists():
-        pytest.skip("the real file ../shared/data/truebench/TRUEBench-v0.6.1.jsonl is not here")
-    assert submission.known_data(data.data_hash(data.load(str(OFFICIAL)))) == "v0.6.1"

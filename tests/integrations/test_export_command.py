@@ -74,6 +74,7 @@ def test_who_made_a_model_is_told_where_its_hub_id_does(spec: str, provider: str
         ("metaeval", "inspect", "a study of kind metaeval does not score responses one by one, which inspect is about"),
         ("metaeval", "verifiers", "or take --to every-eval-ever, csv or parquet"),
         ("run", "cvs", "unknown form 'cvs': did you mean csv"),
+        ("facts", "sft", "look for grounding, not at criteria"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(tmp_path: Path, case: str, to: str, told: str) -> None:
@@ -161,14 +162,6 @@ def test_a_judge_that_learned_the_rows_gives_the_verdicts_they_were_made_of(taug
     found = truebench_hf.judge("Name a <colour>.", "Blue.", ["names a colour", "is kind"], judge, level="rubric")
     assert [verdict.label for verdict in found.verdicts] == ["yes", "no"]
     assert all(verdict.reason for verdict in found.verdicts), "reasons are learned, too"
-
-
-def test_runs_without_verdicts_of_a_judge_teach_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="look for grounding, not at criteria"):
-        export(golden("facts", tmp_path / "facts"), "sft", tmp_path / "out")
-    with pytest.raises(UserError, match="does not score responses one by one"):
-        export(golden("metaeval", tmp_path / "metaeval"), "sft", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 def held_to_their_rules(file: dict[str, Any]) -> list[dict[str, Any]]:

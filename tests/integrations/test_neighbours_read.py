@@ -34,7 +34,9 @@ def python(name: str, *arguments: str, folder: Path = ROOT) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_a_log_of_inspect_comes_back_by_its_library_and_ours(tmp_path: Path) -> None:
+def test_a_log_of_inspect_comes_back_by_its_library_ours_and_datasets(tmp_path: Path) -> None:
+    from datasets import load_dataset
+
     run = golden("export", tmp_path / "run")
     told = python("inspect", "tests/integrations/inspect_reads.py", run, str(tmp_path / "log"))
     scores = run_scores(Path(run))
@@ -57,12 +59,7 @@ def test_a_log_of_inspect_comes_back_by_its_library_and_ours(tmp_path: Path) -> 
     assert "no judge" in dark["reason"]
     assert told["answers"] == {"talk": ["Of talk.", "Of talk."], "alone": ALONE, "dark": "Of dark.", "gone": None}
 
-
-def test_a_log_of_inspect_is_a_data_set_of_datasets(tmp_path: Path) -> None:
-    """Its loader takes whole numbers as ids alone, and one type a column, whichever rows come first."""
-    from datasets import load_dataset
-
-    python("inspect", "tests/integrations/inspect_reads.py", golden("export", tmp_path / "run"), str(tmp_path / "log"))
+    # As a data set its loader takes whole numbers as ids alone, and one type a column, whichever rows come first.
     (log,) = (tmp_path / "log").glob("*.eval")
     rows = load_dataset("eval", data_files=str(log), split="train", cache_dir=str(tmp_path / "cache"))
     assert rows["id"][:] == [1, 2, 3, 4]

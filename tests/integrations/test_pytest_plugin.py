@@ -106,6 +106,9 @@ def test_counted(judge):
         + """
 def test_new(judge):
     judge("Where is my parcel?", "It comes tomorrow.", ["apologises"])
+
+def test_none(judge):
+    judge("Where?", None, ["apologises"])
 """
     )
     with OpenAIServer() as server:
@@ -118,36 +121,40 @@ def test_new(judge):
     project(tmp_path / "app", settings, new)
     done = pytest_in(app, "--truebench-offline", "-rs")
     assert done.returncode == 0, done.stdout
-    assert "2 passed, 1 skipped" in done.stdout
-    assert "--truebench-offline: " in done.stdout
+    assert "2 passed, 2 skipped" in done.stdout
+    assert "--truebench-offline: there is no answer" in done.stdout
     assert "the cache has no answer to this" in done.stdout
-    assert counted(done)["all 3 tests with a judge"] == (2, 0, 0, 1)
+    assert counted(done)["all 4 tests with a judge"] == (2, 0, 0, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
-        (None, 'name a judge: [tool.truebench] with judge = "openai:MODEL"'),
         ('judge = "opnai:x"', "unknown spec 'opnai:x'"),
         ('judge = "none"\nlevle = "rubric"', "levle"),
     ],
 )
-def test_a_wrong_setting_is_a_line(tmp_path: Path, settings: str | None, line: str) -> None:
+def test_a_wrong_setting_is_a_line(tmp_path: Path, settings: str, line: str) -> None:
     done = pytest_in(project(tmp_path / "app", settings, "def test_one(judge):\n    pass\n"))
     assert done.returncode == 1
     assert line in done.stdout
     assert "Traceback" not in done.stdout
 
 
-def test_nothing_is_loaded_before_the_fixture_is_used(tmp_path: Path) -> None:
+def test_nothing_is_loaded_before_the_fixture_is_used_and_it_needs_a_judge(tmp_path: Path) -> None:
     tests = """
 def test_it():
     import sys
     assert not {name for name in sys.modules if name.startswith("truebench_hf.")} - {
         "truebench_hf.integrations", "truebench_hf.integrations.pytest_plugin", "truebench_hf.version"}
+
+def test_judged(judge):
+    pass
 """
     done = pytest_in(project(tmp_path / "app", None, tests))
-    assert (done.returncode, "truebench ==" in done.stdout) == (0, False), done.stdout
+    assert ("1 passed, 1 error" in done.stdout, "truebench ==" in done.stdout) == (True, False), done.stdout
+    assert 'name a judge: [tool.truebench] with judge = "openai:MODEL"' in done.stdout
 
 
 def test_strange_answers_and_markers_are_told_and_stop_no_worker(tmp_path: Path) -> None:
@@ -173,7 +180,3 @@ class TestUnit(unittest.TestCase):
     assert "answer: I will not \\ud800" in done.stdout
     assert "NotJudged: the judge left criteria open" in done.stdout
     assert "a method of unittest.TestCase runs once" in done.stdout
-    app = project(tmp_path / "app", f'judge = "{judge}"\noffline = true', tests)
-    assert (
-        "--truebench-offline: there is no answer" in pytest_in(app, "--truebench-offline", "-rs", "-k", "none").stdout
-    )

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import truebench_hf
 from tests.support.runs import script
 from tests.support.tiny_chat import tiny_chat
-from tests.support.trl_import import import_trl
 from truebench_hf import Criterion, Judge, UserError, checklist_reward
 from truebench_hf.integrations.rewards import SHAPES, reward_of
 from truebench_hf.models.scripted import verdicts
@@ -204,7 +203,7 @@ def test_a_made_judge_takes_no_settings_and_a_nameless_writer_no_cache(tmp_path:
     with Judge(Saying()) as judge, pytest.raises(UserError, match=r"level: the judge is made already"):
         checklist_reward(judge, level="rubric")
     with pytest.raises(UserError, match=r"truebench_hf\.model"):
-        checklist_reward("smollm2", generator=generator, cache=tmp_path)
+        checklist_reward(script(tmp_path / "judge.json", []), generator=generator, cache=tmp_path)
     with pytest.raises(TypeError, match="lvel"):
         checklist_reward(Saying(), lvel="rubric")  # type: ignore[call-overload]
 
@@ -215,9 +214,6 @@ def test_a_made_judge_takes_no_settings_and_a_nameless_writer_no_cache(tmp_path:
         ({"prompts": None}, "prompts: there are none"),
         ({"prompts": ["a", "b"]}, "prompts: 2 for 1 completions"),
         ({"criteria": "is blue"}, "criteria: must be a list with an entry for each of the 1"),
-        ({"criteria": [["a"], ["b"]]}, "criteria: must be a list with an entry for each of the 1"),
-        ({"criteria": [["a", 3]]}, "completion 1: field 'criteria[1]' must be a text"),
-        ({"criteria": [[{"text": "a", "weight": 0}]]}, "must be a number other than 0"),
         ({"criteria": [[{"text": "a", "weight": -1}]]}, "completion 1: its criteria are faults alone"),
         ({"rubric": [["b"]]}, "which mean the same"),
         ({"completions": [3]}, "completion 1: a completion is a text or a list of messages, not a int"),
@@ -227,7 +223,6 @@ def test_a_made_judge_takes_no_settings_and_a_nameless_writer_no_cache(tmp_path:
             {"prompts": [[{"role": "assistant", "content": "Hi."}]]},
             "completion 1: field 'prompt' must end with a message of",
         ),
-        ({"prompts": [" "]}, "completion 1: its prompt must be a text or a list of messages"),
         ({"prompts": [None]}, "completion 1: its prompt must be a text or a list of messages"),
     ],
 )
@@ -342,22 +337,3 @@ def test_what_is_decided_stays_whatever_the_open_ones_become(
     settled = "".join(data.draw(st.sampled_from("yn")) if label in "u-" else label for label in labels)
     if reward is not None:
         assert reward_of(judged(settled, weights), shape) == pytest.approx(reward)
-
-
-@pytest.mark.slow
-def test_a_step_of_grpo_on_prompts(tmp_path: Path) -> None:
-    import_trl()
-    from trl import GRPOConfig, GRPOTrainer
-
-    rows = truebench_hf.load("training", "prompts", "train[:2]", source="mini")
-    reward = truebench_hf.checklist_reward(lambda messages: verdicts(messages[-1]["content"], {}))
-    settings = GRPOConfig(
-        str(tmp_path), max_steps=1, max_completion_length=8, per_device_train_batch_size=4, num_generations=2,
-        report_to="none", logging_steps=1, use_cpu=True, save_strategy="no",
-    )  # fmt: skip
-    model, tokenizer = tiny_chat()
-    trainer = GRPOTrainer(model, reward, settings, rows, processing_class=tokenizer)
-    trainer.train()
-    # The judge passes all; of the five criteria of one prompt of the two a rule finds that babble is no JSON: (1 + 4/5) / 2.
-    rewards = [line["reward"] for line in trainer.state.log_history if "reward" in line]
-    assert rewards == pytest.approx([0.9])

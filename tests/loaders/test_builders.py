@@ -15,7 +15,6 @@ import truebench_hf
 from tests.support.tables import named
 from truebench_hf.benchmarks.rubric_eval.data import COLUMNS, SPLITS
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubric_rows
-from truebench_hf.data.catalogue import CATALOGUE
 from truebench_hf.data.rubrics import RUBRIC_TYPES
 from truebench_hf.errors import UserError
 from truebench_hf.loaders import facts
@@ -40,6 +39,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_importing_the_loaders_is_light() -> None:
     code = (
         "import sys, truebench_hf.loaders, truebench_hf.data.catalogue; print({'torch', 'datasets'} & set(sys.modules))\n"
@@ -156,34 +156,3 @@ UNKNOWN = [
 def test_unknown_names_get_the_nearest(arguments: tuple[str, ...], told: str) -> None:
     with pytest.raises(UserError, match=told):
         truebench_hf.load(*arguments)
-
-
-def test_every_entry_has_a_builder_of_its_own() -> None:
-    assert len({corpus(name) for name in CATALOGUE}) == len(CATALOGUE) == 10
-
-
-BUILT_IN = ("truebench_mini", "rubric_mini", "facts_mini", "flexbench", "checklists_mini")
-
-
-@pytest.mark.parametrize("name", BUILT_IN)
-def test_export_and_builder_agree_on_every_configuration(
-    name: str, tmp_path: Path, built: Callable[[str], Built]
-) -> None:
-    """load_dataset of the exported folder gives what the builder itself gives for that configuration."""
-    from datasets import load_dataset
-
-    exported = built(name)
-    rows, folder = exported.facts.rows, str(exported.folder)
-    known = [config.name for config in corpus(name).BUILDER_CONFIGS]
-    assert sorted(known) == sorted(rows)
-    for number, config in enumerate(dict.fromkeys((known[0], known[len(known) // 2], known[-1]))):
-        builder = corpus(name)(cache_dir=str(tmp_path / f"cache{number}"), config_name=config)
-        builder.download_and_prepare()
-        split = list(rows[config])[-1]
-        theirs = builder.as_dataset(split)
-        assert len(theirs) == rows[config][split] > 0
-        ours = load_dataset(folder, config, split=split, cache_dir=str(tmp_path / "loaded"))
-        assert ours.features == theirs.features
-        assert ours.to_list() == theirs.to_list()
-    streamed = load_dataset(folder, known[-1], split=split, streaming=True)
-    assert list(streamed) == theirs.to_list()

@@ -32,6 +32,7 @@ SOURCES = [
     ("training", "training"), ("training", "truebench_mini"), ("training", "truebench"), ("training", "rubric_mini"),
     ("training", "rubric_eval"),
 ]  # fmt: skip
+SELDOM = ("rubric_mini", "truebench_mini", "checklists_mini", "facts_mini", "rubric_eval")  # sources of the slow lane
 Rows = list[dict[str, Any]]
 
 
@@ -66,7 +67,7 @@ def of_builder(built: Built, source: str | None) -> list[tuple[str, str, Rows]]:
     return [(*place, truebench_hf.load(built.name, *place, source=source).to_list()) for place in places]
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "rubric_mini")) for n in CATALOGUE])
 def test_a_built_folder_loads_as_a_data_set(
     name: str, every: Callable[[str], Built], sources: dict[str, str], tmp_path: Path
 ) -> None:
@@ -81,7 +82,9 @@ def test_a_built_folder_loads_as_a_data_set(
 
 
 CASES = [
-    pytest.param(name, source, id=f"{name} of {source}", marks=[pytest.mark.slow] if source == "rubric_mini" else [])
+    pytest.param(
+        name, source, id=f"{name} of {source}", marks=[pytest.mark.slow] * (source in SELDOM and name != source)
+    )
     for name, source in SOURCES
 ]
 

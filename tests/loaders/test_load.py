@@ -45,7 +45,7 @@ def test_a_slice_of_a_configuration_is_one_of_its_rows() -> None:
     )[1:]  # fmt: skip
 
 
-@pytest.mark.parametrize("config", ["de", "DE", "german", "German", "GERMAN"])
+@pytest.mark.parametrize("config", ["de", "DE", "German"])
 def test_a_configuration_by_any_of_its_names(config: str) -> None:
     assert {row["language"] for row in truebench_hf.load("mini", config, "test")} == {"DE"}
     assert {row["language"] for row in truebench_hf.load("truebench", config, "test", source=MINI)} == {"DE"}
@@ -55,8 +55,7 @@ def test_other_names_of_configurations() -> None:
     assert len(truebench_hf.load("mini", "Multi-Turn", "test")) == len(truebench_hf.load("mini", "multi turn", "test"))
     assert len(truebench_hf.load("mini", "default", "test")) == 36
     assert truebench_hf.load("rubric_mini", "Multi-turn", "easy")[0]["instruction_category"] == "multi_turn"
-    languages = [name for name, code in corpus("truebench").OTHER.items() if len(code) == 2]
-    assert len(languages) == len({truebench_hf.load("mini", name, "test")[0]["language"] for name in languages}) == 12
+    assert len([code for code in corpus("truebench").OTHER.values() if len(code) == 2]) == 12
 
 
 @pytest.mark.parametrize(
@@ -93,23 +92,6 @@ def test_a_stream(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert next(iter(splits["hard"]))["rubric_index"] == 0
 
 
-def folders(tmp_path: Path) -> Path:
-    (tmp_path / "in").mkdir()
-    for number in range(2):
-        part = LINES[18 * number : 18 * (number + 1)]
-        (tmp_path / "in" / f"test-0000{number}-of-00002.jsonl").write_text("".join(part), encoding="utf-8")
-    return tmp_path / "in"
-
-
-def test_a_file_and_a_folder_are_a_source(tmp_path: Path) -> None:
-    folder = folders(tmp_path)
-    for source in (MINI, str(MINI), folder, str(folder)):
-        assert indices(truebench_hf.load("truebench", split="test", source=source)) == list(range(1, 37)), source
-    builder = corpus("truebench")(cache_dir=str(tmp_path / "cache"), config_name="German", source=folder)
-    builder.download_and_prepare()
-    assert len(builder.as_dataset("test")) == 3
-
-
 def test_columns_of_another_name(tmp_path: Path) -> None:
     (tmp_path / "own.jsonl").write_text(
         json.dumps({"question": "Say a.", "checks": ["is a"], "prompt": "x"}), encoding="utf-8"
@@ -119,11 +101,6 @@ def test_columns_of_another_name(tmp_path: Path) -> None:
     assert (row["input"], row["criteria"]) == (["Say a."], [["is a"]])
     with pytest.raises(UserError, match="unknown column 'promt': did you mean prompt"):
         truebench_hf.load("truebench", source=tmp_path / "own.jsonl", columns={"promt": "question"})
-
-
-def test_a_build_is_the_same_each_time(tmp_path: Path) -> None:
-    folders = [export("facts_mini", tmp_path / name).folder for name in ("a", "b")]
-    assert _contents(folders[0]) == _contents(folders[1])
 
 
 def test_an_earlier_build_is_replaced_as_a_whole(tmp_path: Path) -> None:

@@ -1,22 +1,15 @@
-"""However large a source is, a build holds a few rows of it at a time.
-
-`python -m tests.loaders.test_memory truebench 200` measures a build of 200 MB.
-"""
+"""However large a source is, a build holds a few rows of it at a time."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubric_rows
-
-RUBRIC = {name: value for name, value in rubric_rows(seed=0)[0].items() if name != "pair_id"}
 MOST = 150  # megabytes above what the imports take
 _CHILD = """
 import sys
@@ -42,15 +35,12 @@ def row(name: str, number: int) -> dict[str, Any]:
         languages, kinds = ("KO", "EN", "DE"), ("Editing", "Reasoning", "Safety")
         kind = {"language": languages[number % 3], "category": kinds[number % 2], "sub_category": f"s{number % 7}"}
         return {"index": number, **kind, "turns": 1, "criteria": [["is short", "is kind"]], "input": [text]}
-    if name == "rubric_eval":
-        one = RUBRIC | {"split": ("easy", "hard")[number % 2]}
-        return one | {"id": str(number), "instruction_id": f"i{number}", "response_id": f"r{number}", "response": text}
     columns = ("system_instruction", "user_request", "context_document", "full_prompt")
     return dict.fromkeys(columns, "Only the text.") | {"context_document": text * 60}  # a document of 90 kB
 
 
-def measured(name: str, megabytes: int, folder: Path) -> tuple[float, int]:
-    """(megabytes that a build of so many takes at most above its imports, rows built)."""
+def measured(name: str, megabytes: int, folder: Path) -> float:
+    """The megabytes that a build of so many takes at most above its imports."""
     source = folder / "rows.jsonl"
     rows = 0
     with source.open("w", encoding="utf-8") as file:
@@ -60,16 +50,10 @@ def measured(name: str, megabytes: int, folder: Path) -> tuple[float, int]:
     told = [sys.executable, "-c", _CHILD, name, str(source), str(folder / "out")]
     before, peak, built = map(float, subprocess.run(told, capture_output=True, text=True, check=True).stdout.split())
     assert built == rows
-    return peak - before, rows
+    return peak - before
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["truebench", "facts_grounding"])
 def test_a_build_holds_a_few_rows_at_a_time(tmp_path: Path, name: str) -> None:
-    assert measured(name, 40, tmp_path)[0] < MOST
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as scratch:
-        above, count = measured(sys.argv[1], int(sys.argv[2]), Path(scratch))
-        print(f"{sys.argv[1]}: {count:,} rows of {sys.argv[2]} MB, {above:.0f} MB above the imports")
+    assert measured(name, 40, tmp_path) < MOST

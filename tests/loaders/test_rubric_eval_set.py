@@ -73,16 +73,6 @@ def test_other_names_for_columns_and_values(tmp_path: Path, source: str) -> None
         truebench_hf.load("rubric_eval", source=other, columns={"respons": "answer"})
 
 
-def test_parquet_with_class_labels_and_a_folder_by_split(tmp_path: Path, source: str) -> None:
-    """What was exported can be the source again: labels are numbers in it, and the file's name says the split."""
-    built = export("rubric_eval", tmp_path / "out", source=source)
-    again = export("rubric_eval", tmp_path / "again", source=str(tmp_path / "out" / "data" / "all"))
-    assert again.facts.rows == built.facts.rows
-    for split in ("easy", "hard"):
-        files = [(tmp_path / name / "data" / "all" / f"{split}.parquet").read_bytes() for name in ("out", "again")]
-        assert files[0] == files[1]
-
-
 def test_what_arbitration_leaves_out_stays_out(tmp_path: Path) -> None:
     """Rows without a rubric type of ours, an annotator without label, and a split without rows."""
     row = plain(ROWS[0]) | {"rubric_type": None, "dimension": None, "source_label": "their kind"}

@@ -170,10 +170,7 @@ def test_every_reader_has_its_dirt() -> None:
     [
         (["good", "bad"], 1, "1 of 2 rows", "half of it"),
         (["good", "bad", "bad"], None, "2 of 3 rows cannot be used; is it the right file? line 2: ", "more than half"),
-        (["bad"], None, "1 of 1 rows", "nothing is left"),
         (["good", "good", '{"a', "new"], 2, "line 2: id 'wildbench-ab12' stands twice, first at line 1; line 3: not JSON", "kinds"),
-        (["good", "[]", "new"], 2, "line 2: must be an object", "no object"),
-        (["good", "new", *["bad"] * 2], 2, "line 3: field 'checklist'", "two of four"),
         ([*(f"new{n}" for n in range(9)), *["bad"] * 6], 9, "line 12: field 'checklist' must be a list", "the first"),
         ([*(f"new{n}" for n in range(9)), *["bad"] * 6], 9, "; and 3 more", "not all of them"),
     ],
@@ -250,7 +247,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 def test_any_value_in_any_field_is_read_or_refused(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp(name)
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=12, deadline=None)
     @given(st.sampled_from(sorted(RECORDS[name])), JSON)
     def check(field: str, value: Any) -> None:
         row = {**RECORDS[name], field: value}

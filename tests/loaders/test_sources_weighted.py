@@ -11,7 +11,7 @@ from tests.loaders.test_sources import RECORDS, USER, written
 from tests.support.runs import command_here, run_scores, script
 from truebench_hf.benchmarks.truebench.data import load
 from truebench_hf.data.checklist_rows import load_entries
-from truebench_hf.data.sources import instances, is_source, read
+from truebench_hf.data.sources import is_source, read
 from truebench_hf.data.sources.forms import sets
 from truebench_hf.errors import UserError
 from truebench_hf.types import Message
@@ -40,11 +40,6 @@ def test_every_source_is_data_of_a_run(tmp_path: Path, name: str) -> None:
         assert (*said, Message("user", one.turns[0].prompt)) == item.messages
         assert one.category
         assert one.language != "UND"
-
-
-def test_kinds_of_a_source_are_categories_of_a_run(tmp_path: Path) -> None:
-    (found,) = instances(f"multichallenge:{written(tmp_path, RECORDS['multichallenge'])}")
-    assert found.category == "INFERENCE_MEMORY"
 
 
 def test_what_is_a_source(tmp_path: Path) -> None:

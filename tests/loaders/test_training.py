@@ -121,7 +121,6 @@ def test_a_built_folder_has_what_the_source_has(tmp_path: Path, capsys: pytest.C
     ("source", "told"),
     [
         (None, "training needs source=: labelled rows"),
-        ("absent.jsonl", "no such file"),
         ("profbnch:absent.jsonl", "unknown source of rubrics"),
     ],
 )
@@ -157,16 +156,13 @@ def test_no_test_is_trained_on(tmp_path: Path) -> None:
     [
         ("run", "--source run: is the folder of a run, with judgments, scores_category; give the data that it was made with"),
         ("run/judgments.jsonl", "run/judgments.jsonl, line 1: holds the verdicts of a judge, and answers; for prompts give"),
-        ("empty", "--source empty: holds no .jsonl, .ndjson, .json, .csv, .tsv, .parquet, .xlsx files; give a file, or such a folder"),
-        ("other", "other/rows.jsonl, line 1: has no prompt; give 'prompt', 'messages' or 'turns', or --column prompt=COLUMN"),
     ],
 )  # fmt: skip
 def test_a_folder_that_holds_no_rows_is_told_in_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], source: str, told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for folder in ("run", "empty", "other"):
-        Path(folder).mkdir()
+    Path("run").mkdir()
     answered = {"messages": [USER, {"role": "assistant", "content": "Tea."}], "verdicts": [[]]}
     for name, text in (
         ("run.json", "{}"),
@@ -174,23 +170,14 @@ def test_a_folder_that_holds_no_rows_is_told_in_a_line(
         ("scores_category.csv", "a,b\n1,2\n"),
     ):
         Path("run", name).write_text(text)
-    Path("other", "rows.jsonl").write_text('{"q": "Tea?"}\n')
     done = command_here(capsys, "data", "build", "training", "--source", source, "--out", "out")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert told in done.stderr
 
 
-def test_a_prompt_may_have_another_name_and_one_without_criteria_is_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, given = tmp_path / "rows.jsonl", ("data", "build", "training", "--column", "prompt=q")
-    path.write_text('{"q": "Tea?", "criteria": ["is short"]}\n{"q": "Milk?"}\n')
-    done = command_here(capsys, *given, "--source", str(path), "--out", str(tmp_path / "out"))
-    assert (done.returncode, "1 rows in train" in done.stdout) == (0, True)
-    assert "prompts without criteria, of which no row is made: 1" in done.stderr
-    done = command_here(capsys, *given, "--source", "rubric_mini", "--out", str(tmp_path / "other"))
-    assert "--column prompt=q: has no use with rows in the columns of rubric_eval" in done.stderr
-    assert done.returncode == 2
+def test_columns_of_rubric_eval_are_known() -> None:
+    with pytest.raises(UserError, match="has no use with rows in the columns of rubric_eval"):
+        truebench_hf.load("training", source="rubric_mini", columns={"prompt": "q"})
 
 
 @pytest.mark.parametrize("name", ["rubricbench", "openrubrics", "judgebench", "ifbench"])

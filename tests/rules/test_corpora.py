@@ -113,7 +113,7 @@ def test_facts_state_what_was_measured(rule: dict[str, Any], response: str, fact
 SIGNS = st.sampled_from([*"aZé한日カж. !?\n-*#`|>1,:", "\n\n", "```", "- ", "Dr. ", "👍"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.text(max_size=200) | st.lists(SIGNS, max_size=60).map("".join))
 @example("A\ud800")
 @example("")

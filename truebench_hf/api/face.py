@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from truebench_hf.errors import UserError, in_python
 from truebench_hf.hub import publish, push, results
-from truebench_hf.hub.options import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
+from truebench_hf.hub.push import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 from truebench_hf.options import Options, as_call, option, pairs
 
 if TYPE_CHECKING:

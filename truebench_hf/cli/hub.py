@@ -8,7 +8,7 @@ import typer
 
 from truebench_hf.api.face import BuildOptions, build_folder, metric_to_hub
 from truebench_hf.hub import publish, push
-from truebench_hf.hub.options import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
+from truebench_hf.hub.push import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 from truebench_hf.hub.results import check_results
 from truebench_hf.loaders.card import table
 from truebench_hf.options import option

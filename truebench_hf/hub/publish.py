@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any
 from truebench_hf.benchmarks.truebench.results import models_of, one_model
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import ALL, PARTS, RUNS, scores_by_task, task_of
-from truebench_hf.hub.options import HubOptions, ResultsOptions
-from truebench_hf.hub.push import Pushed, check_name, hub_api, hub_errors, name_and_revision, push_folder
+from truebench_hf.hub.push import (
+    HubOptions,
+    Pushed,
+    ResultsOptions,
+    check_name,
+    hub_api,
+    hub_errors,
+    name_and_revision,
+    push_folder,
+)
 from truebench_hf.hub.results import check_real, publish_run
 from truebench_hf.hub.staging import Staged, stage_run
 from truebench_hf.models.loading import EMBEDDED

@@ -23,8 +23,16 @@ from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.errors import UserError
 from truebench_hf.hub import layout
 from truebench_hf.hub.layout import RUNS, TABLE, Rows
-from truebench_hf.hub.options import HubOptions, ResultsOptions
-from truebench_hf.hub.push import Pushed, check_name, hub_api, hub_errors, name_and_revision, push_folder
+from truebench_hf.hub.push import (
+    HubOptions,
+    Pushed,
+    ResultsOptions,
+    check_name,
+    hub_api,
+    hub_errors,
+    name_and_revision,
+    push_folder,
+)
 from truebench_hf.hub.staging import Staged, stage, stage_file
 from truebench_hf.hub.submission import known_data, validate
 from truebench_hf.results.folder import Results

@@ -27,8 +27,7 @@ from truebench_hf.text.redaction import known
 
 NOTHING = ("flexbuild", "flexsimulate", "flexprofiles")  # studies that make what others measure by
 _PUBLIC = ("submitted", "settings", "sessions", "versions", "usage", "served", "self_judged")
-_SIGNED = ("revisions",)  # options that name files after people
-_WHO = ("judges", "judge", "model", "validator", "generator", "writer", "base")
+_WHO = ("judges", "judge", "model", "validator", "generator", "writer")
 
 
 @dataclass(frozen=True)
@@ -115,11 +114,10 @@ def stage_study(run: Path, out: Path) -> Staged:
     ranked = replace(results, info=info).board
     if ranked and not ranked.rows:
         raise UserError(f"{run}: nothing of it is scored; there is nothing to publish")
-    settings = {name: setting for name, setting in info["settings"].items() if name not in _SIGNED}
-    public_info = {**public({**info, "settings": settings}), "kind": info["kind"], "format": FORMAT}
+    public_info = {**public(info), "kind": info["kind"], "format": FORMAT}
     if results.tables:
         public_info["tables"] = info["tables"]
-    named = ranked.rows[0].name if ranked else next(iter(layout.models_named(settings, *_WHO)), "figures")
+    named = ranked.rows[0].name if ranked else next(iter(layout.models_named(info["settings"], *_WHO)), "figures")
     of = layout.measurements(public_info, ranked) if ranked else figures
     run_id = layout.run_name(info["kind"], named, content=of)
     return _write(out, run_id, public_info, ranked, figures)
