@@ -103,6 +103,11 @@ def test_columns_of_another_name(tmp_path: Path) -> None:
         truebench_hf.load("truebench", source=tmp_path / "own.jsonl", columns={"promt": "question"})
 
 
+def test_a_build_is_the_same_each_time(tmp_path: Path) -> None:
+    folders = [export("facts_mini", tmp_path / name).folder for name in ("a", "b")]
+    assert _contents(folders[0]) == _contents(folders[1])
+
+
 def test_an_earlier_build_is_replaced_as_a_whole(tmp_path: Path) -> None:
     out = tmp_path / "out"
     export("truebench_mini", out)
