@@ -98,6 +98,7 @@ def test_the_answer_is_never_its_own_baseline(tmp_path: Path) -> None:
     assert "<document_" not in rated, "the request alone, by default"
     own = [line["id"] for line in lines(tmp_path / "run") if line["is_baseline"]]
     assert (own, outcome.incomplete, outcome.value.mean["final"].value) == (["a"], 0, 0.5)
+    assert scores["judges"][0]["unrated"] is None, "who is not asked leaves nothing open"
     assert "1 of 2 answers are their own baseline" in outcome.notes[0]
     assert scores["judging"]["baseline"] == {"name": "the data's baseline answers"}
 
