@@ -13,11 +13,6 @@ from tests.support.faults import faults, listed
 
 TEXT = (files("truebench_hf.benchmarks.facts") / "mini.jsonl").read_text(encoding="utf-8")
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in TEXT.splitlines()]
-COLUMNS = {
-    "id": str, "domain": str, "task": str, "system_instruction": str, "user_request": str, "context_document": str,
-    "full_prompt": str, "context_tokens": int, "language": str, "grounded_response": str, "ungrounded_response": str,
-    "ungrounded_sentences": list, "evasive_response": str, "label_source": str,
-}  # fmt: skip
 SCRIPTS = {"KO": re.compile(r"[가-힣]"), "DE": re.compile(r"[äöüß]"), "EN": re.compile(r"\b(?:the|and|of)\b")}
 
 
@@ -38,12 +33,6 @@ def test_the_set_is_twelve_rows_over_five_domains_and_three_tasks() -> None:
     assert languages["EN"] <= 10
     assert languages.total() - languages["EN"] >= 2
     assert len({row["context_document"] for row in ROWS}) == 12
-
-
-def columns_are_exact_and_filled(row: dict[str, Any]) -> None:
-    assert {name: type(value) for name, value in row.items()} == COLUMNS
-    assert not [name for name, value in row.items() if isinstance(value, str) and (value.strip() != value or not value)]
-    assert row["label_source"] == "constructed"
 
 
 def document_length_and_token_rule(row: dict[str, Any]) -> None:
@@ -103,7 +92,7 @@ def the_evasive_answer_is_short_and_new_figures_are_absent(row: dict[str, Any]) 
 def test_every_row_is_sound() -> None:
     found = faults(
         {row["id"]: row for row in ROWS},
-        columns_are_exact_and_filled, document_length_and_token_rule, full_prompt_holds_its_three_parts_in_order,
+        document_length_and_token_rule, full_prompt_holds_its_three_parts_in_order,
         every_text_is_in_the_language_of_the_row, ungrounded_sentences_stand_in_the_ungrounded_answer_only,
         the_edit_is_minimal, figures_of_the_grounded_answer_come_from_the_prompt,
         the_evasive_answer_is_short_and_new_figures_are_absent,

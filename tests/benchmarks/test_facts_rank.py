@@ -79,6 +79,7 @@ def table(ranking: Any, name: str) -> Table:
     return next(table for table in ranks.tables(ranking) if table.name == name)
 
 
+@pytest.mark.slow  # about 7 s; ranks and means of the printed scores are held below
 def test_the_papers_tables_come_out_as_printed(folder: Folder) -> None:
     """The nine models of the paper as nine runs on 1,000 documents a split, in the order of the alphabet."""
     before, after = ranks.paper_scores(ranks.BEFORE), ranks.paper_scores(ranks.AFTER)

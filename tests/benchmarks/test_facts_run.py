@@ -12,10 +12,9 @@ from tests.support.corpus import each_row
 from tests.support.facts import FINE, MAJOR, baselines, log, mini, oracle, sentence_oracle, verdict
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.facts.run import FactsOptions, FactsRun
-from truebench_hf.benchmarks.facts.scores import GroundingScores, read_frame, scores_by_document
+from truebench_hf.benchmarks.facts.scores import read_frame, scores_by_document
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.intervals import wilson
-from truebench_hf.study.outcome import Outcome
 
 DOCUMENTS = [
     {"id": "a", "request": "Where?", "document": "In Paris.", "domain": "travel", "baseline": "It is in Paris."},
@@ -85,40 +84,22 @@ def test_all_36_answers_by_judges_who_know(tmp_path: Path, judges: tuple[str, ..
     assert len(scores["groups_by_judge"]) == 3 * len(groups)
 
 
-def test_one_judge_who_never_says_major_saves_all(tmp_path: Path, judges: tuple[str, ...]) -> None:
-    lenient = oracle(tmp_path / "lenient.json", severe=False)
-    outcome, _ = ran(
-        tmp_path / "run", data="facts_mini", answers=log(tmp_path / "log.jsonl"), judge=(*judges[:2], lenient),
-        baseline=baselines(tmp_path / "baselines.json"),
-    )  # fmt: skip
-    mean = outcome.value.mean
-    assert (mean["ineligible"], mean["final"]) == (0, mean["unadjusted"])
-    assert mean["final"].value == pytest.approx(2 / 3)
-
-
-def test_one_judge_on_distinct_documents_has_wilsons_interval(tmp_path: Path, judges: tuple[str, ...]) -> None:
-    outcome, _ = ran(
-        tmp_path / "run", data="facts_mini", answers=log(tmp_path / "l.jsonl", ["ungrounded"]), judge=judges[0]
-    )
-    (mean,), (row,) = outcome.value.rows(judge="mean"), outcome.value.rows(judge=judges[0])
-    assert mean["final"].ci95 == wilson(0, 12)
-    assert mean | {"judge": judges[0]} == row, "the mean of one judge is that judge"
-
-
-def test_the_answer_is_never_its_own_baseline(tmp_path: Path, judges: tuple[str, ...]) -> None:
-    """facts_mini brings its grounded answers as baselines: of themselves nobody is asked, and all others are compared."""
-    record = tmp_path / "asked"
+def test_the_answer_is_never_its_own_baseline(tmp_path: Path) -> None:
+    """Of an answer that is the baseline of the data nobody is asked, and all others are compared."""
+    record, answers = tmp_path / "asked", [ANSWERS[0] | {"answer": "It is in Paris."}, ANSWERS[1]]
     outcome, scores = ran(
-        tmp_path / "run", data="facts_mini", answers=log(tmp_path / "log.jsonl"), judge=judges[0],
+        tmp_path / "run",
+        data=DOCUMENTS,
+        answers=answers,
+        judge=[RATES_MAJOR, ACCURATE],
         judge_arg=(f"record={record}",),
-    )  # fmt: skip
-    rated = [prompt for prompt in recorded(record) if "<test_response_" in prompt]
-    assert len(rated) == 24
-    assert all("<document_" not in prompt for prompt in rated), "the request alone, by default"
+    )
+    (rated,) = [prompt for prompt in recorded(record) if "<test_response_" in prompt]
+    assert "<document_" not in rated, "the request alone, by default"
     own = [line["id"] for line in lines(tmp_path / "run") if line["is_baseline"]]
-    assert (own, outcome.incomplete) == ([row["id"] for row in mini()], 0)
-    assert outcome.value.mean["final"].value == pytest.approx(1 / 3)
-    assert "12 of 36 answers are their own baseline" in outcome.notes[0]
+    assert (own, outcome.incomplete, outcome.value.mean["final"].value) == (["a"], 0, 0.5)
+    assert scores["judges"][0]["unrated"] is None, "who is not asked leaves nothing open"
+    assert "1 of 2 answers are their own baseline" in outcome.notes[0]
     assert scores["judging"]["baseline"] == {"name": "the data's baseline answers"}
 
 
@@ -143,8 +124,10 @@ def test_a_model_answers_and_another_gives_the_baseline(tmp_path: Path) -> None:
         "baseline": [{"contains": "?", "reply": "Baseline of another."}],
         "judge_arg": (f"record={tmp_path / 'judge.record'}",), "model_arg": (f"record={tmp_path / 'model.record'}",),
     }  # fmt: skip
-    _, scores = ran(tmp_path / "run", **options)
+    outcome, scores = ran(tmp_path / "run", **options)
     (row,) = scores["judges"]
+    (mean,), (own,) = outcome.value.rows(judge="mean"), outcome.value.rows(judge=row["judge"])
+    assert mean | {"judge": row["judge"]} == own, "the mean of one judge is that judge"
     assert [tuple(row[name].values()) for name in ("unadjusted", "final")] == [
         (1.0, list(wilson(2, 2) or ()), 2, 0), (0.5, list(wilson(1, 2) or ()), 2, 0)
     ]  # fmt: skip
@@ -177,6 +160,14 @@ def test_judges_that_decide_nothing_are_counted_and_disqualify_nothing(tmp_path:
     assert outcome.incomplete == 2
     assert (rows[lost]["unadjusted"]["n"], rows[lost]["unadjusted"]["unscored"]) == (1, 1)
     assert (rows[lost]["final"]["value"], rows[lost]["final"]["n"]) == (0.5, 2), "ineligible is inaccurate"
+
+
+def test_one_judge_who_never_says_major_saves_all(tmp_path: Path) -> None:
+    severe, lenient = (
+        script(tmp_path / f"{n}.json", [rates, ACCURATE]) for n, rates in enumerate((RATES_MAJOR, RATES_FINE))
+    )
+    outcome, _ = ran(tmp_path / "run", data=DOCUMENTS, answers=ANSWERS, judge=(severe, lenient))
+    assert (outcome.value.mean["ineligible"], outcome.value.mean["final"].value) == (0, 1.0)
 
 
 def test_without_eligibility_nobody_needs_a_baseline(tmp_path: Path) -> None:
@@ -295,26 +286,6 @@ def test_the_time_of_a_local_judge_is_told_before_it_starts(
 # Sentences
 
 
-def test_sentences_are_labelled_as_the_sample_knows_them(tmp_path: Path) -> None:
-    """All 36 answers by the usual template, json, against the sentences that facts_mini made up."""
-    outcome, _ = ran(
-        tmp_path / "run", data="facts_mini", answers=log(tmp_path / "log.jsonl"), template=("json",),
-        judge=sentence_oracle(tmp_path / "judge.json"), baseline=baselines(tmp_path / "b.json"),
-    )  # fmt: skip
-    mean = outcome.value.mean
-    assert (mean["unadjusted"].value, mean["final"].value, outcome.incomplete) == pytest.approx((2 / 3, 1 / 3, 0))
-    rows = lines(tmp_path / "run")
-    for known, (grounded, ungrounded, evasive) in zip(mini(), zip(*[iter(rows)] * 3, strict=True), strict=True):
-        (units,) = (grounding["units"] for grounding in ungrounded["grounding"].values())
-        wrong = {unit["text"] for unit in units if unit["label"] in ("unsupported", "contradictory")}
-        assert wrong == {entry["sentence"] for entry in known["ungrounded_sentences"]}, known["id"]
-        assert all(ungrounded["answer"][unit["start"] : unit["end"]] == unit["text"] for unit in units)
-        for other in (grounded, evasive):
-            (grounding,) = other["grounding"].values()
-            assert {unit["label"] for unit in grounding["units"]} == {"supported"}
-            assert all(excerpt["place"] == "document" for unit in grounding["units"] for excerpt in unit["excerpts"])
-
-
 def test_how_much_of_supported_can_be_checked(tmp_path: Path) -> None:
     """One sentence with a passage of the document, one with words that stand nowhere, one without."""
     units = {"It opens at nine.": ["opens at nine"], "It closes at six.": ["closes at midnight"], "Dogs may come.": []}
@@ -349,13 +320,14 @@ def test_what_cannot_be_generated_is_undecided_and_never_inaccurate(tmp_path: Pa
 
 
 def test_the_command_ends_by_its_score_and_by_what_is_undecided(
-    tmp_path: Path, judges: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    log(Path("log.jsonl"))
-    baselines(Path("b.json"))
-    named = " ".join(f"--judge {judge}" for judge in judges)
-    command = f"facts run --data facts_mini --answers log.jsonl --template response --baseline scripted:b.json {named} --out run"
+    write_jsonl(Path("log.jsonl"), [LOGGED | {"answer": answer} for answer in ("Paris.", "Rome.", "In Rome.")])
+    script(Path("rome.json"), [{"contains": ["<response_", "Rome"], "reply": verdict(False)}, ACCURATE])
+    command = (
+        "facts run --answers log.jsonl --template response --eligibility none --judge scripted:rome.json --out run"
+    )
     done = command_here(capsys, *command.split(), "--fail-under", "33")
     assert (done.returncode, done.stderr) == (0, "")
     done = command_here(capsys, *command.split(), "--fail-under", "33.4")
@@ -370,22 +342,25 @@ def test_the_command_ends_by_its_score_and_by_what_is_undecided(
     assert (done.returncode, done.stderr) == (1, error)
 
 
-Ran = tuple[Path, Outcome[GroundingScores]]
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """(the folder, the outcome) of a run over all 36 answers by the usual template, json."""
-    folder = tmp_path_factory.mktemp("json")
-    options = FactsOptions(
-        data="facts_mini", answers=log(folder / "log.jsonl"), judge=(sentence_oracle(folder / "judge.json"),),
-        baseline=baselines(folder / "b.json"), out=str(folder / "runs" / "x"), model_name="m",
+def test_sentences_are_labelled_as_the_sample_knows_them_and_coloured_on_the_page(tmp_path: Path) -> None:
+    """All 36 answers by the usual template, json, against the sentences that facts_mini made up."""
+    outcome, _ = ran(
+        tmp_path / "run", data="facts_mini", answers=log(tmp_path / "log.jsonl"), template=("json",),
+        judge=sentence_oracle(tmp_path / "judge.json"), baseline=baselines(tmp_path / "b.json"),
     )  # fmt: skip
-    return folder / "runs" / "x", FactsRun(options).run()
-
-
-def test_the_page_colours_sentences_with_the_excerpt_beside(run: Ran) -> None:
-    page = (run[0] / "report.html").read_text()
+    mean = outcome.value.mean
+    assert (mean["unadjusted"].value, mean["final"].value, outcome.incomplete) == pytest.approx((2 / 3, 1 / 3, 0))
+    rows = lines(tmp_path / "run")
+    for known, (grounded, ungrounded, evasive) in zip(mini(), zip(*[iter(rows)] * 3, strict=True), strict=True):
+        (units,) = (grounding["units"] for grounding in ungrounded["grounding"].values())
+        wrong = {unit["text"] for unit in units if unit["label"] in ("unsupported", "contradictory")}
+        assert wrong == {entry["sentence"] for entry in known["ungrounded_sentences"]}, known["id"]
+        assert all(ungrounded["answer"][unit["start"] : unit["end"]] == unit["text"] for unit in units)
+        for other in (grounded, evasive):
+            (grounding,) = other["grounding"].values()
+            assert {unit["label"] for unit in grounding["units"]} == {"supported"}
+            assert all(excerpt["place"] == "document" for unit in grounding["units"] for excerpt in unit["excerpts"])
+    page = (tmp_path / "run" / "report.html").read_text()
     assert page.count('class="tb-piece tb-no"') == sum(len(row["ungrounded_sentences"]) for row in mini())
     assert "✗ contradictory" in page
     assert '<blockquote dir="auto"><mark>“Harlow Valley Credit Union”</mark> (document)</blockquote>' in page

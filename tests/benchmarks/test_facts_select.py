@@ -24,7 +24,7 @@ from truebench_hf.types import Score
 ACCURATE, INACCURATE = 'Looked at. {"verdict": "accurate"}', 'Looked at. {"verdict": "inaccurate"}'
 
 
-def labelled(tmp_path: Path, count: int = 24, **more: Any) -> Path:
+def labelled(tmp_path: Path, count: int = 12, **more: Any) -> Path:
     """Answers to `count` documents, two each: every second pair is inaccurate (blue) and ineligible (stubby)."""
     rows = []
     for number in range(count):
@@ -65,7 +65,7 @@ def test_figures_of_two_judges(tmp_path: Path) -> None:
     assert eligibility is not None
     row, other = (grounding.row(spec, "response") for spec in (right, lenient))
     assert (row["macro_f1"].value, row["undecided"], grounding.choices[right].best) == (1.0, 0, "response")
-    # 12 of 48 answers are inaccurate: who calls all accurate is right on 75 %, with an F1 of 6/7 on one side alone.
+    # 6 of 24 answers are inaccurate: who calls all accurate is right on 75 %, with an F1 of 6/7 on one side alone.
     assert [other[name].value for name in ("accuracy", "fpr", "fnr")] == [0.75, 1.0, 0.0]
     assert other["macro_f1"].value == pytest.approx(3 / 7)
     always = grounding.row("always accurate", "-")  # which is what this judge does
@@ -73,7 +73,7 @@ def test_figures_of_two_judges(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert page.count("no way of asking is better than always saying the same") == 1
     ineligible = eligibility.row(right, "request")
-    assert [ineligible[name] for name in ("tp", "tn", "fp", "fn")] == [12, 36, 0, 0]  # positive: ineligible
+    assert [ineligible[name] for name in ("tp", "tn", "fp", "fn")] == [6, 18, 0, 0]  # positive: ineligible
     second, fourth = selection.tables
     assert [table.name for table in selection.tables] == ["grounding", "eligibility"]
     assert second.texts[0][:4] == ("always accurate", "-", "42.86", "75.00")
@@ -87,9 +87,9 @@ def test_what_is_undecided_is_shown_and_does_not_win(tmp_path: Path) -> None:
     selection = select(tmp_path, labelled(tmp_path), silent)
     assert selection.grounding is not None
     measured = selection.grounding.row(silent, "response")
-    # It answers on 24 of 48 and is right on all of them, none of which is inaccurate.
-    assert (measured["n"], measured["undecided"], measured["accuracy"].value) == (24, 24, 1.0)
-    assert measured["macro_f1_strict"].value == pytest.approx((2 * 24 / (2 * 24 + 12 + 12)) / 2)
+    # It answers on 12 of 24 and is right on all of them, none of which is inaccurate.
+    assert (measured["n"], measured["undecided"], measured["accuracy"].value) == (12, 12, 1.0)
+    assert measured["macro_f1_strict"].value == pytest.approx((2 * 12 / (2 * 12 + 6 + 6)) / 2)
 
 
 def test_facts_mini_has_36_labelled_answers_with_sentences() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 from tests.support.corpus import each_row
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.api.judge import as_spec
+from truebench_hf.benchmarks.flexbench import derivation
 from truebench_hf.benchmarks.flexbench.build import Build, FlexBuild, FlexBuildOptions
 from truebench_hf.benchmarks.flexbench.procedure import (
     Dimension,
@@ -229,16 +229,21 @@ _JSON = st.recursive(
     max_leaves=12,
 )
 _ANSWER = st.dictionaries(st.sampled_from(["segments", "dimensions", "groups", *GOOD["verify"], "opening"]), _JSON)
+_SEGMENTS = derivation.read_segments(GOOD["segments"], TEXT).value.segments  # type: ignore[union-attr]
+_DIMENSIONS = derivation.read_dimensions(GOOD["criteria"], _SEGMENTS, TEXT).value or ()
 
 
-@settings(max_examples=15, deadline=None)
-@given(st.sampled_from(list(GOOD)), _ANSWER | st.text(max_size=60).map("{{{}".format))
-def test_no_answer_breaks_a_build(stage: str, answer: Any) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        build = built(Path(folder), builder(**{stage: answer}), rounds=1)
-        assert all(segment.text in TEXT for segment in build.procedure.segments)
-        if build.procedure.dimensions and build.complete:
-            assert load(str(Path(folder) / "out")) == build.procedure
+@settings(max_examples=60, deadline=None)
+@given(_ANSWER)
+def test_no_answer_breaks_a_reader(answer: Any) -> None:
+    """What it lets through is a procedure that can be read back."""
+    segments = derivation.read_segments(answer, TEXT).value
+    assert segments is not None
+    assert all(segment.text in TEXT for segment in segments.segments)
+    derivation.read_findings(answer, _DIMENSIONS)
+    for reading in (derivation.read_dimensions(answer, _SEGMENTS, TEXT), derivation.read_logic(answer, _DIMENSIONS)):
+        if reading.value:
+            assert is_read_back(Procedure("any", TEXT, reading.value, _SEGMENTS))
 
 
 # Procedures: read, checked, written back
@@ -270,6 +275,14 @@ def test_a_procedure_is_found_in_its_folder_by_its_file_and_by_its_name(tmp_path
         load(str(tmp_path / "no"))
 
 
+def is_read_back(procedure: Procedure) -> bool:
+    with TemporaryDirectory() as place:
+        file = Path(place) / "procedure.yaml"
+        file.write_bytes(as_yaml(procedure).encode("utf-8"))
+        return read_procedure(file) == procedure
+
+
+@settings(max_examples=30, deadline=None)
 @example("호텔")
 @example("0\x85")
 @example("x\r\ny")
@@ -278,8 +291,5 @@ def test_a_procedure_is_found_in_its_folder_by_its_file_and_by_its_name(tmp_path
 @example("# no comment\n")
 @given(st.text(min_size=1).filter(str.strip))
 def test_any_text_is_read_back(text: str) -> None:
-    procedure = replace(HOTEL, instruction=text, segments=(), dimensions=(Dimension("d1", f"Is {text}?"),))
-    with TemporaryDirectory() as place:
-        file = Path(place) / "procedure.yaml"
-        file.write_bytes(as_yaml(procedure).encode("utf-8"))
-        assert read_procedure(file) == procedure
+    dimensions = (Dimension("d1", f"Is {text}?"),)
+    assert is_read_back(replace(HOTEL, instruction=text, segments=(), dimensions=dimensions))

@@ -91,15 +91,16 @@ TALK = [Message("assistant", "Hotel?"), Message("user", "Yes."), Message("assist
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A benchmark with 12 conversations of each of two models, simulated with one seed."""
+def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A benchmark with 2 conversations (or as many as a test names) of each of two models, simulated with one seed."""
+    count = getattr(request, "param", 2)
     (tmp_path / "procedure.yaml").write_text(as_yaml(TWO))
     for model in ("model a", "b"):
         place = corpus_folder(tmp_path, 0, model)
         place.mkdir(parents=True)
         talks = [
             Talk(str(n), model, (*TALK, Message("user", f"{model} {n}")), "poor" if n % 2 else "good", "user", "0")
-            for n in range(12)
+            for n in range(count)
         ]
         write_jsonl(place / "conversations.jsonl", [as_row(talk) for talk in talks])
     return tmp_path
@@ -121,6 +122,7 @@ def judge(asked: list[str] | None = None, **answers: Any) -> Any:
 RIGHT = {"ask": YES, "limit": YES, "form": NOT}
 
 
+@pytest.mark.parametrize("folder", [12], indirect=True)  # enough for intervals
 def test_models_are_compared_over_the_conversations_they_share(folder: Path) -> None:
     wrong = lambda prompt: answer("yes", "yes", "no" if "model a" in prompt and "model a 11" not in prompt else "yes")  # noqa: E731
     best, other = scored(folder, judge=judge(**RIGHT | {"limit": wrong}))
@@ -146,9 +148,9 @@ ALL_OPEN = {"ask": "", "limit": "?", "form": ""}
 FACTS: list[tuple[str, dict[str, Any], tuple[Any, ...]]] = [
     ("a skipped base is unknown, and gates its branches", {"ask": LEFT_OUT, "limit": LEFT_OUT}, (0.0, 0.0, None, 0, 0)),
     ("a branch that is left out is no", {"limit": LEFT_OUT}, (1.0, 1.0, 0.0, 0, 0)),
-    ("a judge that says nothing leaves everything open", ALL_OPEN, (None, None, None, 36, 0)),
+    ("a judge that says nothing leaves everything open", ALL_OPEN, (None, None, None, 6, 0)),
     ("branches that exclude each other are asked again", {"form": lambda p: NOT if "exclude one" in p else YES}, (1.0, 1.0, 1.0, 0, 0)),
-    ("and then a conflict leaves both open", {"form": YES}, (1.0, 1.0, None, 24, 12)),
+    ("and then a conflict leaves both open", {"form": YES}, (1.0, 1.0, None, 4, 2)),
 ]  # fmt: skip
 
 
@@ -172,7 +174,7 @@ def test_branches_that_exclude_each_other_are_asked_again_and_then_a_conflict(fo
     assert line["conflicts"] == [["limit", "form"]]
     assert line["dimensions"]["limit"]["reason"].startswith("conflict: form, which excludes it")
     correct = first.total["correct"]
-    assert (correct.n, correct.unscored) == (12, 24), "a conflict makes no verdict: the questions alone count"
+    assert (correct.n, correct.unscored) == (2, 4), "a conflict makes no verdict: the questions alone count"
 
 
 def test_only_what_is_new_is_asked(folder: Path) -> None:
@@ -184,15 +186,16 @@ def test_only_what_is_new_is_asked(folder: Path) -> None:
     before, file = len(asked), folder / "procedure.yaml"
     file.write_text(file.read_text().replace("Does it ask?", "Does it ask for a hotel?"), encoding="utf-8")
     scored(folder, judge=spec)
-    assert len(asked) == before + 24, "after an edit what changed"
+    assert len(asked) == before + 4, "after an edit what changed"
     assert "ask for a hotel?" in (folder / "scores" / "judged.yaml").read_text()
     place = corpus_folder(folder, 1, "c")
     place.mkdir(parents=True)
     write_jsonl(place / "conversations.jsonl", [as_row(Talk("0", "c", tuple(TALK), seed="1"))])
     assert len(scored(folder, judge=spec)) == 3
-    assert len(asked) == before + 24 + 3, "a model joins later"
+    assert len(asked) == before + 4 + 3, "a model joins later"
 
 
+@pytest.mark.parametrize("folder", [12], indirect=True)  # enough for intervals
 def test_real_logs_beside_simulated_ones_show_what_the_simulation_lacks(folder: Path) -> None:
     """Known truth: real users write three messages where simulated ones write two, and speak of a refund."""
     texts = ("Yes.", "I want a refund for my broken suitcase, who pays?", "Bye.")

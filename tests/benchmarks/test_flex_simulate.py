@@ -165,7 +165,7 @@ def test_clean_profiles_of_all_nine_instructions_pass_and_planted_dimensions_are
         for dimension, profile in zip(procedure.dimensions, itertools.cycle(profiles)):
             planted = f"Stops there. {dimension.question.upper()} And so on."
             told = told_to(profile.model_copy(update={"problem_solving": planted}))
-            assert dimension.id in [name for name, _ in leaks(told, procedure.dimensions)], dimension.question
+            assert dimension.id in [name for name, _ in leaks(told, [dimension])], dimension.question
 
 
 @each_row(__file__, "flex_simulate", "leaks")
@@ -209,13 +209,13 @@ def test_users_speak_the_language_of_the_procedure(tmp_path: Path, case: dict[st
         return str(case["farewell"]) if len(messages) > 3 else english
 
     english = "I am afraid that I can only answer you in English, as I was never taught anything else."
-    done = outcome_of(tmp_path, english, simulator=simulator(user), conversations=5, turns=3)
+    done = outcome_of(tmp_path, english, simulator=simulator(user), conversations=2, turns=3)
     name = {"de": "German", "ja": "Japanese", "es": "Spanish"}[case["language"]]
     assert all(f"You speak {name}: write every message in {name}" in prompt for prompt in prompts)
     texts = [[message.content for message in talk.messages if message.role == "user"] for talk in done.value]
-    assert texts == [[case["said"], case["farewell"]]] * 5, "nothing that is English is left"
+    assert texts == [[case["said"], case["farewell"]]] * 2, "nothing that is English is left"
     assert {talk.end for talk in done.value} == {"user"}
-    assert f"conversations in which the assistant leaves {name}: 5 (the first: 0)" in done.notes
+    assert f"conversations in which the assistant leaves {name}: 2 (the first: 0)" in done.notes
 
 
 PROFILE = {"summary": "Short of time.", "communication_style": "Brief.", "information_disclosure": "Little.",

@@ -84,13 +84,12 @@ def test_the_text_and_the_path_of_a_replaced_prompt_are_kept(commands: Commands,
     assert again.returncode == 0, "the path binds nothing"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+HOSTILE = "{{ cycler.__init__.__globals__.os.popen('touch TMP/run').read() }}"
+LATE = "{% if structured is defined and structured %}{{ answer }}{% endif %}{{ '{0.__class__}'.format(tag) }}"
+
+
 @pytest.mark.parametrize(
-    ("template", "words"),
-    [
-        ("{{ cycler.__init__.__globals__.os.popen('touch TMP/run').read() }}", "SecurityError"),
-        ("{% if structured is defined and structured %}{{ answer }}{% endif %}{{ '{0.__class__}'.format(tag) }}", ""),
-    ],
+    ("name", "template", "words"), [*((name, HOSTILE, "SecurityError") for name in COMMANDS), ("run", LATE, "")]
 )
 def test_a_bad_prompt_is_refused_before_anything_is_paid_for(
     commands: Commands, tmp_path: Path, name: str, template: str, words: str

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
@@ -54,6 +54,7 @@ def sound(row: Any) -> bool:
         return str(error).startswith("line 1")
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), JUNK, st.dictionaries(st.sampled_from([*RICH, "other"]), JUNK))
 def test_a_row_with_anything_in_it_is_read_or_refused(seed: int, junk: Any, odd: dict[str, Any]) -> None:
     row = copy.deepcopy(RICH)
