@@ -12,6 +12,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
@@ -116,16 +117,23 @@ def form(questions: Sequence[Question], annotator: str, save: str = "", answers:
 
     It works offline, keeps answers in the browser and downloads them as CSV; with `save` it sends each to that address.
     """
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["on_page"] = on_page
-    template = environment.from_string(Path(__file__).with_name("sheet.html.jinja").read_text(encoding="utf-8"))
     # Answers are kept in the browser under this name: another sheet of the same annotator must not find them.
     content = json.dumps([[q.id, dict(q.material), q.question, q.options] for q in questions], sort_keys=True)
     key = f"truebench-sheet-{digest(f'{annotator} {content}')[:16]}"
     filled = [{"id": answer.id, "answer": answer.answer, "note": answer.note} for answer in answers]
-    return template.render(questions=questions, annotator=annotator, key=key, save=save, answers=filled)
+    return str(_template().render(questions=questions, annotator=annotator, key=key, save=save, answers=filled))
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    folder = FileSystemLoader(Path(__file__).parent)
+    environment = Environment(
+        loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["on_page"] = on_page
+    return environment.get_template("sheet.html.jinja")
 
 
 def in_order(questions: Sequence[Question], annotator: str, seed: int) -> list[Question]:
