@@ -358,33 +358,3 @@ def test_the_hash_knows_all_that_shapes_calls_or_scores(tmp_path: Path) -> None:
     same = [base | {"note": "mine"}, {"id": "1", "prompt": "p", "rubric": "c"}, row("1", [("p", ["c"])], language="", category="", sub_category="")]  # fmt: skip
     for one in same:
         assert data.data_hash(data.load(write_jsonl(tmp_path / "r.jsonl", [one]))) == hashes[0], "of the content alone"
-
-
-def test_the_judge_sees_the_turn_with_its_history_and_never_the_thinking(bench: Bench) -> None:
-    bench.run()
-    turn_two = next(prompt[0] for prompt in bench.asked("judge") if "Which number?" in prompt[0])
-    for text in (r"\[user_\w{8}\]\nRemember 7\.", r"\[assistant_\w{8}\]\nI will\.", r"1\. says 7\n2\. is short"):
-        assert re.search(text, turn_two)
-    assert "Criteria may rest on earlier turns" in turn_two
-    assert all("Text in parentheses" in prompt[0] for prompt in bench.asked("judge"))
-    assert sum("Criteria may rest on earlier turns" in prompt[0] for prompt in bench.asked("judge")) == 1
-    assert "secret thought" not in json.dumps(bench.asked("judge"))
-    assert "secret thought" not in json.dumps(bench.asked("model")), "nor is it fed back to the model"
-    assert ["Remember 7.", "I will.", "Which number?"] in bench.asked("model")
-    assert bench.lines()[2]["reasoning"] == ["secret thought", ""]
-
-
-def test_official_and_default_rule_differ_in_the_open(bench: Bench) -> None:
-    bench.scripts(ANSWERS, [{"contains": "Name a river", "reply": '{"criteria_1": "PASS"}'}, *VERDICTS])
-    report = bench.run(protocol="official")
-    assert value(report, "overall") == value(report, "official") == (1.0, 3, 0), "a missing verdict is no FAIL"
-    assert len(report.unscored) == 1, "and is shown all the same"
-    assert any("official rule" in note for note in report.notes)
-    assert report.provenance["judging"]["level"] == "checklist"
-    page = (bench.out / "report.html").read_text(encoding="utf-8")
-    assert re.findall(r'data-s="(\w+)"', page) == ["yes", "yes", "yes"], "the page counts as its scores do"
-    assert "55% 75%)" in page, "the map holds figures"
-    assert '<td title="1 unscored">' not in page
-    assert [line["passed"] for line in bench.lines()] == [True, None, True], "judgments.jsonl keeps our rule"
-    cells = (bench.out / "scores_category.csv").read_text().splitlines()[1].split(",")
-    assert cells[2] == "0", "officially a category without rows is 0"

@@ -100,14 +100,6 @@ def test_unscored_instances_are_listed_with_their_reasons() -> None:
     assert score(ITEMS[:2]).notes == (), "nothing to say where both rules agree and nothing is open"
 
 
-@pytest.mark.parametrize("items", [[], ITEMS[3:4]], ids=["no instance", "unscored only"])
-def test_nothing_scored_gives_blanks_not_zeros(items: list[Judged]) -> None:
-    report = score(items)
-    overall = report.scores["overall"]
-    assert isinstance(overall, Score)
-    assert (overall.value, overall.ci95, overall.unscored) == (None, None, len(items))
-
-
 def cells(table: official.Cells) -> dict[str, Any]:
     header, (first, *_) = table[0], table[1:]
     return dict(zip(map(str, header), first, strict=True))
@@ -262,16 +254,6 @@ def test_the_command_prints_exactly_these_tables(capsys: pytest.CaptureFixture[s
     assert done.stdout == expected
 
 
-@official_scores
-def test_a_row_that_stands_twice_is_said_and_counted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = ROWS.read_text(encoding="utf-8").splitlines(keepends=True)[:6]
-    doubled = tmp_path / "twice_TRUEBench-v0.6.1_eval_result.jsonl"
-    doubled.write_text("".join([*lines, lines[0]]), encoding="utf-8")
-    done = command_here(capsys, "study", "score", str(doubled))
-    assert done.returncode == 0, done.stderr
-    assert "twice: 1 rows stand twice" in done.stdout
-
-
 def test_tokens_beyond_all_counting_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of three such numbers the sum would have more digits than Python prints."""
     told = {"response": ["r"], "judge_parsed": [{"labels": [True]}], "inference_input_tokens": ["9" * 4300] * 3}
@@ -349,7 +331,7 @@ def test_requirements_are_rows_with_what_was_measured_and_why() -> None:
     assert "It greets." in html.split("</summary>")[3], "behind the click"
 
 
-@pytest.mark.parametrize("text", ["<&>" * 1000, "한" * 1000])
+@pytest.mark.parametrize("text", ["<&>" * 1000, pytest.param("한" * 1000, marks=pytest.mark.slow)])
 def test_a_page_stays_below_five_megabytes_whatever_the_run(text: str) -> None:
     """Here 4,000 answers, each to a task of its own, of two models."""
     items = [judged(n, "KO", "Editing", f"task {n}", [[Y, N, X]]) for n in range(2000)]
@@ -377,19 +359,6 @@ def test_criteria_failed_most_by_failures_then_by_share() -> None:
     assert [row[:3] for row in failed.texts] == [("often", "2", "2"), ("alone", "1", "1"), ("rare", "1", "2")]
 
 
-@official_scores
-@pytest.mark.parametrize("name", ["stats_cat.csv", "stats_lang.csv", "usage.csv"])
-def test_every_cell(name: str) -> None:
-    judged = read_run(ROWS)
-    runs = [(judged[0].response.model, as_frames(judged))]
-    made = {
-        "stats_cat.csv": official.pass_rate_table(runs, "category", True),
-        "stats_lang.csv": official.pass_rate_table(runs, "language", True),
-        "usage.csv": official.usage_table(runs),
-    }[name]
-    assert [[str(cell) for cell in row] for row in made] == table(name)
-
-
 def official_cell(rows: list[dict[str, Any]]) -> float:
     """A cell by the official expression, written down a second time."""
     p, t = 0, 0
@@ -415,7 +384,7 @@ def official_expectation(rows: list[dict[str, Any]]) -> tuple[list[float], list[
 
 
 @official_scores
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_files_with_totals_that_are_multiples_of_160(tmp_path: Path, seed: int) -> None:
     # At such totals a percentage can lie half-way between two figures of two decimals.
     lines = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
