@@ -340,7 +340,7 @@ def agreement_table(annotations: Annotations, unit: str = "questions") -> Table:
         "annotators": ", ".join(names), "n": len(ratings),
         "missing": sum(label is None for by_name in answers for label in by_name.values()),
         "raw": ratio(sum(first == second for first, second in pairs), len(pairs)), "fleiss_kappa": fleiss,
-        "band": None if fleiss is None else verbal_band(fleiss), "krippendorff_alpha": krippendorff_alpha(ratings).value,
+        "band": verbal_band(fleiss), "krippendorff_alpha": krippendorff_alpha(ratings).value,
     }  # fmt: skip
     columns = (
         Column("annotators", "Annotators"), Column("n", unit, "count"), Column("missing", "unanswered", "count"),
