@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.corpus import each_row
+from tests.support.corpus import table
 from tests.support.openai_server import OpenAIServer
 from tests.support.rubric_rows import few
 from tests.support.runs import command_here, script, write_jsonl
@@ -180,13 +180,13 @@ def test_what_is_asked(tmp_path: Path) -> None:
 
 def test_another_judge_joins_and_other_options_do_not(tmp_path: Path) -> None:
     bench = Bench(tmp_path, data=few(tmp_path))
-    chosen = selection(items(load(bench.data))).sampled(6, 0)
+    chosen = selection(items(load(bench.data))).sampled(3, 0)
     spec, other = bench.judge("judge", neighbour, gold, chosen), bench.judge("other", gold, gold, chosen)
-    bench.run(spec, limit=6, paradigms="all")
+    bench.run(spec, limit=3, paradigms="all")
     with pytest.raises(UserError, match="other options"):
-        bench.run(spec, limit=6, paradigms="all", votes=3, judge_temperature=0.5)
+        bench.run(spec, limit=3, paradigms="all", votes=3, judge_temperature=0.5)
     spent = bench.calls()
-    bench.run(spec, other, limit=6, paradigms="all")
+    bench.run(spec, other, limit=3, paradigms="all")
     assert {role: n for role, n in bench.calls().items() if role.startswith(spec)} == spent
 
 
@@ -241,18 +241,18 @@ def test_a_calibrated_judge_decides_by_its_calibration(bench: Bench) -> None:
 # What a folder holds does not vanish
 
 
-@each_row(__file__, "rubric_eval_metaeval", "vanish")
-def test_what_a_folder_holds_does_not_vanish(
-    bench: Bench, names: str, more: dict[str, Any], first: dict[str, Any], gone: str
-) -> None:
+def test_what_a_folder_holds_does_not_vanish(bench: Bench) -> None:
     specs = {name: bench.judge(name, gold) for name in ("one", "two", "three")}
-    given = {"paradigms": "checklist,rubric"} | first
-    bench.run(specs["one"], specs["two"], **given)
-    before, asked = (bench.out / "scores.json").read_bytes(), bench.calls()
-    with pytest.raises(UserError, match=r"results of .* too, .* again") as refusal:
-        bench.run(*(specs[name] for name in names.split()), **given | more)
-    assert gone in str(refusal.value)
-    assert ((bench.out / "scores.json").read_bytes(), bench.calls()) == (before, asked)
+    for panel, cases in table(__file__, "rubric_eval_metaeval")["vanish"].items():
+        bench.out = bench.folder / panel
+        given = {"paradigms": "checklist,rubric", "panel": None if panel == "none" else panel, "out": str(bench.out)}
+        bench.run(specs["one"], specs["two"], **given)
+        before, asked = (bench.out / "scores.json").read_bytes(), bench.calls()
+        for case in cases:
+            with pytest.raises(UserError, match=r"results of .* too, .* again") as refusal:
+                bench.run(*(specs[name] for name in case["names"].split()), **given | case["more"])
+            assert case["gone"] in str(refusal.value), case["why"]
+            assert ((bench.out / "scores.json").read_bytes(), bench.calls()) == (before, asked)
 
 
 def test_a_panel_may_join_and_three_judges_are_worth_something_together(bench: Bench) -> None:
