@@ -28,7 +28,7 @@ from truebench_hf.text.redaction import shown
 
 # By study: what runs it, its options, the models' argument options, and how much a smaller and a larger sample are.
 STUDIES: dict[str, tuple[Any, Any, dict[str, Any], tuple[str, ...], tuple[int, int]]] = {
-    "run": (run, RunOptions, {"data": "mini", "model": "openai:a", "judge": ("openai:b",)}, ("model_arg", "judge_arg"), (5, 12)),
+    "run": (run, RunOptions, {"data": "mini", "model": "openai:a", "judge": ("openai:b",)}, ("model_arg", "judge_arg"), (3, 6)),
     "arbitrate": (arbitrate, ArbitrateOptions, {"judge": ("openai:a", "openai:b"), "meta_judge": ("openai:c", "openai:d")},
                   ("judge_arg", "meta_judge_arg"), (2, 5)),
     "metaeval": (metaeval, MetaevalOptions, {"judge": ("openai:a",), "paradigms": "checklist"}, ("judge_arg",), (4, 9)),
