@@ -315,18 +315,15 @@ def test_what_nobody_judged_is_never_ranked_with_a_judged_run_and_can_be_publish
     assert (shown.returncode, "Not comparable as models: judge: none and scripted:" in shown.stdout) == (0, True)
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        (("--rules", "off"), "--judge none: what can be counted"),
-        (("--judge", "smollm2"), "--judge none: what can be counted"),
-        (("--protocol", "official"), "its judge decides every criterion"),
-        (("--judge-arg", "record=x"), "are about --judge; name one"),
-    ],
-)
-def test_what_asks_for_a_judge_beside_nobody_is_refused(nobody: Bench, more: tuple[str, ...], words: str) -> None:
-    done = nobody.run("out", *more)
-    assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+def test_what_asks_for_a_judge_beside_nobody_is_refused(nobody: Bench) -> None:
+    for more, words in (
+        ("--rules off", "--judge none: what can be counted"),
+        ("--judge smollm2", "--judge none: what can be counted"),
+        ("--protocol official", "its judge decides every criterion"),
+        ("--judge-arg record=x", "are about --judge; name one"),
+    ):
+        done = nobody.run("out", *more.split())
+        assert (done.returncode, words in done.stderr) == (2, True), done.stderr
     done = nobody.run("out", name="tick")
     assert (done.returncode, "unknown spec 'none'" in done.stderr) == (2, True), "another command wants its judge"
 

@@ -195,23 +195,16 @@ def test_a_file_that_cannot_be_scored_is_named(tmp_path: Path, content: str, wor
 
 
 @pytest.mark.parametrize("protocol", ["default", "official"])
-@pytest.mark.parametrize(
-    ("items", "flags", "code", "reason"),
-    [
+def test_score_exits_like_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], protocol: str) -> None:
+    for items, flags, code, reason in (
         (ITEMS, [], 3, "two instances are unscored, as after a run"),
         (ITEMS, ["--allow-unscored"], 0, "which may be allowed"),
         ([ITEMS[0], ITEMS[1], ITEMS[5]], [], 0, "a fail settles what is open beside it"),
-    ],
-)
-def test_score_exits_like_a_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str],
-    items: list[Judged], flags: list[str], code: int, reason: str, protocol: str,
-) -> None:  # fmt: skip
-    file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps(to_row(item, "j")) + "\n" for item in items), encoding="utf-8")
-    done = command_here(capsys, "study", "score", str(file), "--protocol", protocol, *flags)
-    assert done.returncode == code, reason
-    assert "Editing" in done.stdout, "the tables are printed all the same"
+    ):
+        file = write_jsonl(tmp_path / "rows.jsonl", [to_row(item, "j") for item in items])
+        done = command_here(capsys, "study", "score", file, "--protocol", protocol, *flags)
+        assert done.returncode == code, reason
+        assert "Editing" in done.stdout, "the tables are printed all the same"
 
 
 def test_votes_have_a_flip_rate_and_a_share_each() -> None:
