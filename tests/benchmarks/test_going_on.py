@@ -223,11 +223,7 @@ def test_a_login_in_the_url_of_a_server_is_not_written(
     tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
 ) -> None:
     first, second = servers
-    for name, option in (
-        ("metaeval", "judge_base_url"),
-        ("calibrate", "judge_base_url"),
-        ("taxonomy", "model_base_url"),
-    ):
+    for name, option in (("metaeval", "judge_base_url"), ("taxonomy", "model_base_url")):
         out = tmp_path / name
         study(name, out, f"base_url={first.url}")
         study(name, out, f"base_url={first.url}", **{option: with_login(second)})
