@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.people import fill, rows_of
-from tests.support.runs import row, write_jsonl
+from tests.support.runs import held, row, write_jsonl
 from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.criteria_types import CompareCriteria, CompareCriteriaOptions, read_answered
 from truebench_hf.benchmarks.truebench.rating import questions, skills_by_category
@@ -113,11 +113,6 @@ def figures(tables: Mapping[str, Table]) -> dict[str, Any]:
         }  # fmt: skip
     note = tables["agreement"].note if "agreement" in tables else ""
     return {"types": types, "people": people, "set": tables["set"].rows[0], "note": note}
-
-
-def lines(folder: Path) -> list[dict[str, Any]]:
-    text = (folder / "out" / "ratings.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
 
 
 def truth(rater: str, one: Mapping[str, str]) -> str:
@@ -221,7 +216,7 @@ def test_the_majority_and_what_leaves_it_open(tmp_path: Path) -> None:
         "the raters are tied": 1, "a rater's answer is missing": 1, "nobody answered": 1,
     }  # fmt: skip
     assert found["types"]["checklist"]["agreement"]["people_undecided"] == 3
-    assert [one["people"] for one in lines(tmp_path)] == [True, None, None, None]
+    assert [one["people"] for one in held(tmp_path / "out" / "ratings.jsonl")] == [True, None, None, None]
     # ann and bob: both say pass to 5 and 6, which is one label alone; ann and cat: pass against fail, twice, and alike on 7.
     pairs = {name.replace("rater ", ""): (kappa.n, kappa.value) for name, kappa in found["people"]["pairs"].items()}
     expected = {"1 and 2": (2, None), "1 and 3": (3, 0.0), "3 and 4": (3, pytest.approx(0.4))}
@@ -240,7 +235,7 @@ def test_a_skill_without_a_rating_leaves_flask_open_and_nothing_else(tmp_path: P
     assert found["types"]["flask"]["m", ""].unscored == 2
     assert found["types"]["flask"]["saturation"]["mean"] is None
     assert found["incomplete"] == 2
-    one = next(line for line in lines(tmp_path) if line["type"] == "flask")
+    one = next(line for line in held(tmp_path / "out" / "ratings.jsonl") if line["type"] == "flask")
     assert one["value"] is None
     assert one["reason"].startswith("Commonsense Understanding: commonsense_understanding is missing")
     assert one["parts"] == {"Factuality": 5, "Commonsense Understanding": None, "Comprehension": 3}
@@ -390,7 +385,7 @@ def test_a_final_score_of_biggen_stands_without_a_rating_of_each_criterion(tmp_p
 
     found, _, _ = compare(tmp_path, lax, **write(tmp_path, {"m": [7]}, type=("biggen",)))
     assert found["incomplete"] == 0
-    (one,) = lines(tmp_path)
+    (one,) = held(tmp_path / "out" / "ratings.jsonl")
     assert (one["value"], one["parts"]) == (3, {"criteria_1": 2, "criteria_2": None})
     assert "criteria_2" in one["reason"]
 

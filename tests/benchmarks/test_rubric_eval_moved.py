@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support import obedient
-from tests.support.runs import script, write_jsonl
+from tests.support.runs import calls_by_role, held, script, write_jsonl
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.comparisons import (
     AGAIN,
@@ -76,16 +76,10 @@ class Bench:
         return done.output
 
     def calls(self) -> dict[str, int]:
-        with closing(sqlite3.connect(self.out / "ledger.sqlite")) as db:
-            rows = db.execute("SELECT role, COUNT(*) FROM calls GROUP BY 1").fetchall()
-        return {role.rpartition("json ")[2]: n for role, n in rows}
-
-    def held(self, name: str) -> Any:
-        text = (self.out / name).read_text(encoding="utf-8")
-        return [json.loads(line) for line in text.splitlines()] if name.endswith(".jsonl") else json.loads(text)
+        return {role.rpartition("json ")[2]: n for role, n in calls_by_role(self.out).items()}
 
     def facts(self, name: str) -> set[str]:
-        return {row["facts"][name] for row in self.held("run.json")["board"]["rows"]}
+        return {row["facts"][name] for row in held(self.out / "run.json")["board"]["rows"]}
 
     def page(self) -> str:
         return (self.out / "report.html").read_text(encoding="utf-8")
@@ -187,7 +181,7 @@ def test_planted_flips_are_found_beside_what_turns_by_itself(attacked: Bench) ->
     flattery = row_of(study.tables["attacks_by_technique"], technique="flattery")
     assert (flattery["by_attack"].value, flattery["more"].value) == (pytest.approx(1 / 3), pytest.approx(0.0))
     assert study.tables["attacks"].rows[0]["more"].n == COUNT * 12 - 1
-    lines = attacked.held("attacks.jsonl")
+    lines = held(attacked.out / "attacks.jsonl")
     assert len(lines) == 2 * COUNT * 12
     flattered = {line["asked"]: line["label"] for line in lines if line["attack"] == "flattery-english"}
     assert flattered == {"attacked": "yes", "neutral": "no"}
@@ -206,7 +200,7 @@ def test_attacks_join_a_folder_and_ask_nothing_twice(attacked: Bench) -> None:
     more = attacked.run(STEADY, limit=3, attacks=True, attacks_each=2)
     assert attacked.calls()["rubric attacked"] == 2 * TECHNIQUES * 3, "more hold the fewer"
     assert more.tables["attacks"].rows[0]["more"].n == 2 * TECHNIQUES * 3
-    assert attacked.held("run.json")["results"]["attacks"] == [attack_set()]
+    assert held(attacked.out / "run.json")["results"]["attacks"] == [attack_set()]
     with pytest.raises(UserError, match="would be dropped; name them again with --attacks"):
         attacked.run(STEADY, limit=3)
 
@@ -216,7 +210,7 @@ def test_attacks_by_command_at_every_level_and_their_estimate(attacked: Bench) -
     assert "attacked" in attacked.command(STEADY, *flags, "--estimate")
     assert not attacked.out.exists()
     assert "Talked round by injections" in attacked.command(STEADY, *flags)
-    rows = attacked.held("scores.json")["attacks"]
+    rows = held(attacked.out / "scores.json")["attacks"]
     assert {row["paradigm"]: row["more"]["n"] for row in rows} == dict.fromkeys(("checklist", "rubric", "decision"), 10)
     # At checklist level the whole checklist is read again, but only what was attacked counts.
     assert attacked.calls()["checklist attacked"] == 10
@@ -281,7 +275,7 @@ def test_nine_per_cent_that_one_wording_turns_are_found(reworded: Bench) -> None
     assert "Does the wording decide?" in reworded.page()
     assert "temperature is 0" in reworded.page()
     assert reworded.facts("Wording") == {"9.0 points between wordings, within its interval"}
-    lines = reworded.held("reworded.jsonl")
+    lines = held(reworded.out / "reworded.jsonl")
     assert len(lines) == 100 * len((*OTHERS, *AGAIN))
     assert sum(line["asked"] == "second" and line["label"] != line["gold"] for line in lines) == 9
 

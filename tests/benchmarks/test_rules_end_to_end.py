@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import truebench_hf
-from tests.support.runs import Done, command_here, script, write_jsonl
+from tests.support.runs import Done, command_here, held, script, write_jsonl
 from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
@@ -52,8 +52,7 @@ class Bench:
         return [row for _, row in jsonl.read(self.folder / out / file)]
 
     def info(self, out: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / out / "run.json").read_text())
-        return found
+        return held(self.folder / out / "run.json")  # type: ignore[no-any-return]
 
 
 @pytest.fixture
