@@ -108,8 +108,7 @@ def write(questions: Iterable[Question], out: str | Path, annotators: Sequence[s
 
 def write_answers(path: Path, answers: Iterable[SheetAnswer]) -> None:
     """Write answers as the form downloads them."""
-    rows = ([a.id, a.annotator, "|".join(a.options), a.answer or "", a.note] for a in answers)
-    _write_csv(path, [_COLUMNS, *rows])
+    _write_csv(path, [_COLUMNS, *([a.id, a.annotator, "|".join(a.options), a.answer or "", a.note] for a in answers)])
 
 
 def form(questions: Sequence[Question], annotator: str, save: str = "", answers: Iterable[SheetAnswer] = ()) -> str:
@@ -128,10 +127,8 @@ def form(questions: Sequence[Question], annotator: str, save: str = "", answers:
 def _template() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    folder = FileSystemLoader(Path(__file__).parent)
-    environment = Environment(
-        loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    blocks: Any = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, **blocks)
     environment.filters["on_page"] = on_page
     return environment.get_template("sheet.html.jinja")
 
@@ -150,8 +147,7 @@ def check_names(annotators: Sequence[str]) -> None:
     if not annotators or len({name.casefold() for name in annotators}) != len(annotators):
         raise UserError("give one or more annotators, each with a name of its own")
     for name in annotators:
-        # It becomes a file name.
-        if not re.fullmatch(r"\w[\w .-]{0,63}", name) or name != name.strip(" ."):
+        if not re.fullmatch(r"\w[\w .-]{0,63}", name) or name != name.strip(" ."):  # it becomes a file name
             raise UserError(f"annotator {name!r}: use letters, digits, blanks, - and _, 64 at most")
 
 
@@ -188,8 +184,7 @@ def read(paths: Iterable[str | Path], *, written: bool = False) -> Annotations:
         key = answer.id, answer.annotator
         if (earlier := first.setdefault(answer.id, answer)).options != answer.options:
             raise UserError(f"{answer.where}: question {answer.id!r} has other options than at {earlier.where}")
-        before = kept.get(key)
-        if before is None or before.answer is None:
+        if (before := kept.get(key)) is None or before.answer is None:
             kept[key] = answer
         elif answer.answer not in (None, before.answer):
             raise UserError(
@@ -268,8 +263,7 @@ class Annotations:
 
     def of(self, annotator: str) -> dict[str, str]:
         """Return the answers that one annotator gave."""
-        answers = ((item, by_name.get(annotator)) for item, by_name in self.labels.items())
-        return {item: label for item, label in answers if label is not None}
+        return {item: label for item, answers in self.labels.items() if (label := answers.get(annotator)) is not None}
 
 
 @dataclass(frozen=True)
@@ -304,8 +298,7 @@ def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = N
 
     Raises UserError on a decision about an unknown question or with a label that is none of its options.
     """
-    decided = decisions or {}
-    for item, label in decided.items():
+    for item, label in (decided := decisions or {}).items():
         if item not in annotations.labels:
             raise UserError(f"decision on {item!r}: no annotator was asked about it")
         if label not in annotations.options[item]:
@@ -325,8 +318,8 @@ def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = N
 
 def annotator_kappas(annotations: Annotations) -> dict[tuple[str, str], Score]:
     """Return Cohen's kappa of every pair of annotators."""
-    answers = annotations.labels.values()
-    columns = {name: [by_name.get(name) for by_name in answers] for name in annotations.annotators}
+    labels = annotations.labels.values()
+    columns = {name: [answers.get(name) for answers in labels] for name in annotations.annotators}
     return {pair: cohen_kappa(columns[pair[0]], columns[pair[1]]) for pair in combinations(columns, 2)}
 
 
