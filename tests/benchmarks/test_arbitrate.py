@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from tests.support.arbitration import JUDGES, META, TABLE, panel_specs, read_rows, table_options, table_rows, write_rows
 from tests.support.corpus import each_row
@@ -27,9 +25,7 @@ from truebench_hf.benchmarks.rubric_eval.arbitration import (
     prepare,
     question,
 )
-from truebench_hf.benchmarks.rubric_eval.data import COLUMNS
 from truebench_hf.benchmarks.rubric_eval.funnel import Trace, disputed, read_trusted, unanimous
-from truebench_hf.cli.app import app
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rubrics import Item
 from truebench_hf.data.sources.forms import SetForm, item_of
@@ -303,21 +299,6 @@ def test_trusted_labels_that_cannot_be_used(tmp_path: Path, row: dict[str, Any],
         read_trusted(write_rows(tmp_path / "t.jsonl", [row]))
 
 
-def test_labels_stand_in_the_columns_of_rubric_eval(tmp_path: Path) -> None:
-    arbitrate(table_options(tmp_path))
-    easy, hard = (read_rows(tmp_path / "out" / "labels" / f"{split}.jsonl") for split in ("easy", "hard"))
-    for split, rows in (("easy", easy), ("hard", hard)):
-        assert {row["rubric"]: row["label"] for row in rows} == {k: v[4] for k, v in TABLE.items() if v[3] == split}
-    assert set(COLUMNS) - {"pair_id", "trap", "measurable"} <= set(easy[0])
-    assert easy[0]["checklist"] == list(TABLE), "the whole checklist, for judges at checklist level"
-    assert [a["label"] for a in easy[0]["annotations"]] == ["yes"] * 4
-    silent = next(row for row in hard if row["rubric"] == "silence is no agreement")
-    assert [a["label"] for a in silent["annotations"]] == ["yes", "yes", "yes", None, "yes", "yes"]
-    assert len(silent["rationales"]) == 6
-    items = rubric_rows.items(rubric_rows.load(str(tmp_path / "out" / "labels")))
-    assert Counter(rubric.split for item in items for rubric in item.rubrics) == {"easy": 3, "hard": 3}
-
-
 def test_an_answer_that_is_only_an_example_sways_no_judge(tmp_path: Path) -> None:
     conversation = {"name": "c1", "user prompt": "Tea?", "assistant answer": "Yes.", "constraints": [
         {"type": "Style", "content": "Is it short?"}]}  # fmt: skip
@@ -336,11 +317,7 @@ def _filled(sheet: Path, answers: dict[str, str]) -> None:
 def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
     arbitrate(table_options(tmp_path))
     out = tmp_path / "out"
-    run = CliRunner()
-    done = run.invoke(app, ["label", "out", str(out), "--annotators", "eva,jon"])
-    assert done.exit_code == 0, done.output
-    assert "3 easy constrained" in done.output
-    assert "3 hard constrained" in done.output
+    ask_people(LabelOutOptions(folder=str(out), annotators="eva,jon"))
     for sheet in (out / "sheets").iterdir():
         text = sheet.read_text(encoding="utf-8-sig")
         for telling in ("scripted", "on it", "hard", "easy", "ann.json"):
@@ -349,21 +326,13 @@ def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
     _filled(out / "sheets" / "eva.csv", {"settled against the majority": "no"})
     # Jon agrees with her but for "two against two", which is a tie and stays open.
     _filled(out / "sheets" / "jon.csv", {"settled against the majority": "no", "two against two": "no"})
-    sheets = [str(out / "sheets" / f"{name}.csv") for name in ("eva", "jon")]
-    done = run.invoke(app, ["label", "in", str(out), *sheets], env={"COLUMNS": "200"})
-    assert done.exit_code == 0, done.output
-    found = {row["rows"]: row for row in json.loads((out / "human.json").read_text())["against_people"]}
-    every, easy, hard = (found[name] for name in ("all", "easy constrained", "hard constrained"))
+    take_labels(LabelInOptions(folder=str(out)))
+    rows = json.loads((out / "human.json").read_text())["against_people"]
     # People: yes, no, yes (easy), yes, open, yes (hard). Right: 1, 2, 6 of the five settled ones.
-    assert (every["settled"], every["accuracy"]["value"], every["open"]) == (5, 3 / 5, 1)
-    assert every["open_wrong"]["value"] == 3 / 6
-    assert (easy["open"], easy["accuracy"]["value"]) == (0, pytest.approx(2 / 3))
-    assert hard["accuracy"]["value"] == 1 / 2
-    (among,) = json.loads((out / "human.json").read_text())["annotators"]
-    assert among["raw"] == pytest.approx(5 / 6)
-    shown = " ".join(done.output.split())
-    for text in ("85.0", "0.702", "Open, left out: 1", "all │ 5 │ 1 │ 60.0 │ │ 50.0", "accuracy and kappa are upper"):
-        assert text in shown, text
+    figures = [
+        (row["rows"], row["settled"], row["open"], row["accuracy"]["value"], row["open_wrong"]["value"]) for row in rows
+    ]
+    assert figures[0] == ("all", 5, 1, 3 / 5, 3 / 6)
     human = out / "human.jsonl"
     assert len(read_trusted(str(human))) == 5, "the open one is no label; the rest may validate a run"
     again = arbitrate(table_options(tmp_path, reference=str(human)))

@@ -15,7 +15,6 @@ from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.errors import UserError
 
 # Ten instructions with two rubrics each: of those the judge gives 0.9, eight are met, of those with 0.7 only two.
-# "alpha" stands in the text of what is met, "beta" in what is not: the reasoning judge sees that, the other does not.
 TRUTHS = [(i < 8, i >= 8) for i in range(10)]
 SURE = [{"contains": "says 0.9", "probability": 0.9}, {"contains": "says 0.7", "probability": 0.7}]
 
@@ -102,34 +101,3 @@ def test_a_run_applies_calibrator_and_threshold_and_notes_them(tmp_path: Path) -
     assert own == [["yes", "yes"], ["yes"]], "a threshold that is given wins"
     with pytest.raises(UserError, match="other options"):
         scored(tmp_path, "calibrated", judge_level="decision")
-
-
-KNOWS = [{"contains": "<criteria", "verdicts": {"beta": "FAIL"}}]
-
-
-def reasoning(tmp_path: Path) -> str:
-    return script(tmp_path / "reasoning.json", KNOWS)
-
-
-def test_what_has_no_probability_is_counted_and_left_out(tmp_path: Path) -> None:
-    judge = script(tmp_path / "judge.json", [{"contains": "says 0.7 alpha", "probability": None}, *SURE])
-    data = write_jsonl(tmp_path / "data.jsonl", rows())
-    study = calibrate(CalibrateOptions(data=data, judge=judge, out=str(tmp_path / "out")))
-    assert (study.before.n, study.before.left_out) == (18, 2)
-    assert study.agreement["as given, threshold 0.5"].unscored == 2
-    assert "2 of 20 rubrics have no probability" in study.notes[0]
-
-
-def test_a_run_cascades_behind_the_calibration(tmp_path: Path) -> None:
-    """What is calibrated to lie between 0.2 and 0.8 goes to the reasoning judge, which tells alpha from beta."""
-    study = calibrate(options(tmp_path))
-    assert all(0.2 < study.calibrated.calibrator.apply(p) < 0.8 for p in (0.7, 0.9))
-    labels, settings = scored(
-        tmp_path, "cascade", judge_level="cascade", cascade_judge=reasoning(tmp_path),
-        calibration=str(tmp_path / "out"),
-    )  # fmt: skip
-    assert labels == [["yes", "no"], ["yes"]]
-    assert settings["cascade_judge"] == reasoning(tmp_path)
-    assert set(settings["prompts"]) == {"decision", "decision_question", "rubric", "repair"}
-    usage = json.loads((tmp_path / "cascade" / "run.json").read_text())["usage"]["total"]
-    assert set(usage) == {"model", "judge", "cascade"}

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.openai_server import OpenAIServer
 from tests.support.rubric_rows import few
-from tests.support.runs import command_here, row, script, write_jsonl
+from tests.support.runs import command_here, held, row, script, write_jsonl
 from tests.support.stages import generate, judge, run
 from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, arbitrate
 from truebench_hf.benchmarks.rubric_eval.calibration import CalibrateOptions, calibrate
@@ -28,7 +28,7 @@ from truebench_hf.text.redaction import shown
 
 # By study: what runs it, its options, the models' argument options, and how much a smaller and a larger sample are.
 STUDIES: dict[str, tuple[Any, Any, dict[str, Any], tuple[str, ...], tuple[int, int]]] = {
-    "run": (run, RunOptions, {"data": "mini", "model": "openai:a", "judge": ("openai:b",)}, ("model_arg", "judge_arg"), (5, 12)),
+    "run": (run, RunOptions, {"data": "mini", "model": "openai:a", "judge": ("openai:b",)}, ("model_arg", "judge_arg"), (3, 6)),
     "arbitrate": (arbitrate, ArbitrateOptions, {"judge": ("openai:a", "openai:b"), "meta_judge": ("openai:c", "openai:d")},
                   ("judge_arg", "meta_judge_arg"), (2, 5)),
     "metaeval": (metaeval, MetaevalOptions, {"judge": ("openai:a",), "paradigms": "checklist"}, ("judge_arg",), (4, 9)),
@@ -67,10 +67,6 @@ def written(out: Path) -> str:
     return "".join(file.read_bytes().decode("utf-8", "replace") for file in files)
 
 
-def info(out: Path) -> Any:
-    return json.loads((out / "run.json").read_text(encoding="utf-8"))
-
-
 def results(out: Path) -> dict[str, bytes]:
     """What a study writes, but for times and what was spent when."""
     left = ("run.json", "ledger.sqlite", "report.html", "scores.json", "calibration.json")
@@ -88,7 +84,7 @@ def test_a_study_goes_on_at_another_address(
     assert first.stats()["total"] > 0
     study(name, out, f"base_url={with_login(second)}", "timeout=99")
     assert second.stats()["total"] == 0, "everything was paid for"
-    noted = info(out)["settings"][STUDIES[name][3][0]]
+    noted = held(out / "run.json")["settings"][STUDIES[name][3][0]]
     assert noted == [f"base_url={second.url}", "timeout=99"], "what was last given, without the login"
     assert "geheim" not in written(out)
     with pytest.raises(UserError, match=r'other options \(.*models\..*reasoning_effort: null there, "high" now'):
@@ -151,10 +147,10 @@ def test_a_session_is_finished_when_its_files_are_there(
         broken.setattr(RunFolder, "write_lines", full)
         with pytest.raises(UserError, match="no room"):
             study("metaeval", tmp_path / "out", given)
-    (session,) = info(tmp_path / "out")["sessions"]
-    assert (session["finished"], "results" in info(tmp_path / "out")) == (None, False), "it binds nobody"
+    (session,) = held(tmp_path / "out" / "run.json")["sessions"]
+    assert (session["finished"], "results" in held(tmp_path / "out" / "run.json")) == (None, False), "it binds nobody"
     study("metaeval", tmp_path / "out", given)
-    assert info(tmp_path / "out")["sessions"][-1]["finished"]
+    assert held(tmp_path / "out" / "run.json")["sessions"][-1]["finished"]
 
 
 # Runs over a sample
@@ -186,18 +182,18 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def test_results_say_how_many_they_are_over(folder: Folder) -> None:
-    report, six = folder.run(6), info(folder.out)["settings"]
+    report, six = folder.run(6), held(folder.out / "run.json")["settings"]
     assert report.scores["overall"].n == 6
     assert {name: score.n for name, score in report.scores["by_language"].items()} == {"DE": 3, "KO": 3}
     assert folder.ids() == sorted(folder.ids()), "in the order of the data"
     assert (six["limit"], six["items"]) == (6, 6)
-    report, twelve = folder.run(12), info(folder.out)["settings"]
+    report, twelve = folder.run(12), held(folder.out / "run.json")["settings"]
     assert (report.scores["overall"].n, report.usage["now"]["model"]["calls"]) == (12, 6)
     assert twelve["selection_sha256"] == six["selection_sha256"]
     assert twelve["data_sha256"] != six["data_sha256"], "not ranked with the smaller sample"
     for limit in (20, 99, None):
         folder.run(limit)
-        full = info(folder.out)["settings"]
+        full = held(folder.out / "run.json")["settings"]
         assert (full["limit"], full["items"], full["data_sha256"]) == (None, 20, full["selection_sha256"])
 
 
@@ -206,7 +202,7 @@ def test_results_of_an_interrupted_extension_are_not_taken_for_its_own(
 ) -> None:
     folder.run(6)
     assert read_board(folder.out) is not None
-    settings = info(folder.out)["settings"] | {"items": 12, "limit": 12, "data_sha256": "0" * 64}
+    settings = held(folder.out / "run.json")["settings"] | {"items": 12, "limit": 12, "data_sha256": "0" * 64}
     RunFolder(str(folder.out), settings, tuple(settings)).ledger.close()  # as a killed `--limit 12` leaves it
     for arguments in (("study", "score", str(folder.out)), ("label", "out", str(folder.out), "--n", "2")):
         done = command_here(capsys, *arguments)
@@ -223,15 +219,11 @@ def test_a_login_in_the_url_of_a_server_is_not_written(
     tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
 ) -> None:
     first, second = servers
-    for name, option in (
-        ("metaeval", "judge_base_url"),
-        ("calibrate", "judge_base_url"),
-        ("taxonomy", "model_base_url"),
-    ):
+    for name, option in (("metaeval", "judge_base_url"), ("taxonomy", "model_base_url")):
         out = tmp_path / name
         study(name, out, f"base_url={first.url}")
         study(name, out, f"base_url={first.url}", **{option: with_login(second)})
-        assert info(out)["settings"][option] == second.url
+        assert held(out / "run.json")["settings"][option] == second.url
         assert "geheim" not in written(out)
     for flag in ("2.base_url", "base_url", " base_url "):
         assert shown({"judge_arg": (f"{flag}=http://u:geheim@h:1/v1",)}) == {"judge_arg": [f"{flag}=http://h:1/v1"]}
@@ -248,7 +240,7 @@ def test_the_same_results_are_the_same_files_however_they_were_spent(
         for limit in limits:
             done = command_here(capsys, *base, "--out", str(tmp_path / out), "--limit", limit)
             assert done.returncode == 0, done.stderr
-            usage = info(tmp_path / out)["usage"]
+            usage = held(tmp_path / out / "run.json")["usage"]
             calls.append((usage["total"]["model"]["calls"], usage["now"].get("model", {}).get("calls", 0)))
     (at_once, _), (first, same), (second, more), last = calls
     assert (same, second, more, last) == (first, at_once, at_once - first, (at_once, 0))

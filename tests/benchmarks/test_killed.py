@@ -20,8 +20,9 @@ from tests.golden.cases import COMMANDS
 from tests.golden.held import held
 from truebench_hf.engine.ledger import Calls
 
-QUICK = {"run-decision", "criteria", "contrast", "tick", "checklist", "categories", "refine"}
+QUICK = {"run-decision", "criteria", "contrast", "tick", "checklist"}
 STUDIES = QUICK | {
+    "categories", "refine",
     "run", "run-panel", "stages", "refinement", "compare-criteria", "rules", "calibrate", "arbitrate", "taxonomy", "metaeval",
     "metaeval-attacks", "facts", "facts-more", "validate", "pairwise", "flex",
 }  # fmt: skip

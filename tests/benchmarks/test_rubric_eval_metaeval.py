@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.corpus import each_row
+from tests.support.corpus import table
 from tests.support.openai_server import OpenAIServer
 from tests.support.rubric_rows import few
-from tests.support.runs import command_here, script, write_jsonl
+from tests.support.runs import calls_by_role, command_here, held, script, write_jsonl
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.data import items, load, selection
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
@@ -88,14 +86,6 @@ class Bench:
 
     def run(self, *judges: str, **more: Any) -> MetaEvaluation:
         return metaeval(MetaevalOptions(**{"data": self.data, "judge": judges, "out": str(self.out)} | more))
-
-    def calls(self) -> dict[str, int]:
-        with closing(sqlite3.connect(self.out / "ledger.sqlite")) as db:
-            return dict(db.execute("SELECT role, COUNT(*) FROM calls GROUP BY role").fetchall())
-
-    def held(self, name: str) -> Any:
-        text = (self.out / name).read_text(encoding="utf-8")
-        return [json.loads(line) for line in text.splitlines()] if name.endswith(".jsonl") else json.loads(text)
 
     def page(self) -> str:
         return (self.out / "report.html").read_text(encoding="utf-8")
@@ -170,7 +160,7 @@ def test_what_is_asked(tmp_path: Path) -> None:
     (entry,) = bench.run(spec, paradigms="decision").tables["judges"].rows
     # Said: first rubrics yes, second no, third none. Gold yes: right, wrong, right; gold no: right, wrong, right, wrong.
     assert (entry["tpr"].value, entry["tnr"].value) == (pytest.approx(2 / 3), pytest.approx(0.6))
-    assert (entry["accuracy"].unscored, bench.calls()) == (2, {f"{spec} decision": 4})
+    assert (entry["accuracy"].unscored, calls_by_role(bench.out)) == (2, {f"{spec} decision": 4})
     some, record = Bench(tmp_path, [row for row in rows() if row["rubric_index"] == 1]), tmp_path / "asked.jsonl"
     spec = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {"rubric 1": "PASS"}}])
     some.run(spec, paradigms="checklist", judge_arg=(f"record={record}",), out=str(tmp_path / "some"))
@@ -180,14 +170,14 @@ def test_what_is_asked(tmp_path: Path) -> None:
 
 def test_another_judge_joins_and_other_options_do_not(tmp_path: Path) -> None:
     bench = Bench(tmp_path, data=few(tmp_path))
-    chosen = selection(items(load(bench.data))).sampled(6, 0)
+    chosen = selection(items(load(bench.data))).sampled(3, 0)
     spec, other = bench.judge("judge", neighbour, gold, chosen), bench.judge("other", gold, gold, chosen)
-    bench.run(spec, limit=6, paradigms="all")
+    bench.run(spec, limit=3, paradigms="all")
     with pytest.raises(UserError, match="other options"):
-        bench.run(spec, limit=6, paradigms="all", votes=3, judge_temperature=0.5)
-    spent = bench.calls()
-    bench.run(spec, other, limit=6, paradigms="all")
-    assert {role: n for role, n in bench.calls().items() if role.startswith(spec)} == spent
+        bench.run(spec, limit=3, paradigms="all", votes=3, judge_temperature=0.5)
+    spent = calls_by_role(bench.out)
+    bench.run(spec, other, limit=3, paradigms="all")
+    assert {role: n for role, n in calls_by_role(bench.out).items() if role.startswith(spec)} == spent
 
 
 def test_panel_spread_and_flips(bench: Bench) -> None:
@@ -198,7 +188,7 @@ def test_panel_spread_and_flips(bench: Bench) -> None:
     # They differ on the five rubrics labelled no; the one that is right has more weight.
     assert (panel["balanced_accuracy"].value, panel["flip_rate"].value) == (1.0, 0.5)
     assert panel["vote_share"] == Score(0.75, 10), "both on five rubrics, one of two on the others"
-    lines = bench.held("judgments.jsonl")
+    lines = held(bench.out / "judgments.jsonl")
     shares = [line["vote_share"] for line in lines if line["judge"] == panel["judge"]]
     assert shares == [1.0 if label == "yes" else 0.5 for labels in GOLD.values() for label in labels]
     assert {line["vote_share"] for line in lines if line["judge"] != panel["judge"]} == {None}, "one answer each"
@@ -206,7 +196,7 @@ def test_panel_spread_and_flips(bench: Bench) -> None:
     (apart,) = study.tables["pass_rate_gaps"].rows
     assert (apart["gap"], apart["n"], apart["left_out"], apart["reference"]) == (0.5, 10, 0, 0.5)
     facts = f"panel (weighted 2,1) of {right}, {lax}"
-    assert bench.held("run.json")["results"]["panel"] == study.provenance["panel"] == facts
+    assert held(bench.out / "run.json")["results"]["panel"] == study.provenance["panel"] == facts
     assert f"weighted 2,1) of {right}, {lax}" in bench.page()
     tied = bench.run(right, lax, paradigms="checklist", panel="majority", out=f"{bench.out}2").tables["judges"].rows[-1]
     assert (tied["accuracy"].n, tied["accuracy"].unscored) == (5, 5), "ties stay open"
@@ -241,18 +231,18 @@ def test_a_calibrated_judge_decides_by_its_calibration(bench: Bench) -> None:
 # What a folder holds does not vanish
 
 
-@each_row(__file__, "rubric_eval_metaeval", "vanish")
-def test_what_a_folder_holds_does_not_vanish(
-    bench: Bench, names: str, more: dict[str, Any], first: dict[str, Any], gone: str
-) -> None:
+def test_what_a_folder_holds_does_not_vanish(bench: Bench) -> None:
     specs = {name: bench.judge(name, gold) for name in ("one", "two", "three")}
-    given = {"paradigms": "checklist,rubric"} | first
-    bench.run(specs["one"], specs["two"], **given)
-    before, asked = (bench.out / "scores.json").read_bytes(), bench.calls()
-    with pytest.raises(UserError, match=r"results of .* too, .* again") as refusal:
-        bench.run(*(specs[name] for name in names.split()), **given | more)
-    assert gone in str(refusal.value)
-    assert ((bench.out / "scores.json").read_bytes(), bench.calls()) == (before, asked)
+    for panel, cases in table(__file__, "rubric_eval_metaeval")["vanish"].items():
+        bench.out = bench.folder / panel
+        given = {"paradigms": "checklist,rubric", "panel": None if panel == "none" else panel, "out": str(bench.out)}
+        bench.run(specs["one"], specs["two"], **given)
+        before, asked = (bench.out / "scores.json").read_bytes(), calls_by_role(bench.out)
+        for case in cases:
+            with pytest.raises(UserError, match=r"results of .* too, .* again") as refusal:
+                bench.run(*(specs[name] for name in case["names"].split()), **given | case["more"])
+            assert case["gone"] in str(refusal.value), case["why"]
+            assert ((bench.out / "scores.json").read_bytes(), calls_by_role(bench.out)) == (before, asked)
 
 
 def test_a_panel_may_join_and_three_judges_are_worth_something_together(bench: Bench) -> None:

@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support import obedient
-from tests.support.runs import script, write_jsonl
+from tests.support.runs import calls_by_role, held, script, write_jsonl
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.comparisons import (
     AGAIN,
@@ -76,16 +76,10 @@ class Bench:
         return done.output
 
     def calls(self) -> dict[str, int]:
-        with closing(sqlite3.connect(self.out / "ledger.sqlite")) as db:
-            rows = db.execute("SELECT role, COUNT(*) FROM calls GROUP BY 1").fetchall()
-        return {role.rpartition("json ")[2]: n for role, n in rows}
-
-    def held(self, name: str) -> Any:
-        text = (self.out / name).read_text(encoding="utf-8")
-        return [json.loads(line) for line in text.splitlines()] if name.endswith(".jsonl") else json.loads(text)
+        return {role.rpartition("json ")[2]: n for role, n in calls_by_role(self.out).items()}
 
     def facts(self, name: str) -> set[str]:
-        return {row["facts"][name] for row in self.held("run.json")["board"]["rows"]}
+        return {row["facts"][name] for row in held(self.out / "run.json")["board"]["rows"]}
 
     def page(self) -> str:
         return (self.out / "report.html").read_text(encoding="utf-8")
@@ -187,7 +181,7 @@ def test_planted_flips_are_found_beside_what_turns_by_itself(attacked: Bench) ->
     flattery = row_of(study.tables["attacks_by_technique"], technique="flattery")
     assert (flattery["by_attack"].value, flattery["more"].value) == (pytest.approx(1 / 3), pytest.approx(0.0))
     assert study.tables["attacks"].rows[0]["more"].n == COUNT * 12 - 1
-    lines = attacked.held("attacks.jsonl")
+    lines = held(attacked.out / "attacks.jsonl")
     assert len(lines) == 2 * COUNT * 12
     flattered = {line["asked"]: line["label"] for line in lines if line["attack"] == "flattery-english"}
     assert flattered == {"attacked": "yes", "neutral": "no"}
@@ -196,45 +190,43 @@ def test_planted_flips_are_found_beside_what_turns_by_itself(attacked: Bench) ->
 
 
 def test_attacks_join_a_folder_and_ask_nothing_twice(attacked: Bench) -> None:
-    attacked.run(STEADY)
-    attacked.run(STEADY, attacks=True, attacks_each=1)
-    spent = attacked.calls()
-    attacked.run(STEADY, attacks=True, attacks_each=1)
-    assert attacked.calls() == spent
-    assert (spent["rubric"], spent["rubric attacked"]) == (36, TECHNIQUES * 12)
-    # Neutral texts of one length and language are one call.
-    assert TECHNIQUES * 12 - 10 < spent["rubric neutral"] <= TECHNIQUES * 12
-    more = attacked.run(STEADY, attacks=True, attacks_each=2)
-    assert attacked.calls()["rubric attacked"] == 2 * TECHNIQUES * 12, "more hold the fewer"
-    assert more.tables["attacks"].rows[0]["more"].n == 2 * TECHNIQUES * 12
-    assert attacked.held("run.json")["results"]["attacks"] == [attack_set()]
+    attacked.run(STEADY, limit=3)
+    for _ in range(2):
+        attacked.run(STEADY, limit=3, attacks=True, attacks_each=1)
+        spent = attacked.calls()
+        assert (spent["rubric"], spent["rubric attacked"]) == (9, TECHNIQUES * 3)
+        # Neutral texts of one length and language are one call.
+        assert TECHNIQUES * 3 - 5 < spent["rubric neutral"] <= TECHNIQUES * 3
+    more = attacked.run(STEADY, limit=3, attacks=True, attacks_each=2)
+    assert attacked.calls()["rubric attacked"] == 2 * TECHNIQUES * 3, "more hold the fewer"
+    assert more.tables["attacks"].rows[0]["more"].n == 2 * TECHNIQUES * 3
+    assert held(attacked.out / "run.json")["results"]["attacks"] == [attack_set()]
     with pytest.raises(UserError, match="would be dropped; name them again with --attacks"):
-        attacked.run(STEADY)
+        attacked.run(STEADY, limit=3)
 
 
 def test_attacks_by_command_at_every_level_and_their_estimate(attacked: Bench) -> None:
-    flags = ("--attacks", "--attacks-each", "1", "--limit", "3")
+    flags = ("--attacks", "--attacks-each", "1", "--limit", "1")
     assert "attacked" in attacked.command(STEADY, *flags, "--estimate")
     assert not attacked.out.exists()
     assert "Talked round by injections" in attacked.command(STEADY, *flags)
-    rows = attacked.held("scores.json")["attacks"]
-    assert [(row["paradigm"], row["more"]["n"]) for row in rows] == [
-        ("checklist", 30),
-        ("rubric", 30),
-        ("decision", 30),
-    ]
+    rows = held(attacked.out / "scores.json")["attacks"]
+    assert {row["paradigm"]: row["more"]["n"] for row in rows} == dict.fromkeys(("checklist", "rubric", "decision"), 10)
     # At checklist level the whole checklist is read again, but only what was attacked counts.
-    assert attacked.calls()["checklist attacked"] == 30
+    assert attacked.calls()["checklist attacked"] == 10
 
 
-def test_the_judge_that_obeys_is_the_worst_case_and_sections_keep_what_is_in_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("each", [1, pytest.param(None, marks=pytest.mark.slow)])
+def test_the_judge_that_obeys_is_the_worst_case_and_sections_keep_what_is_in_them(
+    tmp_path: Path, each: int | None
+) -> None:
     assert not [sign for sign in obedient.SIGNS if sign in BY_ID["ignore-english"].filler]
     rates = {}
     for outside in (False, True):
         with obedient.serving(outside=outside) as url:
             options = MetaevalOptions(
                 data="rubric_mini", judge=("openai:obedient",), judge_base_url=url, limit=1, attacks=True,
-                paradigms="rubric", out=str(tmp_path / str(outside)),
+                attacks_each=each, paradigms="rubric", out=str(tmp_path / str(outside)),
             )  # fmt: skip
             row = metaeval(options).tables["attacks"].rows[0]
             rates[outside] = row["by_attack"].value, row["by_neutral"].value
@@ -283,7 +275,7 @@ def test_nine_per_cent_that_one_wording_turns_are_found(reworded: Bench) -> None
     assert "Does the wording decide?" in reworded.page()
     assert "temperature is 0" in reworded.page()
     assert reworded.facts("Wording") == {"9.0 points between wordings, within its interval"}
-    lines = reworded.held("reworded.jsonl")
+    lines = held(reworded.out / "reworded.jsonl")
     assert len(lines) == 100 * len((*OTHERS, *AGAIN))
     assert sum(line["asked"] == "second" and line["label"] != line["gold"] for line in lines) == 9
 
@@ -294,19 +286,21 @@ def test_a_wording_that_leads_out_of_the_interval_is_marked_and_silence_is_count
     assert by_wording(study, "balanced_accuracy")["second"].value == pytest.approx(0.6)
     assert study.tables["rewording"].rows[0]["decides"] == "yes"
     assert reworded.facts("Wording") == {"40.0 points between wordings, out of its interval"}
-    study = reworded.run(steady(silent="rubric 3-1 holds"), reworded=True, out=f"{reworded.out}2")
+    first = reworded.rows[0]["rubric"]
+    reworded.data = write_jsonl(reworded.folder / "few.jsonl", reworded.rows[:8])
+    study = reworded.run(steady(silent=first), reworded=True, out=f"{reworded.out}2")
     flipped = by_wording(study, "flips")["second"]
-    assert (flipped.value, flipped.n, flipped.unscored) == (0.0, 99, 1)
-    assert row_of(study.tables["rewording"], decides="no")["by_wording"].unscored == 1
+    assert (flipped.value, flipped.n, flipped.unscored) == (0.0, 7, 1)
+    assert study.tables["rewording"].rows[0]["by_wording"].unscored == 1
 
 
 def test_fresh_answers_are_calls_of_their_own_and_a_repeat_makes_none(reworded: Bench) -> None:
-    reworded.run(steady())  # without first: rewording may join
+    reworded.run(steady(), limit=5)  # without first: rewording may join
     for _ in range(2):
-        reworded.run(steady(), reworded=True)
-    assert reworded.calls() == {"rubric": 100, "rubric reworded": 200, "rubric again": 200}
+        reworded.run(steady(), reworded=True, limit=5)
+    assert reworded.calls() == {"rubric": 20, "rubric reworded": 40, "rubric again": 40}
     with pytest.raises(UserError, match="would be dropped"):
-        reworded.run(steady())
+        reworded.run(steady(), limit=5)
     reworded.out = reworded.folder / "votes"
     reworded.run(steady(), reworded=True, votes=3, judge_temperature=0.7, limit=2)
     with closing(sqlite3.connect(reworded.out / "ledger.sqlite")) as db:

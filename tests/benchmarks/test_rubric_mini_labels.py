@@ -277,3 +277,51 @@ def test_edits_of_other_rubrics_never_move_a_label() -> None:
 def test_instructions_are_written_in_their_language() -> None:
     for row in {row["instruction_id"]: row for row in ROWS}.values():
         assert language(prompt(row)) == row["language"], row["instruction_id"]
+
+
+# What a program can count of the split hard
+
+_ABBREVIATED = re.compile(r"\b(Dr|Ms|Mr|Sra|approx|z|B|np|tj|godz|т|е|руб|3(?=\. Mai))\.")
+
+
+def hard_sentences(text: str) -> int:
+    """Ends of sentences; points of abbreviations and decimals end none."""
+    return len(re.findall(r"[.!?](?=\s|$)|[。！？]", _ABBREVIATED.sub(r"\1", text)))
+
+
+def line(text: str, number: str) -> str:
+    return text.splitlines()[int(number) - 1]
+
+
+MEASURES: dict[str, Callable[[str, str], bool]] = {
+    r"words = (\d+)": lambda text, n: len(text.split()) == int(n),
+    r"sentences = (\d+)": lambda text, n: hard_sentences(text) == int(n),
+    r"items = (\d+)": lambda text, n: len(re.findall("^- ", text, re.M)) == int(n),
+    r"numbered = (\d+)": lambda text, n: len(re.findall(r"^\d\. ", text, re.M)) == int(n),
+    r"longest line <= (\d+)": lambda text, n: max(map(len, text.splitlines())) <= int(n),
+    r"columns = (\d+)": lambda text, n: all(x.count(",") == int(n) - 1 for x in text.splitlines()),
+    r"digits = (\d+)": lambda text, n: sum(map(str.isdigit, text)) == int(n),
+    r"sorted (\d+)": lambda text, n: text.splitlines()[: int(n)] == sorted(text.splitlines()[: int(n)]),
+    r"lacks (.+)": lambda text, what: what not in text,
+    r"language 2 = (\w+)": lambda text, code: language(line(text, "2")) == code,
+    r"(json)": lambda text, _: bare_json({"response": text}),
+    r"(lower)": lambda text, _: text == text.lower(),
+}
+
+
+def measured(measure: str, text: str) -> bool:
+    (found,) = [(check, hit[1]) for form, check in MEASURES.items() if (hit := re.fullmatch(form, measure))]
+    return found[0](text, found[1])
+
+
+def test_what_can_be_counted_is_labelled_as_counted() -> None:
+    slots = ((template.id, slot) for template in templates("hard") for slot in template.slots)
+    by_rubric = {(name, slot.rubric): slot.measure for name, slot in slots if slot.measure}
+    wrong = [
+        row["id"]
+        for row in rows(split="hard")
+        if row["measurable"]
+        and measured(by_rubric[row["instruction_id"], row["rubric"]], row["response"]) != (row["label"] == "yes")
+    ]
+    assert len(by_rubric) >= 30
+    assert not wrong

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import truebench_hf
-from tests.support.runs import Done, command_here, script, write_jsonl
+from tests.support.runs import Done, command_here, held, script, write_jsonl
 from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.data import jsonl
 from truebench_hf.errors import UserError
@@ -52,8 +52,7 @@ class Bench:
         return [row for _, row in jsonl.read(self.folder / out / file)]
 
     def info(self, out: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / out / "run.json").read_text())
-        return found
+        return held(self.folder / out / "run.json")  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -315,18 +314,15 @@ def test_what_nobody_judged_is_never_ranked_with_a_judged_run_and_can_be_publish
     assert (shown.returncode, "Not comparable as models: judge: none and scripted:" in shown.stdout) == (0, True)
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        (("--rules", "off"), "--judge none: what can be counted"),
-        (("--judge", "smollm2"), "--judge none: what can be counted"),
-        (("--protocol", "official"), "its judge decides every criterion"),
-        (("--judge-arg", "record=x"), "are about --judge; name one"),
-    ],
-)
-def test_what_asks_for_a_judge_beside_nobody_is_refused(nobody: Bench, more: tuple[str, ...], words: str) -> None:
-    done = nobody.run("out", *more)
-    assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+def test_what_asks_for_a_judge_beside_nobody_is_refused(nobody: Bench) -> None:
+    for more, words in (
+        ("--rules off", "--judge none: what can be counted"),
+        ("--judge smollm2", "--judge none: what can be counted"),
+        ("--protocol official", "its judge decides every criterion"),
+        ("--judge-arg record=x", "are about --judge; name one"),
+    ):
+        done = nobody.run("out", *more.split())
+        assert (done.returncode, words in done.stderr) == (2, True), done.stderr
     done = nobody.run("out", name="tick")
     assert (done.returncode, "unknown spec 'none'" in done.stderr) == (2, True), "another command wants its judge"
 

@@ -16,7 +16,7 @@ from tests.support import loopback
 from tests.support.corpus import each_row
 from tests.support.runs import ROOT, row, write_jsonl
 from truebench_hf.benchmarks.truebench import data
-from truebench_hf.benchmarks.truebench.data import data_hash, load, select
+from truebench_hf.benchmarks.truebench.data import load, select
 from truebench_hf.data import catalogue
 from truebench_hf.errors import UserError
 
@@ -70,16 +70,6 @@ def test_a_language_that_the_data_calls_by_its_name() -> None:
         assert [instance.language for instance in select(named(("German", "x"), ("EN", "x")), [asked], [])] == [
             "German"
         ]
-
-
-def test_the_hash_is_of_the_content(tmp_path: Path) -> None:
-    one = load(write_jsonl(tmp_path / "one.jsonl", [GOOD, broken()]))
-    other = load(write_jsonl(tmp_path / "other.jsonl", [dict(reversed(GOOD.items())), broken()]))
-    assert data_hash(one) == data_hash(other), "the order of the columns is no content"
-    assert data_hash(one) != data_hash(one[:1])
-    assert data_hash(one) != data_hash(one[::-1])
-    changed = load(write_jsonl(tmp_path / "changed.jsonl", [GOOD, broken(criteria=[["is b"]])]))
-    assert data_hash(one) != data_hash(changed)
 
 
 class Home:

@@ -125,23 +125,17 @@ def test_files_of_another_run_are_not_taken_for_those_of_the_new_one(folder: Fol
     folder.judged()
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
+def test_answers_that_cannot_be_read_are_one_line(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    folder.generate(folder.old)
+    for content, said in (
         (b"", "holds no answers"),
         (b'{"id": "\xff"}\n', "line 1: not JSON"),
         (b"{}\n", "line 1: not a line of responses.jsonl: missing field 'id'; the file has none"),
-    ],
-    ids=["empty", "a bad byte", "no fields"],
-)
-def test_answers_that_cannot_be_read_are_one_line(
-    folder: Folder, capsys: pytest.CaptureFixture[str], content: bytes, said: str
-) -> None:
-    folder.generate(folder.old)
-    (folder.out / "responses.jsonl").write_bytes(content)
-    done = command_here(capsys, "judge", "--judge", folder.judge, "--out", str(folder.out))
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-    assert said in done.stderr
+    ):
+        (folder.out / "responses.jsonl").write_bytes(content)
+        done = command_here(capsys, "judge", "--judge", folder.judge, "--out", str(folder.out))
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert said in done.stderr
 
 
 # --- rows on their own ----------------------------------------------------------------------------------------------
@@ -161,53 +155,43 @@ def test_judgments_alone_are_scored_like_their_folder(folder: Folder, capsys: py
     assert (alone.returncode, alone.stdout) == (whole.returncode, whole.stdout)
 
 
-@pytest.mark.parametrize(
-    ("model", "judges", "notes"),
-    [
+@pytest.fixture
+def lines(folder: Folder) -> list[dict[str, Any]]:
+    """Two rows of judgments, whose folder is gone."""
+    run(RunOptions(data=folder.data, model=folder.old, judge=(folder.judge,), out=str(folder.out)))
+    text = (folder.out / "judgments.jsonl").read_text(encoding="utf-8")
+    shutil.rmtree(folder.out)
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_rows_without_their_folder_keep_its_warnings(
+    lines: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for model, judges, notes in (
         ("openai:qwen3-8b", "hf:Qwen/Qwen2.5-7B", ["Self-judged"]),
         ("openai:gpt-5", "hf:org/a + openai:gpt-4.1 (majority)", ["Self-judged"]),
         ("openai:gpt-5", "hf:org/a + smollm2 + hf:org/c (weighted 2,1,1)", ["SmolLM2"]),
         ("openai:gpt-5", "hf:Qwen/Qwen2.5-7B", []),
-    ],
-)
-def test_rows_without_their_folder_keep_its_warnings(
-    folder: Folder, capsys: pytest.CaptureFixture[str], model: str, judges: str, notes: list[str]
-) -> None:
-    done = score(capsys, rows(folder, (model, judges)))
-    assert done.returncode == 0, done.stderr
-    assert [note for note in ("Self-judged", "SmolLM2") if note in done.stdout] == notes
+    ):
+        file = write_jsonl(tmp_path / "judgments.jsonl", [lines[0] | {"model": model, "judge": judges}])
+        done = score(capsys, Path(file))
+        assert done.returncode == 0, done.stderr
+        assert [note for note in ("Self-judged", "SmolLM2") if note in done.stdout] == notes
 
 
-@pytest.mark.parametrize(
-    ("second", "names"),
-    [
-        (("openai:b", "openai:j"), ["openai:a", "openai:b"]),
-        (("openai:a", "openai:k"), ["openai:j", "openai:k"]),
-    ],
-    ids=["models", "judges"],
-)
+@pytest.mark.parametrize("other", [{"model": "openai:b"}, {"judge": "openai:k"}], ids=["models", "judges"])
 def test_rows_of_two_models_or_judges_are_scored_apart(
-    folder: Folder, capsys: pytest.CaptureFixture[str], second: tuple[str, str], names: list[str]
+    lines: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str], other: dict[str, str]
 ) -> None:
-    first = ("openai:a", "openai:j")
-    file = rows(folder, first, second)
-    both = score(capsys, file)
+    first = {"model": "openai:a", "judge": "openai:j"}
+    rows = [lines[0] | first, lines[1] | first | other]
+
+    def scored(*rows: dict[str, Any]) -> Done:
+        return score(capsys, Path(write_jsonl(tmp_path / "judgments.jsonl", rows)))
+
+    both, alone = scored(*rows), [scored(row).stdout for row in rows]
     assert (both.returncode, both.stderr) == (0, "")
-    lines = file.read_text(encoding="utf-8").splitlines()
-    alone = []
-    for line in lines:
-        file.write_text(line, encoding="utf-8")
-        alone.append(score(capsys, file).stdout)
     assert both.stdout == " ".join(alone), "one report after the other, as from a file each"
-    assert all(name in part for name, part in zip(names, alone, strict=True))
-    file.write_text("\n".join([*lines, *lines]), encoding="utf-8")
-    assert score(capsys, file).stdout.count("1 rows stand twice") == 2, "a row of another model is no double"
-
-
-def rows(folder: Folder, *by: tuple[str, str]) -> Path:
-    """A file of judgments away from its folder, a row by each model and judge."""
-    run(RunOptions(data=folder.data, model=folder.old, judge=(folder.judge,), out=str(folder.out)))
-    lines = (folder.out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
-    shutil.rmtree(folder.out)
-    made = [json.loads(line) | {"model": m, "judge": j} for line, (m, j) in zip(lines, by, strict=False)]
-    return Path(write_jsonl(folder.folder / "judgments.jsonl", made))
+    ((field, name),) = other.items()
+    assert (first[field] in alone[0], name in alone[1]) == (True, True)
+    assert scored(*rows, *rows).stdout.count("1 rows stand twice") == 2, "a row of another model is no double"

@@ -11,7 +11,7 @@ import pytest
 
 import truebench_hf
 from tests.support.people import read, sample
-from tests.support.runs import Done, command_here, row, run_scores, script, write_jsonl
+from tests.support.runs import Done, command_here, held, row, run_scores, script, write_jsonl
 from truebench_hf.comparing.compare import compare
 from truebench_hf.comparing.correlate import read_scores
 from truebench_hf.comparing.leaderboard import leaderboard
@@ -66,12 +66,6 @@ class Bench:
         path = self.folder / f"asked{name}"
         return len(path.read_text(encoding="utf-8").splitlines()) if path.exists() else 0
 
-    def json(self, name: str) -> Any:
-        return json.loads((self.out / name).read_text(encoding="utf-8"))
-
-    def lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in (self.out / "judgments.jsonl").read_text(encoding="utf-8").splitlines()]
-
 
 @pytest.fixture
 def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
@@ -92,15 +86,15 @@ def test_two_models_in_one_command(bench: Bench) -> None:
     assert by == {"Editing": [0, 1], "Translation": [1, 0], "Multi-Turn": [1, 1]}
 
     # Every conversation once a model, the models of one instance side by side.
-    assert [(line["id"], line["model"], line["passed"]) for line in bench.lines()] == [
+    assert [(line["id"], line["model"], line["passed"]) for line in held(bench.out / "judgments.jsonl")] == [
         ("river", first, False), ("river", second, True), ("hello", first, True), ("hello", second, False),
         ("seven", first, True), ("seven", second, True),
     ]  # fmt: skip
-    assert all(set(line["usage"]) == {"model", "judge"} for line in bench.lines())
+    assert all(set(line["usage"]) == {"model", "judge"} for line in held(bench.out / "judgments.jsonl"))
     assert bench.asked("1") == bench.asked("2") == 4, "a request a turn"
     assert bench.asked(" judge") == 6, "what both answered in the same words is judged once"
 
-    info = bench.json("run.json")
+    info = held(bench.out / "run.json")
     assert info["settings"]["model"] == info["results"]["model"] == [first, second]
     assert set(info["usage"]["total"]) == {f"model {first}", f"model {second}", "judge"}
     one, other = info["board"]["rows"]
@@ -125,7 +119,7 @@ def test_models_may_be_added_and_never_left_out(bench: Bench) -> None:
     assert (asked, judged) == (4, 4)
     assert bench.run(bench.first, bench.second).returncode == 0
     assert (bench.asked("1"), bench.asked("2"), bench.asked(" judge")) == (4, 4, 6), "only what is new is asked for"
-    assert [row["name"] for row in bench.json("run.json")["board"]["rows"]] == [
+    assert [row["name"] for row in held(bench.out / "run.json")["board"]["rows"]] == [
         "scripted:first.json",
         "scripted:second.json",
     ]
@@ -158,7 +152,7 @@ def test_what_reads_a_finished_run_knows_its_models(bench: Bench) -> None:
     info = json.loads((bench.folder / "results" / "runs" / staged[1].run_id / "run.json").read_text())
     assert (info["settings"]["model"], info["self_judged"]) == ("scripted:second.json", False)
     assert list(info["settings"]["models"]) == ["model scripted:second.json"]
-    assert info["content"] == bench.json("run.json")["content"][1]
+    assert info["content"] == held(bench.out / "run.json")["content"][1]
     board = BoardStore([bench.out, bench.folder / "results" / "runs"])
     entries = {entry.name: entry for entry in board.snapshot.entries if entry.folder}
     assert len([entry for entry in board.snapshot.entries if entry.folder]) == 2, "a published copy is no second line"
@@ -170,7 +164,7 @@ def test_what_reads_a_finished_run_knows_its_models(bench: Bench) -> None:
     missed = {name: [example.criterion for example in told.examples] for name, told in stories.items()}
     assert missed == {"scripted:first.json": ["is in Europe"], "scripted:second.json": ["is in German"]}
 
-    named = bench.json("run.json")
+    named = held(bench.out / "run.json")
     named["settings"]["model"] = ["hf:org/one", "hf:org/two"]
     (bench.out / "run.json").write_text(json.dumps(named))
     assert model_of_page(bench.out, "org/two", force=False) == "hf:org/two"
@@ -191,7 +185,7 @@ def test_people_label_one_model_at_a_time(bench: Bench) -> None:
     report, _ = read(out, [str(sheet)], model=bench.second)
     assert {model: labels["labels"] for model, labels in report.bias_corrected.items()} == {bench.second: 3}
     again = bench.run(bench.first, bench.second)
-    assert list(bench.json("bias_corrected.json")) == [bench.second], "a repeated run keeps them"
+    assert list(held(bench.out / "bias_corrected.json")) == [bench.second], "a repeated run keeps them"
     assert f"What human labels say: {bench.second}" in " ".join(again.stdout.split())
     alone = bench.folder / "alone"
     assert bench.run(bench.first, out=alone).returncode == 0

@@ -15,7 +15,7 @@ import pytest
 import truebench_hf
 from tests.support.corpus import each_row
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import Done, command_here, row, run_scores, script, write_jsonl
+from tests.support.runs import Done, command_here, held, row, run_scores, script, write_jsonl
 from tests.support.stages import generate, judge
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
@@ -61,11 +61,7 @@ class Bench:
     def asked(self, role: str) -> list[list[str]]:
         """The prompts of a role, one list of message texts a request."""
         path = self.folder / f"{role}.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-    def lines(self) -> list[dict[str, Any]]:
-        text = (self.out / "judgments.jsonl").read_text(encoding="utf-8")
-        return [json.loads(line) for line in text.splitlines()]
+        return held(path) if path.exists() else []  # type: ignore[no-any-return]
 
     def arguments(self, name: str = "run", **more: Any) -> list[str]:
         """The same as a command line; True is a flag, None leaves an option out."""
@@ -88,25 +84,6 @@ def value(report: Report, name: str) -> tuple[float | None, int, int]:
     return score.value, score.n, score.unscored
 
 
-def test_a_scripted_run_is_exact(bench: Bench) -> None:
-    report = bench.run()
-    assert value(report, "overall") == (pytest.approx(2 / 3), 3, 0)
-    assert value(report, "single_turn") == (0.5, 2, 0)
-    assert value(report, "multi_turn") == (1.0, 1, 0)
-    assert value(report, "drfr") == (pytest.approx(6 / 7), 7, 0)
-    assert value(report, "soft_criterion") == (pytest.approx(2.5 / 3), 3, 0)
-    first, second, third = bench.lines()
-    assert [line["passed"] for line in (first, second, third)] == [True, False, True]
-    assert first["messages"] == [
-        {"role": "user", "content": "Translate: good morning"},
-        {"role": "assistant", "content": "Guten Morgen"},
-    ]
-    assert [v["label"] for v in second["verdicts"][0]] == ["yes", "no"]
-    assert [v["reason"] for v in second["verdicts"][0]] == ["scripted: PASS", "scripted: FAIL"]
-    assert len(third["verdicts"]) == 2
-    assert (len(bench.asked("model")), len(bench.asked("judge"))) == (4, 4)
-
-
 @each_row(__file__, "truebench_run", "no_verdicts")
 def test_what_is_no_verdict_is_neither_pass_nor_fail(bench: Bench, answer: str) -> None:
     bench.data = write_jsonl(bench.folder / "data.jsonl", ROWS[1:2])
@@ -115,7 +92,7 @@ def test_what_is_no_verdict_is_neither_pass_nor_fail(bench: Bench, answer: str) 
     assert value(report, "overall") == (None, 0, 1)
     assert value(report, "strict") == (0.0, 1, 0)
     assert report.unscored["2"]
-    (line,) = bench.lines()
+    (line,) = held(bench.out / "judgments.jsonl")
     assert line["passed"] is None
     assert [v["reason"] for v in line["verdicts"][0] if v["label"] is None]
     assert len(bench.asked("judge")) == 3, "asked again twice"
@@ -129,7 +106,7 @@ def test_a_failed_generation_is_unscored_and_its_text_goes_nowhere(bench: Bench)
     report = bench.run()
     assert [value(report, name) for name in ("overall", "multi_turn")] == [(0.5, 2, 1), (None, 0, 1)]
     assert "9000 tokens" in report.unscored["3"]
-    third = bench.lines()[2]
+    third = held(bench.out / "judgments.jsonl")[2]
     assert third["error"] == "turn 1: the prompt has 9000 tokens, the window 8192"
     assert [message["role"] for message in third["messages"]] == ["user"]
     assert [[v["label"] for v in turn] for turn in third["verdicts"]] == [[None], [None, None]]
@@ -138,7 +115,7 @@ def test_a_failed_generation_is_unscored_and_its_text_goes_nowhere(bench: Bench)
     before = len(bench.asked("model")), len(bench.asked("judge"))
     bench.scripts([{"contains": "Which number", "error": "down"}, *ANSWERS], VERDICTS)
     bench.run()
-    verdicts = [[v["label"] for v in turn] for turn in bench.lines()[2]["verdicts"]]
+    verdicts = [[v["label"] for v in turn] for turn in held(bench.out / "judgments.jsonl")[2]["verdicts"]]
     assert verdicts == [["yes"], [None, None]], "a later turn that fails keeps the earlier verdicts"
     bench.scripts(ANSWERS, VERDICTS)
     assert value(bench.run(), "overall") == (pytest.approx(2 / 3), 3, 0)
@@ -234,7 +211,7 @@ def test_a_refused_key_stops_the_run_in_one_line(bench: Bench, capsys: pytest.Ca
         assert command_here(capsys, *bench.arguments(**more)).returncode == 0
         assert server.stats()["by_kind"]["judge"] == 24
         assert server.stats()["by_kind"]["model"] < 24, "committed answers were kept"
-    assert len(bench.lines()) == 12
+    assert len(held(bench.out / "judgments.jsonl")) == 12
 
 
 # Data of one's own: a few rows with nothing but prompts and criteria
@@ -275,7 +252,7 @@ def test_rows_without_groups_show_none(own: Own, capsys: pytest.CaptureFixture[s
     assert done.returncode == 0, done.stderr
     scores = run_scores(bench.out)
     assert (scores["overall"]["value"], scores["overall"]["n"]) == (0.5, 2)
-    assert [line["passed"] for line in bench.lines()] == [False, True]
+    assert [line["passed"] for line in held(bench.out / "judgments.jsonl")] == [False, True]
     assert not {"by_category", "by_language", "by_task", "weighted"} & set(scores), "no groups, no weights"
     assert not {"scores_category.csv", "scores_language.csv"} & {path.name for path in bench.out.iterdir()}
     page = (bench.out / "report.html").read_text()
@@ -301,7 +278,7 @@ def test_weights_and_faults(own: Own, capsys: pytest.CaptureFixture[str]) -> Non
     assert value(report, "soft_criterion") == (pytest.approx((2 / 3 + 1 / 2 + 1) / 3), 3, 0)
     assert value(report, "drfr") == (pytest.approx(5 / 7), 7, 0)
     assert sum("(This names a fault" in texts[-1] for texts in bench.asked("judge")) == 3
-    weights = [verdict.get("weight") for line in bench.lines() for verdict in line["verdicts"][0]]
+    weights = [verdict.get("weight") for line in held(bench.out / "judgments.jsonl") for verdict in line["verdicts"][0]]
     assert weights == [3, None, -2, None, -5, None, -1]
     page = (bench.out / "report.html").read_text()
     for word, text in (("FAIL", "names a lake (-5 points)"), ("PASS", "has a slip (-2 points)")):
@@ -355,36 +332,11 @@ def test_the_hash_knows_all_that_shapes_calls_or_scores(tmp_path: Path) -> None:
     ]  # fmt: skip
     hashes = [data.data_hash(data.load(write_jsonl(tmp_path / "r.jsonl", [base | change]))) for change in changes]
     assert len(set(hashes)) == len(changes)
-    same = [base | {"note": "mine"}, {"id": "1", "prompt": "p", "rubric": "c"}, row("1", [("p", ["c"])], language="", category="", sub_category="")]  # fmt: skip
+    same = [
+        base | {"note": "mine"}, dict(reversed(base.items())), {"id": "1", "prompt": "p", "rubric": "c"},
+        row("1", [("p", ["c"])], language="", category="", sub_category=""),
+    ]  # fmt: skip
     for one in same:
         assert data.data_hash(data.load(write_jsonl(tmp_path / "r.jsonl", [one]))) == hashes[0], "of the content alone"
-
-
-def test_the_judge_sees_the_turn_with_its_history_and_never_the_thinking(bench: Bench) -> None:
-    bench.run()
-    turn_two = next(prompt[0] for prompt in bench.asked("judge") if "Which number?" in prompt[0])
-    for text in (r"\[user_\w{8}\]\nRemember 7\.", r"\[assistant_\w{8}\]\nI will\.", r"1\. says 7\n2\. is short"):
-        assert re.search(text, turn_two)
-    assert "Criteria may rest on earlier turns" in turn_two
-    assert all("Text in parentheses" in prompt[0] for prompt in bench.asked("judge"))
-    assert sum("Criteria may rest on earlier turns" in prompt[0] for prompt in bench.asked("judge")) == 1
-    assert "secret thought" not in json.dumps(bench.asked("judge"))
-    assert "secret thought" not in json.dumps(bench.asked("model")), "nor is it fed back to the model"
-    assert ["Remember 7.", "I will.", "Which number?"] in bench.asked("model")
-    assert bench.lines()[2]["reasoning"] == ["secret thought", ""]
-
-
-def test_official_and_default_rule_differ_in_the_open(bench: Bench) -> None:
-    bench.scripts(ANSWERS, [{"contains": "Name a river", "reply": '{"criteria_1": "PASS"}'}, *VERDICTS])
-    report = bench.run(protocol="official")
-    assert value(report, "overall") == value(report, "official") == (1.0, 3, 0), "a missing verdict is no FAIL"
-    assert len(report.unscored) == 1, "and is shown all the same"
-    assert any("official rule" in note for note in report.notes)
-    assert report.provenance["judging"]["level"] == "checklist"
-    page = (bench.out / "report.html").read_text(encoding="utf-8")
-    assert re.findall(r'data-s="(\w+)"', page) == ["yes", "yes", "yes"], "the page counts as its scores do"
-    assert "55% 75%)" in page, "the map holds figures"
-    assert '<td title="1 unscored">' not in page
-    assert [line["passed"] for line in bench.lines()] == [True, None, True], "judgments.jsonl keeps our rule"
-    cells = (bench.out / "scores_category.csv").read_text().splitlines()[1].split(",")
-    assert cells[2] == "0", "officially a category without rows is 0"
+    two = data.load(write_jsonl(tmp_path / "r.jsonl", [base, base | {"id": "2"}]))
+    assert len({data.data_hash(chosen) for chosen in (two, two[::-1], two[:1])}) == 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 import truebench_hf
 from tests.support.people import read, rows_of, sample, write_sheet
-from tests.support.runs import command_here, row, run_scores, script, write_jsonl
+from tests.support.runs import command_here, held, row, run_scores, script, write_jsonl
 from tests.support.stages import generate, judge
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.results import read_responses, read_run
@@ -58,10 +57,6 @@ def options(folder: Path, **more: Any) -> dict[str, Any]:
     } | more  # fmt: skip
 
 
-def lines(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-
-
 def repeated(out: Path) -> dict[str, tuple[float, int, int]]:
     """The scores over repeated samples: (value, n, unscored) by name."""
     scores = run_scores(out).get("repeated_samples", {})
@@ -83,12 +78,12 @@ def test_grown_from_two_to_four_and_back_to_one(tmp_path: Path) -> None:
     truebench_hf.run(**given | {"samples": 2})
     assert repeated(out) == by_hand(TWO)
     assert run_scores(out)["overall"]["value"] == 0.625
-    first = {(line["id"], line["sample"]): line["messages"] for line in lines(out / "judgments.jsonl")}
+    first = {(line["id"], line["sample"]): line["messages"] for line in held(out / "judgments.jsonl")}
     assert list(first) == [(name, number) for name in "abcd" for number in (1, 2)]
 
     report = truebench_hf.run(**given)
     assert len(asked) == 20, "the first two of each are not asked for again"
-    grown = lines(out / "judgments.jsonl")
+    grown = held(out / "judgments.jsonl")
     assert [(line["id"], line["sample"]) for line in grown] == [(name, n) for name in "abcd" for n in range(1, 5)]
     assert all(first.get((line["id"], line["sample"]), line["messages"]) == line["messages"] for line in grown)
     assert repeated(out) == by_hand(FOUR)
@@ -97,7 +92,7 @@ def test_grown_from_two_to_four_and_back_to_one(tmp_path: Path) -> None:
     assert list(report.unscored) == ["c (sample 4)"]
     table = report.to_pandas().set_index(["group", "name"])
     assert table.loc[("repeated_samples", "all_of_2"), "value"] == pytest.approx(0.5)
-    info = json.loads((out / "run.json").read_text())
+    info = held(out / "run.json")
     assert (info["settings"]["samples"], info["settings"]["items"]) == (4, 4)
     assert info["board"]["rows"][0]["facts"]["Samples"] == "4"
     assert (out / "report.html").read_text().count("sample 4") >= 4, "every conversation has its number"
@@ -106,7 +101,7 @@ def test_grown_from_two_to_four_and_back_to_one(tmp_path: Path) -> None:
     assert len(asked) == 20
     assert "There were 4 samples of every item here, now 1" in (out / "report.html").read_text()
     assert repeated(out) == {}
-    assert all("sample" not in line for line in lines(out / "judgments.jsonl"))
+    assert all("sample" not in line for line in held(out / "judgments.jsonl"))
 
 
 def test_in_two_stages(tmp_path: Path) -> None:
@@ -114,10 +109,10 @@ def test_in_two_stages(tmp_path: Path) -> None:
     given = options(tmp_path, out=str(tmp_path / "staged"))
     judging, staged = (given.pop("judge"),), tmp_path / "staged"
     assert generate(GenerateOptions(**given)) == 0
-    assert [line["sample"] for line in lines(staged / "responses.jsonl")] == [1, 2, 3, 4] * 4
+    assert [line["sample"] for line in held(staged / "responses.jsonl")] == [1, 2, 3, 4] * 4
     judge(JudgeGivenOptions(out=str(staged), judge=judging))
     assert repeated(staged) == by_hand(FOUR)
-    assert lines(staged / "judgments.jsonl") == lines(tmp_path / "out" / "judgments.jsonl")
+    assert held(staged / "judgments.jsonl") == held(tmp_path / "out" / "judgments.jsonl")
     # Grown, and judged again.
     assert generate(GenerateOptions(**given | {"samples": 5})) == 0
     with pytest.raises(UserError, match="leave it out"):
@@ -153,7 +148,7 @@ def test_instances_are_counted_and_compared(run: Path, capsys: pytest.CaptureFix
 
 def test_a_file_that_lacks_samples_is_not_the_run(run: Path, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_bytes((run / "run.json").read_bytes())
-    kept = [line for line in lines(run / "judgments.jsonl") if line["sample"] < 3]
+    kept = [line for line in held(run / "judgments.jsonl") if line["sample"] < 3]
     write_jsonl(tmp_path / "judgments.jsonl", kept)
     about = r"holds 8 responses of .* to 4 instances, run\.json beside it is about 16 to 4; repeat"
     with pytest.raises(UserError, match=about):
@@ -169,7 +164,7 @@ def test_a_file_that_lacks_samples_is_not_the_run(run: Path, tmp_path: Path) -> 
 )
 def test_a_submission_is_checked_by_sample(run: Path, tmp_path: Path, changed: Callable[[Any], Any], why: str) -> None:
     assert validate(run / "judgments.jsonl").computed["n"] == "4"
-    rows = changed(lines(run / "judgments.jsonl"))
+    rows = changed(held(run / "judgments.jsonl"))
     with pytest.raises(UserError, match=why):
         validate(Path(write_jsonl(tmp_path / "judgments.jsonl", rows)))
 
@@ -195,5 +190,5 @@ def test_people_label_samples_and_instances_are_the_clusters(tmp_path: Path) -> 
     low, high = by_labels["ci95"]
     assert high - low > 0.38, "both samples of an instance agree: they tell as much as one (of 40 instances 0.30)"
     assert "Samples that truly pass" in (run / "report.html").read_text()
-    labels = lines(run / "labels.jsonl")
+    labels = held(run / "labels.jsonl")
     assert sorted(label["sample"] for label in labels) == [1] * 20 + [2] * 20

@@ -100,14 +100,6 @@ def test_unscored_instances_are_listed_with_their_reasons() -> None:
     assert score(ITEMS[:2]).notes == (), "nothing to say where both rules agree and nothing is open"
 
 
-@pytest.mark.parametrize("items", [[], ITEMS[3:4]], ids=["no instance", "unscored only"])
-def test_nothing_scored_gives_blanks_not_zeros(items: list[Judged]) -> None:
-    report = score(items)
-    overall = report.scores["overall"]
-    assert isinstance(overall, Score)
-    assert (overall.value, overall.ci95, overall.unscored) == (None, None, len(items))
-
-
 def cells(table: official.Cells) -> dict[str, Any]:
     header, (first, *_) = table[0], table[1:]
     return dict(zip(map(str, header), first, strict=True))
@@ -203,23 +195,16 @@ def test_a_file_that_cannot_be_scored_is_named(tmp_path: Path, content: str, wor
 
 
 @pytest.mark.parametrize("protocol", ["default", "official"])
-@pytest.mark.parametrize(
-    ("items", "flags", "code", "reason"),
-    [
+def test_score_exits_like_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], protocol: str) -> None:
+    for items, flags, code, reason in (
         (ITEMS, [], 3, "two instances are unscored, as after a run"),
         (ITEMS, ["--allow-unscored"], 0, "which may be allowed"),
         ([ITEMS[0], ITEMS[1], ITEMS[5]], [], 0, "a fail settles what is open beside it"),
-    ],
-)
-def test_score_exits_like_a_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str],
-    items: list[Judged], flags: list[str], code: int, reason: str, protocol: str,
-) -> None:  # fmt: skip
-    file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps(to_row(item, "j")) + "\n" for item in items), encoding="utf-8")
-    done = command_here(capsys, "study", "score", str(file), "--protocol", protocol, *flags)
-    assert done.returncode == code, reason
-    assert "Editing" in done.stdout, "the tables are printed all the same"
+    ):
+        file = write_jsonl(tmp_path / "rows.jsonl", [to_row(item, "j") for item in items])
+        done = command_here(capsys, "study", "score", file, "--protocol", protocol, *flags)
+        assert done.returncode == code, reason
+        assert "Editing" in done.stdout, "the tables are printed all the same"
 
 
 def test_votes_have_a_flip_rate_and_a_share_each() -> None:
@@ -260,16 +245,6 @@ def test_the_command_prints_exactly_these_tables(capsys: pytest.CaptureFixture[s
     names = ("stats_cat.csv", "stats_lang.csv", "usage.csv")
     expected = "\n".join((FOLDER / name).read_text(encoding="utf-8").replace("\r\n", "\n") for name in names)
     assert done.stdout == expected
-
-
-@official_scores
-def test_a_row_that_stands_twice_is_said_and_counted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = ROWS.read_text(encoding="utf-8").splitlines(keepends=True)[:6]
-    doubled = tmp_path / "twice_TRUEBench-v0.6.1_eval_result.jsonl"
-    doubled.write_text("".join([*lines, lines[0]]), encoding="utf-8")
-    done = command_here(capsys, "study", "score", str(doubled))
-    assert done.returncode == 0, done.stderr
-    assert "twice: 1 rows stand twice" in done.stdout
 
 
 def test_tokens_beyond_all_counting_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -349,10 +324,12 @@ def test_requirements_are_rows_with_what_was_measured_and_why() -> None:
     assert "It greets." in html.split("</summary>")[3], "behind the click"
 
 
-@pytest.mark.parametrize("text", ["<&>" * 1000, "한" * 1000])
-def test_a_page_stays_below_five_megabytes_whatever_the_run(text: str) -> None:
-    """Here 4,000 answers, each to a task of its own, of two models."""
-    items = [judged(n, "KO", "Editing", f"task {n}", [[Y, N, X]]) for n in range(2000)]
+@pytest.mark.parametrize(
+    ("text", "tasks"), [("<&>" * 1000, 500), pytest.param("한" * 1000, 2000, marks=pytest.mark.slow)]
+)
+def test_a_page_stays_below_five_megabytes_whatever_the_run(text: str, tasks: int) -> None:
+    """Here every answer is to a task of its own, of two models."""
+    items = [judged(n, "KO", "Editing", f"task {n}", [[Y, N, X]]) for n in range(tasks)]
     for item in items:
         message = replace(item.response.messages[1], content=f"{item.instance.id} {text}")
         object.__setattr__(item.response, "messages", (item.response.messages[0], message))
@@ -375,19 +352,6 @@ def test_criteria_failed_most_by_failures_then_by_share() -> None:
     ]
     failed = missed_most(items)
     assert [row[:3] for row in failed.texts] == [("often", "2", "2"), ("alone", "1", "1"), ("rare", "1", "2")]
-
-
-@official_scores
-@pytest.mark.parametrize("name", ["stats_cat.csv", "stats_lang.csv", "usage.csv"])
-def test_every_cell(name: str) -> None:
-    judged = read_run(ROWS)
-    runs = [(judged[0].response.model, as_frames(judged))]
-    made = {
-        "stats_cat.csv": official.pass_rate_table(runs, "category", True),
-        "stats_lang.csv": official.pass_rate_table(runs, "language", True),
-        "usage.csv": official.usage_table(runs),
-    }[name]
-    assert [[str(cell) for cell in row] for row in made] == table(name)
 
 
 def official_cell(rows: list[dict[str, Any]]) -> float:
@@ -415,7 +379,7 @@ def official_expectation(rows: list[dict[str, Any]]) -> tuple[list[float], list[
 
 
 @official_scores
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_files_with_totals_that_are_multiples_of_160(tmp_path: Path, seed: int) -> None:
     # At such totals a percentage can lie half-way between two figures of two decimals.
     lines = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]

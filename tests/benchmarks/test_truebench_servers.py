@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.bench import processes
 from tests.support import stages
 from tests.support.bad_server import Bad, BadServer, reply, storm
 from tests.support.runs import Done, command_here, row, write_jsonl
@@ -151,10 +149,3 @@ def test_after_a_limit_all_callers_pause_together(run: Run) -> None:
     assert max(gaps) >= 0.95
     last = gaps.index(max(gaps))
     assert 20 <= last < 30, "only what was under way came in after the limit"
-
-
-@pytest.fixture
-def server() -> Iterator[str]:
-    """The test server as a process of its own: it must outlive the clients that are killed."""
-    with processes.server(0.2) as url:
-        yield url.removesuffix("/v1")

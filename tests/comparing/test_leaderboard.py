@@ -114,38 +114,34 @@ def test_nothing_to_show(runs: list[str], more: dict[str, object], match: str) -
 @pytest.mark.parametrize(("open_", "rank"), [(1, 1), (2, None)])
 def test_why_a_run_has_no_rank_is_said(tmp_path: Path, open_: int, rank: int | None) -> None:
     """Of ten instances one may be left open; where more are there is no rank, and no reader should have to guess why."""
-    run = finished(tmp_path, "ann", {f"q{number}": None if number < open_ else True for number in range(10)})
-    board = leaderboard([run])
+    board = leaderboard([finished(tmp_path, "ann", numbered([None] * open_ + [True] * (10 - open_)))])
     assert [entry.rank for entry in board.entries] == [rank]
     notes = sections_of.notes(board)
     assert any(note.startswith("No rank where more than a tenth") for note in notes) == (rank is None)
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"judge": 1.5}, "settings.judge"),
-        ({"judging": None}, "settings.judging"),
-        ({"judging": {"rules": "decide", "votes": {}}}, "settings.judging.votes"),
-        ({"samples": "2"}, "settings.samples"),
-    ],
-)  # fmt: skip
 def test_a_folder_whose_settings_are_none_of_ours_is_named_by_every_command_that_reads_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, object], field: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     one = finished(tmp_path, "one", numbered([True, False]))
     two = finished(tmp_path, "two", numbered([False, True]))
     file = Path(two) / "run.json"
     info = json.loads(file.read_text())
-    file.write_text(json.dumps(info | {"settings": info["settings"] | change}))
-    why = f"cannot be read: not as we write it: {field}; move it and the results beside it away, and "
-    for command in (["study", "score", two], ["compare", one, two]):
-        done = command_here(capsys, *command)
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1), command
-        assert done.stderr.startswith(f"truebench: {file}: {why}"), command
-    board = leaderboard([one, two])
-    assert ([entry.name for entry in board.entries], list(board.left_out)) == (["scripted:one.json"], [two])
-    assert why in board.left_out[two]
+    changes: list[tuple[dict[str, object], str]] = [
+        ({"judge": 1.5}, "settings.judge"), ({"judging": None}, "settings.judging"),
+        ({"judging": {"rules": "decide", "votes": {}}}, "settings.judging.votes"), ({"samples": "2"}, "settings.samples"),
+    ]  # fmt: skip
+    for change, field in changes:
+        file.write_text(json.dumps(info | {"settings": info["settings"] | change}))
+        why = f"cannot be read: not as we write it: {field}; move it and the results beside it away, and "
+        for command in (["study", "score", two], ["compare", one, two]):
+            done = command_here(capsys, *command)
+            assert (done.returncode, done.stderr.count("\n")) == (2, 1), command
+            assert done.stderr.startswith(f"truebench: {file}: {why}"), command
+        board = leaderboard([one, two])
+        capsys.readouterr()  # which it warned of
+        assert ([entry.name for entry in board.entries], list(board.left_out)) == (["scripted:one.json"], [two])
+        assert why in board.left_out[two]
 
 
 def test_answers_that_were_given_are_ranked_with_those_that_were_made(

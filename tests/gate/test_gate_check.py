@@ -20,7 +20,9 @@ from truebench_hf.errors import UserError
 from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
 from truebench_hf.types import Score
 
-OLD = [True] * 240 + [False] * 60
+OLD = [True] * 72 + [False] * 18
+WITHIN, UNSURE = [True] * 71 + [False] * 19, [True] * 64 + [False] * 26
+TEN = ("--margin", "10")
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +33,14 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("outcomes", "more", "code", "text"),
     [
-        ([True] * 239 + [False] * 61, (), 0, "Not worse by more than 3 points"),
-        ([True] * 180 + [False] * 120, (), 1, "Worse by more than 3 points"),
-        ([True] * 233 + [False] * 67, (), 3, "more instances would decide it"),
-        ([True] * 233 + [False] * 67, ("--allow", "unsure"), 0, "Unsure"),
+        (WITHIN, TEN, 0, "Not worse by more than 10 points"),
+        (WITHIN, (), 3, "within 3 points"),  # by the usual margin
+        ([True] * 50 + [False] * 40, TEN, 1, "Worse by more than 10 points"),
+        (UNSURE, TEN, 3, "more instances would decide it"),
+        (UNSURE, (*TEN, "--allow", "unsure"), 0, "Unsure"),
         (OLD, ("--must", "is right"), 1, "must-pass criteria missed"),
         (OLD, ("--must", "no such text"), 2, ""),
-        ([None] * 60 + OLD[60:], (), 3, "60 of 300 pairs are undecided"),
+        ([None] * 18 + OLD[18:], TEN, 3, "18 of 90 pairs are undecided"),
     ],
 )
 def test_exit_codes(
@@ -83,12 +86,12 @@ def test_rows_of_other_ids_are_paired_by_what_they_ask(tmp_path: Path, capsys: p
 
 def test_unchanged_answers_pass_however_few_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Twelve rows could never show three points; the same answers do. One other answer of the same score does not."""
-    first = finished(tmp_path / "a", "app", numbered([True] * 8 + [False] * 3 + [None]), allow_unscored=True)
-    again = finished(tmp_path / "b", "app", numbered([True] * 8 + [False] * 3 + [None]), allow_unscored=True)
+    twelve = numbered([True] * 8 + [False] * 3 + [None])
+    first, again = (finished(tmp_path / name, "app", twelve, allow_unscored=True) for name in "ab")
     done = command_here(capsys, "check", again, "--against", first, "--by", "category")
     assert (done.returncode, "All 12 answers are the same as before." in done.stdout) == (0, True), done
     assert "unsure" not in done.stdout
-    reworded = finished(tmp_path / "c", "another-app", numbered([True] * 8 + [False] * 3 + [None]), allow_unscored=True)
+    reworded = finished(tmp_path / "c", "another-app", twelve, allow_unscored=True)
     assert command_here(capsys, "check", reworded, "--against", first).returncode == 3
 
 
@@ -98,11 +101,19 @@ def blamed(loss: Callable[..., Loss], margin: float, runs: int, draw: Callable[[
     return sum(verdicts([loss(*draw(random))], [margin]) == ["worse"] for _ in range(runs))
 
 
-@pytest.mark.parametrize("n", [200, *(pytest.param(n, marks=pytest.mark.slow) for n in (50, 1000))])
+def at_most(runs: int) -> float:
+    """5 % of so many and three standard errors."""
+    return 0.05 * runs + 3 * (0.05 * 0.95 * runs) ** 0.5
+
+
+SIMULATED = [(200, 1000), *(pytest.param(n, 4000, marks=pytest.mark.slow) for n in (50, 200, 1000))]
+
+
+@pytest.mark.parametrize(("n", "runs"), SIMULATED)
 @pytest.mark.parametrize("margin", [0.0, 0.03])
-def test_equal_applications_are_blamed_in_at_most_5_percent(n: int, margin: float) -> None:
-    found = blamed(score_loss, margin, 4000, lambda random: (random.random((2, n)) < 0.8).astype(float), n)
-    assert found <= 241, "5 % of 4,000 and three standard errors; 8,000 runs gave 4.6 %"
+def test_equal_applications_are_blamed_in_at_most_5_percent(n: int, runs: int, margin: float) -> None:
+    found = blamed(score_loss, margin, runs, lambda random: (random.random((2, n)) < 0.8).astype(float), n)
+    assert found <= at_most(runs), "8,000 runs gave 4.6 %"
 
 
 def test_6_points_beyond_the_margin_are_caught_in_80_percent_at_1000_rows() -> None:
@@ -111,10 +122,11 @@ def test_6_points_beyond_the_margin_are_caught_in_80_percent_at_1000_rows() -> N
     assert caught >= 400, caught
 
 
-def test_a_ratio_that_is_equal_is_blamed_in_at_most_5_percent() -> None:
+@pytest.mark.parametrize("runs", [500, pytest.param(2000, marks=pytest.mark.slow)])
+def test_a_ratio_that_is_equal_is_blamed_in_at_most_5_percent(runs: int) -> None:
     factors = np.array([[1.0], [1.1]])
-    found = blamed(ratio_loss, 0.1, 2000, lambda random: random.lognormal(5, 0.6, (2, 100)) * factors, 5)
-    assert found <= 130, "5 % of 2,000 and three standard errors"
+    found = blamed(ratio_loss, 0.1, runs, lambda random: random.lognormal(5, 0.6, (2, 100)) * factors, 5)
+    assert found <= at_most(runs)
 
 
 def test_a_longer_answer_is_gated_by_percent_of_the_old_length(
@@ -132,26 +144,20 @@ def test_cost_is_gated_by_the_prices_of_the_user(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+    data = write_jsonl(tmp_path / "data.jsonl", [row(f"q{n}", [(f"Ask {n}.", ["is right"])]) for n in range(12)])
     with OpenAIServer() as server:
-        folders = {}
         for model in ("small", "large"):
-            judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
-            rows = [row(f"q{n}", [(f"Ask {n}.", ["is right"])]) for n in range(12)]
-            folders[model] = str(tmp_path / model)
-            options = RunOptions(
-                data=write_jsonl(tmp_path / "data.jsonl", rows), model=f"openai:{model}", model_base_url=server.url,
-                judge=(judge,), out=folders[model],
-            )  # fmt: skip
-            run(options)
-    check = ["check", folders["large"], "--against", folders["small"], "--margin", "50", "--cost-margin", "50"]
-    done = command_here(capsys, *check)
+            names = {"model": f"openai:{model}", "model_base_url": server.url, "out": str(tmp_path / model)}
+            run(RunOptions(data=data, judge=(judge,), **names))
+    check = ["check", "large", "--against", "small", "--margin", "50", "--cost-margin"]
+    done = command_here(capsys, *check, "50")
     assert (done.returncode, "no price of" in done.stderr) == (2, True), done
-    (tmp_path / "prices.toml").write_text('["small"]\ninput = 1\noutput = 1\n["large"]\ninput = 2\noutput = 2\n')
-    done = command_here(capsys, *check)
-    assert (done.returncode, "cost, margin 50 %" in done.stdout) == (1, True), "the same tokens at twice the price"
-    assert command_here(capsys, *check[:-1], "99.9").returncode == 1
-    (tmp_path / "prices.toml").write_text('["small"]\ninput = 1\noutput = 1\n["large"]\ninput = 1.2\noutput = 1.2\n')
-    assert command_here(capsys, *check).returncode == 0
+    for price, margin, code in ((2, "50", 1), (2, "99.9", 1), (1.2, "50", 0)):  # the same tokens at this price
+        prices = f'["small"]\ninput = 1\noutput = 1\n["large"]\ninput = {price}\noutput = {price}\n'
+        (tmp_path / "prices.toml").write_text(prices)
+        done = command_here(capsys, *check, margin)
+        assert (done.returncode, f"cost, margin {margin} %" in done.stdout) == (code, True)
 
 
 def test_every_sample_has_to_meet_a_must_and_counts_for_length(

@@ -266,7 +266,7 @@ def test_agreement_by_hand(tmp_path: Path) -> None:
 SHORT = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=12).filter(str.isprintable)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     rows=st.lists(
         st.tuples(SHORT, st.text(max_size=40), st.text(max_size=40), st.sampled_from([0, 1, 2]), st.text(max_size=20)),
@@ -291,7 +291,7 @@ def test_any_sheet_filled_in_comes_back(
     assert {item: labels["ann"] for item, labels in read([folder / "ann.csv"]).labels.items()} == wanted
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     content=st.one_of(
         st.binary(max_size=200),

@@ -203,7 +203,7 @@ def fat(rows: int, characters: int) -> Iterator[Judged]:
 
 
 def test_memory_hardly_grows_with_the_rows_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    few, many, characters = 100, 1000, 3000
+    few, many, characters = 50, 350, 3000
     peaks = []
     for rows in (few, many):
         file = tmp_path / f"{rows}.jsonl"

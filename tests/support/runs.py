@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,18 @@ def write_jsonl(path: Path, rows: Sequence[Mapping[str, Any] | str]) -> str:
     lines = [item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in rows]
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
     return str(path)
+
+
+def held(path: Path) -> Any:
+    """What a JSON file holds; of JSON Lines all rows."""
+    text = path.read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else json.loads(text)
+
+
+def calls_by_role(out: Path) -> dict[str, int]:
+    """How many calls the ledger of a run folder holds."""
+    with closing(sqlite3.connect(out / "ledger.sqlite")) as ledger:
+        return dict(ledger.execute("SELECT role, COUNT(*) FROM calls GROUP BY role").fetchall())
 
 
 def script(path: Path, rules: Sequence[Mapping[str, Any]], default: Mapping[str, Any] | None = None) -> str:

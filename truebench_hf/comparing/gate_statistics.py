@@ -22,25 +22,26 @@ _MOST = 100_000  # more instances than that nobody adds
 
 @dataclass(frozen=True)
 class Loss:
-    """The loss of the new run over `n` pairs; `bounds(alpha)` are its two one-sided bounds, None below ten pairs."""
+    """The loss of the new run over `n` pairs; `ends(alpha)` are its two one-sided bounds."""
 
     value: float
     n: int
-    bounds: Callable[[float], tuple[float, float] | None]
+    ends: Callable[[float], tuple[float, float]]
+
+    def bounds(self, alpha: float) -> tuple[float, float] | None:
+        """The two one-sided bounds; None below ten pairs."""
+        return None if self.n < MIN_PAIRS else self.ends(alpha)
 
 
 def score_loss(old: Any, new: Any) -> Loss:
     """The mean of old less new: arrays of scores (0 to 1) of the same instances, all known."""
-    n = len(old)
     counted = tally(old, new)
 
-    def bounds(alpha: float) -> tuple[float, float] | None:
-        if n < MIN_PAIRS:
-            return None
+    def bounds(alpha: float) -> tuple[float, float]:
         low, high = ends(counted, 1 - 2 * alpha)
         return float(low), float(high)
 
-    return Loss(float((old - new).mean()) if n else 0.0, n, bounds)
+    return Loss(float((old - new).mean()) if len(old) else 0.0, len(old), bounds)
 
 
 def ratio_loss(old: Any, new: Any) -> Loss:
@@ -54,16 +55,14 @@ def ratio_loss(old: Any, new: Any) -> Loss:
 
     n = len(old)
     if not n:
-        return Loss(0.0, 0, lambda alpha: None)
+        return Loss(0.0, 0, lambda alpha: (0.0, 0.0))
     if not old.any():
         sure = inf if new.any() else 0.0
-        return Loss(sure, n, lambda alpha: (sure, sure) if n >= MIN_PAIRS else None)
+        return Loss(sure, n, lambda alpha: (sure, sure))
     ratio = float(new.mean() / old.mean())
     error = float(np.std(new - ratio * old, ddof=1) / old.mean() / np.sqrt(n)) if n > 1 else inf
 
-    def bounds(alpha: float) -> tuple[float, float] | None:
-        if n < MIN_PAIRS:
-            return None
+    def bounds(alpha: float) -> tuple[float, float]:
         reach = float(t.ppf(1 - alpha, n - 1)) * error
         return ratio - 1 - reach, ratio - 1 + reach
 

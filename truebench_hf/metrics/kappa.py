@@ -21,11 +21,13 @@ _DRAWS, _ALPHA_DRAWS = 2000, 1000  # the library computes one alpha at a time
 _BANDS = ((20, "slight"), (40, "fair"), (60, "moderate"), (80, "substantial"))
 
 
-def verbal_band(kappa: float) -> str:
-    """The words of paper 000 for a kappa; rounded to two digits first, so that the word fits the printed number.
+def verbal_band(kappa: float | None) -> str | None:
+    """The words of paper 000 for a kappa, None for None; rounded to two digits first, so that the word fits the number.
 
     Everything up to 0.20, negative values too, is "slight", since the paper's lowest band has no lower end.
     """
+    if kappa is None:
+        return None
     hundredths = round(kappa * 100)
     return next((name for upper, name in _BANDS if hundredths <= upper), "almost perfect")
 

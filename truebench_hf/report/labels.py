@@ -12,6 +12,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
@@ -107,8 +108,7 @@ def write(questions: Iterable[Question], out: str | Path, annotators: Sequence[s
 
 def write_answers(path: Path, answers: Iterable[SheetAnswer]) -> None:
     """Write answers as the form downloads them."""
-    rows = ([a.id, a.annotator, "|".join(a.options), a.answer or "", a.note] for a in answers)
-    _write_csv(path, [_COLUMNS, *rows])
+    _write_csv(path, [_COLUMNS, *([a.id, a.annotator, "|".join(a.options), a.answer or "", a.note] for a in answers)])
 
 
 def form(questions: Sequence[Question], annotator: str, save: str = "", answers: Iterable[SheetAnswer] = ()) -> str:
@@ -116,16 +116,21 @@ def form(questions: Sequence[Question], annotator: str, save: str = "", answers:
 
     It works offline, keeps answers in the browser and downloads them as CSV; with `save` it sends each to that address.
     """
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["on_page"] = on_page
-    template = environment.from_string(Path(__file__).with_name("sheet.html.jinja").read_text(encoding="utf-8"))
     # Answers are kept in the browser under this name: another sheet of the same annotator must not find them.
     content = json.dumps([[q.id, dict(q.material), q.question, q.options] for q in questions], sort_keys=True)
     key = f"truebench-sheet-{digest(f'{annotator} {content}')[:16]}"
     filled = [{"id": answer.id, "answer": answer.answer, "note": answer.note} for answer in answers]
-    return template.render(questions=questions, annotator=annotator, key=key, save=save, answers=filled)
+    return str(_template().render(questions=questions, annotator=annotator, key=key, save=save, answers=filled))
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    blocks: Any = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, **blocks)
+    environment.filters["on_page"] = on_page
+    return environment.get_template("sheet.html.jinja")
 
 
 def in_order(questions: Sequence[Question], annotator: str, seed: int) -> list[Question]:
@@ -142,8 +147,7 @@ def check_names(annotators: Sequence[str]) -> None:
     if not annotators or len({name.casefold() for name in annotators}) != len(annotators):
         raise UserError("give one or more annotators, each with a name of its own")
     for name in annotators:
-        # It becomes a file name.
-        if not re.fullmatch(r"\w[\w .-]{0,63}", name) or name != name.strip(" ."):
+        if not re.fullmatch(r"\w[\w .-]{0,63}", name) or name != name.strip(" ."):  # it becomes a file name
             raise UserError(f"annotator {name!r}: use letters, digits, blanks, - and _, 64 at most")
 
 
@@ -180,8 +184,7 @@ def read(paths: Iterable[str | Path], *, written: bool = False) -> Annotations:
         key = answer.id, answer.annotator
         if (earlier := first.setdefault(answer.id, answer)).options != answer.options:
             raise UserError(f"{answer.where}: question {answer.id!r} has other options than at {earlier.where}")
-        before = kept.get(key)
-        if before is None or before.answer is None:
+        if (before := kept.get(key)) is None or before.answer is None:
             kept[key] = answer
         elif answer.answer not in (None, before.answer):
             raise UserError(
@@ -260,8 +263,7 @@ class Annotations:
 
     def of(self, annotator: str) -> dict[str, str]:
         """Return the answers that one annotator gave."""
-        answers = ((item, by_name.get(annotator)) for item, by_name in self.labels.items())
-        return {item: label for item, label in answers if label is not None}
+        return {item: label for item, answers in self.labels.items() if (label := answers.get(annotator)) is not None}
 
 
 @dataclass(frozen=True)
@@ -296,8 +298,7 @@ def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = N
 
     Raises UserError on a decision about an unknown question or with a label that is none of its options.
     """
-    decided = decisions or {}
-    for item, label in decided.items():
+    for item, label in (decided := decisions or {}).items():
         if item not in annotations.labels:
             raise UserError(f"decision on {item!r}: no annotator was asked about it")
         if label not in annotations.options[item]:
@@ -317,8 +318,8 @@ def adjudicate(annotations: Annotations, decisions: Mapping[str, str] | None = N
 
 def annotator_kappas(annotations: Annotations) -> dict[tuple[str, str], Score]:
     """Return Cohen's kappa of every pair of annotators."""
-    answers = annotations.labels.values()
-    columns = {name: [by_name.get(name) for by_name in answers] for name in annotations.annotators}
+    labels = annotations.labels.values()
+    columns = {name: [answers.get(name) for answers in labels] for name in annotations.annotators}
     return {pair: cohen_kappa(columns[pair[0]], columns[pair[1]]) for pair in combinations(columns, 2)}
 
 
@@ -332,7 +333,7 @@ def agreement_table(annotations: Annotations, unit: str = "questions") -> Table:
         "annotators": ", ".join(names), "n": len(ratings),
         "missing": sum(label is None for by_name in answers for label in by_name.values()),
         "raw": ratio(sum(first == second for first, second in pairs), len(pairs)), "fleiss_kappa": fleiss,
-        "band": None if fleiss is None else verbal_band(fleiss), "krippendorff_alpha": krippendorff_alpha(ratings).value,
+        "band": verbal_band(fleiss), "krippendorff_alpha": krippendorff_alpha(ratings).value,
     }  # fmt: skip
     columns = (
         Column("annotators", "Annotators"), Column("n", unit, "count"), Column("missing", "unanswered", "count"),

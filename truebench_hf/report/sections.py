@@ -347,11 +347,11 @@ def _of_conversations() -> Any:
     return TypeAdapter(Conversation)
 
 
-def highlighted(marked: Marked, of: str = "") -> Highlighted:
-    """An answer in pieces, under whose they are and how many of each sort; `of` says which answer it is."""
+def highlighted(marked: Marked) -> Highlighted:
+    """An answer in pieces, under whose they are and how many of each sort."""
     sorts = Counter(mark.word for mark in marked.marks if mark.word)
     counted = "; ".join(f"{number} {word}" for word, number in sorts.items())
-    return Highlighted(": ".join(filter(None, (of, marked.judge, counted))), marked.marks)
+    return Highlighted(": ".join(filter(None, (marked.judge, counted))), marked.marks)
 
 
 def csv_text(rows: Iterable[Iterable[object]], end: str = "\n") -> str:

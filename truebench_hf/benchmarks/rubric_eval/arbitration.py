@@ -324,7 +324,7 @@ def compare(rows: Sequence[Mapping[str, Any]], people: Mapping[str, str | None])
         compared.append({
             "rows": name, "settled": agreement["n"], "open": agreement["undecided"], "accuracy": agreement["accuracy"],
             "open_wrong": agreement["accuracy_strict"], "kappa": kappa,
-            "band": "" if kappa.value is None else verbal_band(kappa.value),
+            "band": verbal_band(kappa.value) or "",
         })  # fmt: skip
     accuracy, published = PAPER_AGREEMENT
     compared.append(

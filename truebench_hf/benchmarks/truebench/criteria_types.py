@@ -221,7 +221,7 @@ def _agreement(frame: DataFrame, answers: Annotations, seed: int) -> Table:
     # More agreement than people have among themselves cannot be asked of a judge.
     ceiling = mean_of(*(kappa.value for kappa in labels.annotator_kappas(answers).values() if kappa.value is not None))
     lines.append({"type": "Two raters, mean of pairs: the ceiling", "kappa": Score(ceiling, 0)})
-    lines = [row | {"band": None if row["kappa"].value is None else verbal_band(row["kappa"].value)} for row in lines]
+    lines = [row | {"band": verbal_band(row["kappa"].value)} for row in lines]
     lines += [
         {"type": row["Type"], "band": row["Found"], PUBLISHED: True}
         for row in paper_rows("truebench", "truebench_figure7")

@@ -241,7 +241,7 @@ def rounds_table(done: Sequence[Rounds], people: Labels, versions: Sequence[Crit
         names.append(_SAME)
     frame = frame[frame["round"].isin(names)].assign(round=lambda kept: pd.Categorical(kept["round"], names))
     table = agreement(frame, ["round"], measures=("kappa",)).to_dict("records")
-    table = [row | {"band": None if row["kappa"].value is None else verbal_band(row["kappa"].value)} for row in table]
+    table = [row | {"band": verbal_band(row["kappa"].value)} for row in table]
     for number, row in enumerate(table[1 : len(done[0])] if done else (), 1):
         validations = [validation for rounds in done if (validation := rounds[number].validation)]
         row["changed"] = sum(version.round == number and version.change != "kept" for version in versions)
