@@ -270,6 +270,7 @@ asyncio.run(both())
 """
 
 
+@pytest.mark.slow
 def test_where_too_many_files_are_open_a_call_is_tried_again(server: OpenAIServer) -> None:
     """Nothing can be loaded then. That is soon over where only the calls themselves have them open, and never the
     fault of the server, of which nothing is known yet."""

@@ -21,7 +21,7 @@ from tests.support import loopback
 from tests.support.bad_answers import BAD, redirect
 from tests.support.bad_server import Bad, BadServer, reply
 from tests.support.openai_client import FAST, HELLO, Ask, ask_chat, ask_decide, ask_stream, chat, once, open_at
-from tests.support.runs import ROOT, command, row, write_jsonl
+from tests.support.runs import ROOT, command, command_here, row, write_jsonl
 from truebench_hf.engine import retry
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
@@ -266,15 +266,17 @@ def test_a_server_at_the_address_of_an_earlier_one_is_another_server() -> None:
     assert kept.spec == "openai:test-model"
 
 
-def test_a_run_of_64_instances_asks_for_no_more_than_its_first_ones(tmp_path: Path) -> None:
+def test_a_run_of_64_instances_asks_for_no_more_than_its_first_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
     rows = [row(i, [(f"Task {i}", ["It holds."])]) for i in range(64)]
     judge = tmp_path / "judge.json"
     judge.write_text('{"rules": []}')
     with BadServer(lambda n, text: NO_API["a login page"], delay=0.05) as server:
-        done = command(
-            "run", "--data", write_jsonl(tmp_path / "data.jsonl", rows), "--model", "openai:m", "--judge",
+        done = command_here(
+            capsys, "run", "--data", write_jsonl(tmp_path / "data.jsonl", rows), "--model", "openai:m", "--judge",
             f"scripted:{judge}", "--model-base-url", server.url, "--out", str(tmp_path / "out"), "--model-concurrency", "8",
-            OPENAI_API_KEY="none",
         )  # fmt: skip
         assert done.returncode == 2
         (line,) = done.stderr.splitlines()

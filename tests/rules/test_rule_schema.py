@@ -15,6 +15,7 @@ from truebench_hf.data.instances import as_row, of_row
 from truebench_hf.data.rows import Record
 from truebench_hf.data.rules import KINDS, LANGUAGES, rule_of
 from truebench_hf.errors import UserError
+from truebench_hf.judging.rules.languages import language_code, unload
 
 RULES: list[dict[str, Any]] = table(__file__, "schema")["rules"]
 
@@ -42,6 +43,13 @@ def test_the_languages_are_those_of_the_detector() -> None:
     from lingua import Language
 
     assert {one.iso_code_639_1.name.lower() for one in Language.all()} == LANGUAGES
+
+
+def test_the_detector_reads_on_after_its_memory_was_given_back() -> None:
+    text = "Das Meer ist groß und weit heute. Es glitzert in der Sonne am Morgen."
+    codes = [language_code(text)]
+    unload()
+    assert [*codes, language_code(text)] == ["de", "de"]
 
 
 @pytest.mark.parametrize("form", [RULES[0], rule_of(RULES[0]).text])

@@ -39,9 +39,13 @@ def reading(folder: Path) -> dict[str, Any]:
     return found
 
 
-def test_a_run_says_what_reading_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = command_here(capsys, *options(tmp_path))
-    counts = reading(tmp_path)["judge"]
+def test_a_run_says_what_reading_cost_and_its_replay_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = options(tmp_path)
+    done = command_here(capsys, *arguments)
+    before = reading(tmp_path)
+    counts = before["judge"]
     assert {name: counts[name] for name in ("labels", "again", "unread")} == {"labels": 5, "again": 1, "unread": 2}
     # Two of five are yes, and two more would be if all that is unread were.
     assert counts["yes_bounds"] == [0.4, 0.8]
@@ -53,6 +57,9 @@ def test_a_run_says_what_reading_cost(tmp_path: Path, capsys: pytest.CaptureFixt
     assert line in done.stdout
     assert line in page
     assert "How well the judges' answers could be read" in html.unescape(page)
+    command_here(capsys, *arguments)
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["now"] == {}
+    assert reading(tmp_path) == before
 
 
 def test_thinking_that_schemas_turn_off_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,12 +243,3 @@ def test_unknown_tokens_are_unknown_in_every_total(
 )
 def test_a_cell_of_a_table(usage: Usage, shown: tuple[str, str, str], reason: str) -> None:
     assert usage.shown == shown, reason
-
-
-def test_a_replay_counts_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = options(tmp_path)
-    command_here(capsys, *arguments)
-    before = reading(tmp_path)
-    command_here(capsys, *arguments)
-    assert json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["now"] == {}
-    assert reading(tmp_path) == before

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.bench.passage import climbs, passage
 
 
+@pytest.mark.slow
 def test_an_instance_passes_few_rooms_and_seldom_climbs(tmp_path: Path) -> None:
     rooms = passage(tmp_path)
     assert rooms[0] == "data"

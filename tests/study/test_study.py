@@ -208,11 +208,14 @@ def test_killed_in_the_middle_it_goes_on_and_asks_only_for_the_rest(bench: Bench
     assert [bool(session["finished"]) for session in bench.info()["sessions"]] == [False, True]
 
 
-def test_a_study_that_is_begun_again_is_on_no_board_until_it_is_finished(bench: Bench) -> None:
-    class Dies(Colours):
-        def score(self, done: Any) -> Any:
-            raise ZeroDivisionError
+class Dies(Colours):
+    """Ends without results."""
 
+    def score(self, done: Any) -> Any:
+        raise ZeroDivisionError
+
+
+def test_a_study_that_is_begun_again_is_on_no_board_until_it_is_finished(bench: Bench) -> None:
     bench.run(limit=2)
     assert "board" in bench.info()
     with pytest.raises(ZeroDivisionError):
@@ -238,10 +241,6 @@ def test_a_half_written_result_is_written_anew(bench: Bench, name: str) -> None:
 
 
 def test_a_session_that_died_leaves_no_results_and_is_gone_on_with(bench: Bench) -> None:
-    class Dies(Colours):
-        def score(self, done: Any) -> Any:
-            raise ZeroDivisionError
-
     with pytest.raises(ZeroDivisionError):
         bench.run(Dies)
     assert {path.name for path in bench.out.iterdir()} == {"run.json", "ledger.sqlite"}

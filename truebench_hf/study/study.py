@@ -20,6 +20,7 @@ from truebench_hf.engine.money import Budget, Prices, Spent
 from truebench_hf.engine.pool import bounded, progress, run_async
 from truebench_hf.errors import need
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
+from truebench_hf.judging.rules import languages
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 from truebench_hf.prompts import check_prompts
@@ -176,6 +177,7 @@ class Study(Generic[O, T, D, V]):
             self.setup()
             with progress(self.bars()) as self.step:
                 done = run_async(self._work())
+            languages.unload()
             if served := self.ledger.served():
                 self.folder.note(served=served)
             outcome = self._with_notes(self.score(done), len(done))

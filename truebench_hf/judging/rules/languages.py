@@ -6,7 +6,9 @@ instead of 1 GB), which needs no more than a sentence; shorter ones are read tog
 
 from __future__ import annotations
 
+import ctypes
 from collections import Counter
+from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
 
@@ -56,6 +58,14 @@ def language(rule: Language, answer: Answer) -> tuple[str, bool | None]:
 def language_code(text: str) -> str:
     """Return the ISO 639-1 code of the language of a text; "" where it is too short or too mixed to tell."""
     return _detected(text, _ENOUGH)
+
+
+def unload() -> None:
+    """Give back the memory of the detector's models, for what comes after the answers; they are loaded again when needed."""
+    if _detector.cache_info().currsize:
+        _detector().unload_language_models()
+        with suppress(AttributeError, OSError, TypeError):  # glibc keeps what was freed for itself until it is told
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 @cache
