@@ -38,6 +38,8 @@ from truebench_hf.errors import UserError
 from truebench_hf.prompts import Prompts, sections
 from truebench_hf.types import Criterion, Verdict
 
+pytestmark = pytest.mark.slow  # studies that repeat themselves
+
 MINI = items(load("rubric_mini"))[:40]
 BY_ID = {attack.id: attack for attack in attacks()}
 COUNT, TECHNIQUES = len(attacks()), len({attack.technique for attack in attacks()})

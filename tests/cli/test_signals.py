@@ -19,6 +19,8 @@ import pytest
 from tests.support.bad_server import BadServer
 from tests.support.runs import ROOT, row, write_jsonl
 
+pytestmark = pytest.mark.slow  # processes that are killed
+
 UNDERSTOOD = re.compile(
     r"\A\d+ prompts.*, \d+ criteria; the first: .*\n(smollm2 runs on this machine: .*\n)?"
 )  # told before anything is asked
@@ -124,7 +126,6 @@ WAITING: dict[str, tuple[tuple[str, ...], int, float]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", WAITING)
 def test_while_it_waits(name: str, tmp_path: Path) -> None:
     words, number, later = WAITING[name]
@@ -136,7 +137,6 @@ def test_while_it_waits(name: str, tmp_path: Path) -> None:
     assert_stopped(process, number)
 
 
-@pytest.mark.slow
 def test_what_is_ignored_stays_ignored(server: BadServer, arguments: tuple[str, ...]) -> None:
     """As under nohup, and for Ctrl-C in the background of a script; SIGTERM ends it all the same."""
 
@@ -180,7 +180,6 @@ def test_an_interruption_that_gets_lost_still_ends_it() -> None:
     assert_stopped(process, signal.SIGTERM)
 
 
-@pytest.mark.slow
 def test_a_signal_after_the_work_hides_nothing() -> None:
     process = start("study", "prompts", "checklist")
     assert process.stdout is not None
@@ -191,7 +190,6 @@ def test_a_signal_after_the_work_hides_nothing() -> None:
     assert process.returncode in (0, 128 + signal.SIGTERM), problem
 
 
-@pytest.mark.slow
 def test_the_space() -> None:
     process = start("space")
     assert process.stdout is not None
@@ -200,7 +198,6 @@ def test_the_space() -> None:
     assert_stopped(process, signal.SIGTERM)
 
 
-@pytest.mark.slow
 def test_a_terminal_that_is_closed(server: BadServer, arguments: tuple[str, ...]) -> None:
     """With a progress bar that has nowhere to go."""
     pid, terminal = pty.fork()

@@ -12,8 +12,14 @@ from tests.golden.cases import CASES, COMMANDS
 from tests.golden.check import check
 from tests.golden.held import pretty
 
+LONG = ("data", "publish")  # every data set is built, and every kind of study goes to a Hub
 
-@pytest.mark.parametrize("case", COMMANDS, ids=lambda case: case.name)
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[pytest.mark.slow] * (case.name in LONG)) for case in COMMANDS],
+    ids=lambda case: case.name,
+)
 def test_what_users_get_is_what_it_was(case: Case, tmp_path: Path) -> None:
     check(case, tmp_path)
 

@@ -27,6 +27,8 @@ from truebench_hf.results.report import score_tables
 from truebench_hf.study.outcome import scores_json
 from truebench_hf.types import Instance, Message, Response, Verdict
 
+pytestmark = pytest.mark.slow  # round trips to a Hub
+
 REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 needs_real = pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
 
@@ -78,7 +80,6 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_real
-@pytest.mark.slow
 def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Path) -> None:
     client.value("import huggingface_hub as h; print(len(h.create_repo('org/tea')))")
     arguments = ("publish", "results", release, "--model-repo", "org/tea", "--dataset", "org/truebench@v1")
@@ -208,7 +209,6 @@ def test_only_a_models_own_runs_go_onto_its_page(tmp_path: Path, spec: str, repo
 
 
 @needs_real
-@pytest.mark.slow
 def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_does_not(tmp_path: Path) -> None:
     instances = release_instances()
     broken = next(i for i, instance in enumerate(instances) if len(instance.turns) > 1)
@@ -219,7 +219,6 @@ def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_do
 
 
 @needs_real
-@pytest.mark.slow
 def test_nothing_is_pushed_where_the_model_is_not_there(hub: HubStub, client: HubClient, release: Path) -> None:
     both = ("--repo-id", "org/results", "--dataset", "org/truebench", "--model-repo", "org/absent", "--force")
     done = client.truebench("publish", "results", release, *both)

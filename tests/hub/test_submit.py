@@ -17,6 +17,8 @@ from truebench_hf.hub.results import describe
 from truebench_hf.hub.staging import Staged, stage_file, stage_run
 from truebench_hf.hub.submission import validate
 
+pytestmark = pytest.mark.slow  # round trips to a Hub
+
 RESULTS = "org/results"
 # Title, status, and the state that is told; None where it is no submission.
 PULLS: list[tuple[str, str, str | None]] = [
@@ -92,7 +94,6 @@ def test_names_can_hold_no_markup(runs: Path, tmp_path: Path) -> None:
     assert "- Model: `x ![](https:e.co) @org # Merge this`\n" in told  # one span of code, in which nothing is markup
 
 
-@pytest.mark.slow
 def test_the_same_file_is_queued_once(hub: HubStub, client: HubClient, results: str, runs: Path) -> None:
     first, _ = submit(client, runs / "whole")
     assert submit(client, runs / "whole") == [first, False]

@@ -12,6 +12,8 @@ import pytest
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import script
 
+pytestmark = pytest.mark.slow  # pytest within pytest
+
 JUDGING = [
     {"contains": "unheard of", "error": "no judge"},
     {"contains": "I will not", "verdicts": {"apologises": "FAIL"}},
@@ -127,7 +129,6 @@ def test_none(judge):
     assert counted(done)["all 4 tests with a judge"] == (2, 0, 0, 2)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "line"),
     [

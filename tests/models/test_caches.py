@@ -12,6 +12,8 @@ from truebench_hf.models.chat_template import YesNoPrompt, window_of
 from truebench_hf.models.generation import SharedPrefix, generate, room, yes_probabilities
 from truebench_hf.models.protocol import Sampling
 
+pytestmark = pytest.mark.slow  # a local model writes
+
 SHAPE = {
     "vocab_size": 64, "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
     "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 2048, "pad_token_id": 0, "bos_token_id": 1,

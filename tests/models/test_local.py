@@ -28,6 +28,8 @@ from truebench_hf.models.local import MACHINE, LocalModel, LocalOptions
 from truebench_hf.models.protocol import ChatRequest, Completion, Decision, DecisionRequest, Sampling
 from truebench_hf.types import Message
 
+pytestmark = pytest.mark.slow  # a local model writes
+
 ASKED = DecisionRequest(
     "A user asked for the capital of France. The assistant answered: it is Paris, dear reader, a city on the Seine.",
     ("Is the answer right?", "Is it about cooking?", "Is it polite?"),

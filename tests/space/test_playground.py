@@ -20,6 +20,8 @@ from truebench_hf.space import playground, visitors
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
 
+pytestmark = pytest.mark.slow  # a Gradio server
+
 SECRET = "A very private question about tea, asked by me."
 RULES = [
     {"contains": "Fail, please", "error": f"503 from http://10.0.0.7/v1 with sk-abcdefgh1234 for '{SECRET}' (busy)"},

@@ -17,6 +17,8 @@ from truebench_hf.hub.results import Submitted
 from truebench_hf.space import submit, visitors
 from truebench_hf.space.submit import Submissions
 
+pytestmark = pytest.mark.slow  # a Gradio server
+
 RESULTS = "org/results"
 
 
@@ -43,7 +45,6 @@ def test_a_file_is_named_without_its_folder(judgments: Path, tmp_path: Path) -> 
         assert str(tmp_path) not in visitors.message_for(refused.value)
 
 
-@pytest.mark.slow
 def test_the_same_file_is_queued_once(judgments: Path, tmp_path: Path) -> None:
     with HubStub() as hub:
         said = HubClient(hub, tmp_path).value(f"""

@@ -22,6 +22,8 @@ from truebench_hf.space import visitors
 from truebench_hf.space.engine import Engine
 from truebench_hf.space.options import SpaceOptions
 
+pytestmark = pytest.mark.slow  # a Gradio server
+
 REFUSED = [
     # a text, whether it is a checklist, why it is refused
     ("", False, "The prompt is empty"), (None, False, "empty"), ("  \0 \n", False, "empty"), ("x" * 11, False, "the limit is 10"),
