@@ -259,3 +259,14 @@ def test_every_help_text_is_of_a_command_and_every_command_has_one() -> None:
     files = {path.stem for path in commands._HELP.glob("[!_]*.md")}
     names = {name.replace(" ", "_") or "truebench" for name, _ in tree(whole())}
     assert files == names
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("export", "truebench study export"), ("build", "truebench data build or truebench flex build")],
+)
+def test_a_command_without_its_group_is_told_where_it_stands(
+    capsys: pytest.CaptureFixture[str], name: str, meant: str
+) -> None:
+    done = command_here(capsys, name)
+    assert (done.returncode, done.stderr) == (2, f"truebench: there is no command {name}; did you mean {meant}?\n")

@@ -51,6 +51,14 @@ class Command(TyperCommand):
 class Group(TyperGroup):
     """A group of commands, listed plainly: what draws tables takes longer to load than all else of this page."""
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first argument names. Raises UserError where it stands in a group, `export` in `study`."""
+        groups = {name: getattr(inner, "commands", {}) for name, inner in ctx.find_root().command.commands.items()}
+        places = [f"truebench {name} {args[0]}" for name, inner in groups.items() if args[0] in inner]
+        if args[0] not in self.commands and places:
+            raise UserError(f"there is no command {args[0]}; did you mean {' or '.join(places)}?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands with their whole summaries."""
         with formatter.section("Commands"):
