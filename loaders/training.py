@@ -82,7 +82,8 @@ def read(source: str, strict: bool = False, columns: Mapping[str, str] | None = 
                 f"{first.where}: holds the verdicts of a judge, and answers; for prompts give the data that the run was made "
                 "with; for verdicts to train on: truebench study export FOLDER --to sft"
             )
-        return Read(instances.of_rows(records, columns, judged=False))
+        by_hand = {ours: (theirs,) for ours, theirs in (columns or {}).items()}
+        return Read(instances.of_rows(records, by_hand, judged=False))
     _refuse(columns, "rows in the columns of rubric_eval")
     items = sources.by_response(source, chain.from_iterable(splits.values()), strict)
     return Read(sources.of_items("rubric_eval", items), list(items), items.left_out)

@@ -11,7 +11,7 @@ import pytest
 
 import truebench_hf
 from tests.loaders.test_sources import RECORDS, USER, written
-from tests.support.runs import command_here
+from tests.support.runs import command_here, write_jsonl
 from tests.support.tables import named
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubric_rows
 from truebench_hf.benchmarks.truebench.data import load
@@ -187,3 +187,12 @@ def test_preferences_train_as_pairs(tmp_path: Path, name: str) -> None:
     answers = {item.facts["preferred"]: item.case.response for item in items}
     assert [pair[half][0]["content"] for half in ("chosen", "rejected")] == [answers[True], answers[False]]
     assert pair["rubric"].splitlines() == [criterion.text for criterion in items[0].case.criteria]
+
+
+def test_prompts_may_stand_in_columns_of_other_names(tmp_path: Path) -> None:
+    row = {"question": "Name a tea.", "q": "Not this.", "rubric": ["names a tea"]}
+    source = write_jsonl(tmp_path / "own.jsonl", [row])
+    (read,) = truebench_hf.load(
+        "training", "prompts", "train", source=source, columns={"prompt": "question", "criteria": "rubric"}
+    )
+    assert (read["prompt"][0]["content"], read["criteria"][0]["text"]) == ("Name a tea.", "names a tea")

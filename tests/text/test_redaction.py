@@ -145,3 +145,14 @@ def test_nothing_secret_goes_into_a_ledger_or_comes_out_of_a_call() -> None:
     assert len(rows) == 1
     assert KEY not in repr(rows)
     assert rows[0][0] == digest(rows[0][2]), "the key is over what stands there"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "unknown option of openai:m 'api_key': did you mean api_key_env?",
+        "unknown option 'password': choose from max_tokens",
+    ],
+)
+def test_a_message_about_an_option_keeps_its_words(message: str) -> None:
+    assert error(message) == message

@@ -28,6 +28,8 @@ SECRETS = {
     "login": LOGIN[1],
     "user": LOGIN[0],
     "other login": OTHER_LOGIN[1],
+    "body key": "planted-in-the-body-4711",
+    "query": "planted-code-of-the-query-77",
     "hub token": "hf_plantedHubTokenOf34Characters0123",
 }
 FORMS = {name: secret.encode() for name, secret in SECRETS.items()} | {
@@ -67,7 +69,7 @@ class Hunt:
 
     def model(self, data: str) -> list[str]:
         """A model behind a login."""
-        extra = {"api_key": "the-body's-own", "seed": 7}
+        extra = {"api_key": SECRETS["body key"], "seed": 7}
         url = self.server.url(login(LOGIN))
         return [
             "--data", data, "--model", "openai:m", "--model-base-url", url, "--model-arg", "attempts=1",
@@ -76,7 +78,12 @@ class Hunt:
 
     def judge(self, *more: str) -> list[str]:
         """A judge with a key of its own."""
-        arguments = ("api_key_env=JUDGE_KEY", f"base_url={self.server.url()}", "attempts=1", *more)
+        arguments = (
+            "api_key_env=JUDGE_KEY",
+            "base_url=" + self.server.url(query="code=" + SECRETS["query"]),
+            "attempts=1",
+            *more,
+        )
         return ["--judge", "openai:j", *(part for text in arguments for part in ("--judge-arg", text))]
 
     def found(self) -> list[str]:

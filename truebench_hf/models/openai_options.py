@@ -7,14 +7,14 @@ import os
 import re
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from pydantic import Field, PositiveInt
 
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.models.protocol import SamplingOptions
 from truebench_hf.models.providers import Provider
-from truebench_hf.text.redaction import MARK, error, learn
+from truebench_hf.text.redaction import MARK, error, learn, secrets_in
 
 PUBLIC_API = "https://api.openai.com/v1"
 # Parameters that `omit` may leave out of a request.
@@ -101,7 +101,7 @@ def server_of(spec: str, options: OpenAIOptions, host: Provider, *, needs_key: b
     if server.login and options.api_key_env:
         raise UserError(f"{spec}: the base URL holds a login and api_key_env names a key; take one of them away")
     key = "" if server.login else os.environ.get(key_env, "").strip()  # a .env file may have left a line end behind it
-    learn(key)
+    learn(key, *secrets_in(options.extra_body))
     needed = options.api_key_env or ((server.public or not host.key_optional) and not server.login)
     if not key and needed and needs_key:
         raise UserError(f"{spec}: set the environment variable {key_env} to your API key")
@@ -126,6 +126,8 @@ def server_at(text: str) -> Server:
     name, _, password = user.partition(":")
     url = urlunsplit(parts._replace(netloc=place, path=parts.path.rstrip("/"), query="", fragment=""))
     server = Server(url, (unquote(name), unquote(password)) if at else None, parts.query)
+    # A query tells a server who asks, or which version of it is meant.
+    learn(*(value for name, value in parse_qsl(parts.query) if "version" not in name.lower()))
     if server.login:
         learn(*server.login, server.headers["Authorization"].removeprefix("Basic "))
     return server

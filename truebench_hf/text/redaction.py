@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
 from typing import Any
 
 MARK = "***secret***"
@@ -26,8 +27,9 @@ _SHAPES = (  # a key, a header, the login of a URL, and an entry of a query, of 
         r"(?:(?:basic|bearer|digest|token|apikey)\s+)?[^\s\"',;)}\]]+"
     ),
     re.compile(r"(:/{1,2})[^\s/?#\"'<>]*(?=@)"),
-    re.compile(
-        rf"(?i)([?&\"'][\w-]*{_WORD}[\"']?\s*[:=,]\s*)(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[^\s&#\"'<>,;)}}\]]+)"
+    re.compile(  # a value without quotation marks that is no word of a sentence: `unknown option 'api_key': did you mean`
+        rf"(?i)([?&\"'][\w-]*{_WORD}[\"']?\s*[:=,]\s*)"
+        r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|(?:(?<==)|(?=\S{8}))[^\s&#\"'<>,;)}\]]+)"
     ),
 )
 _SECRET_NAME = re.compile(
@@ -53,6 +55,18 @@ def learn(*values: str | None) -> None:
     secrets = [text for text in texts if len(text) >= _SHORTEST and not _PLACEHOLDER.fullmatch(text)]
     spelled = [json.dumps(text, ensure_ascii=False)[1:-1] for text in secrets]
     _learned = tuple(sorted({*_learned, *secrets, *spelled}, key=lambda text: (-len(text), text)))
+
+
+def secrets_in(value: Any, name: str = "") -> Iterator[str]:
+    """Yield the texts that stand under the name of a secret in options."""
+    if isinstance(value, str) and is_secret(name):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from secrets_in(inner, str(key))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from secrets_in(inner, name)
 
 
 def learn_environment() -> None:
