@@ -18,7 +18,7 @@ from truebench_hf.comparing import runs as board
 from truebench_hf.errors import UserError
 from truebench_hf.hub.results import check_real
 from truebench_hf.hub.results import check_results as check
-from truebench_hf.hub.staging import stage_study
+from truebench_hf.hub.staging import stage, stage_study
 from truebench_hf.loaders.export import export
 from truebench_hf.models.spec import without_kind
 
@@ -185,3 +185,11 @@ def test_every_command_has_its_call(hub: HubStub, client: HubClient, study: Path
     assert "truebench_score.py" in hub.files("space", "org/truebench_score")
     assert hub.repo("dataset", "org/set").private
     assert told[5] is True
+
+
+def test_a_study_that_goes_on_is_not_published(study: Path, tmp_path: Path) -> None:
+    info = json.loads((study / "run.json").read_text())
+    info["sessions"][-1]["finished"] = None
+    (study / "run.json").write_text(json.dumps(info))
+    with pytest.raises(UserError, match="is not finished; repeat its command"):
+        stage(study, tmp_path / "out")

@@ -160,3 +160,11 @@ def test_a_file_with_a_secret_is_not_pushed(folder: Path) -> None:
     with pytest.raises(UserError, match=r"^notes\.md holds a key or a login of yours; .*nothing was pushed") as caught:
         push_folder(folder, "org/x", "dataset", DRY)
     assert "a-known-secret-word" not in str(caught.value)
+
+
+def test_own_rows_go_under_the_licence_of_a_release_only_where_somebody_says_so(tmp_path: Path) -> None:
+    rows = tmp_path / "own.jsonl"
+    rows.write_text('{"input": "Name a tea.", "criteria": ["names a tea"]}\n', encoding="utf-8")
+    folder = export("truebench", tmp_path / "own", source=str(rows)).folder
+    with pytest.raises(UserError, match="no public release of truebench"):
+        push_data(folder, "org/own")

@@ -53,7 +53,9 @@ class PushOptions(HubOptions):
     folder: str = option(help="Folder that `truebench data build` wrote.", argument=True)
     repo_id: str = option(help="Repository on the Hub: ORG/NAME.")
     rights: bool = option(
-        False, flag="--i-have-the-rights", help="State that you may publish a set of restricted licence."
+        False,
+        flag="--i-have-the-rights",
+        help="State that you may publish a set of restricted licence, or rows of your own.",
     )
 
 
@@ -217,6 +219,11 @@ def push_data(options: PushOptions) -> Pushed:
     blind = listed or any(path.stem.startswith("blind") for path in folder.rglob("*.parquet"))
     if blind and not options.private:
         raise UserError(f"{folder}: holds a blind split, which is never pushed in public; add --private")
+    if what.benchmark and content["version"].startswith("sha256") and not options.rights:
+        raise UserError(
+            f"{folder}: its rows are no public release of {what.name}, whose licence stands on the card; if you may publish "
+            "them under it, add --i-have-the-rights"
+        )
     if not what.publishable and not options.rights:
         raise UserError(
             f"{folder}: the licence of {what.name} is that of its sources and may not allow publishing it; "

@@ -51,6 +51,7 @@ def stage(run: Path, out: Path) -> list[Staged]:
     Raises UserError as `stage_run` and `stage_study`.
     """
     results = Results.open(run)
+    results.check_finished()
     if results.kind not in ("", KIND):
         return [stage_study(run, out)]
     models = models_of(results.settings) if "model" in results.settings else []
@@ -64,6 +65,7 @@ def stage_run(run: Path, out: Path, model: str | None = None) -> Staged:
     the data of the run.
     """
     results = Results.open(run)
+    results.check_finished()
     if results.kind not in ("", KIND):
         raise UserError(
             f"{run}: is a study of kind {results.kind}, and the tasks of a model page are those of {KIND}; its figures go "
