@@ -209,10 +209,15 @@ def test_results_of_an_interrupted_extension_are_not_taken_for_its_own(
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert "is not finished; repeat its command" in done.stderr
     assert read_board(folder.out) is None, "nor does the board show it"
-    with pytest.raises(UserError, match="judgments are not over the data that run"):
+    with pytest.raises(UserError, match="is not finished; repeat its command"):
         stage_run(folder.out, tmp_path / "staged")
     folder.run(12)
     assert command_here(capsys, "study", "score", str(folder.out)).returncode == 0
+    info = held(folder.out / "run.json")
+    info["settings"]["data_sha256"] = "0" * 64
+    (folder.out / "run.json").write_text(json.dumps(info))
+    with pytest.raises(UserError, match="judgments are not over the data that run"):
+        stage_run(folder.out, tmp_path / "staged")
 
 
 def test_a_login_in_the_url_of_a_server_is_not_written(

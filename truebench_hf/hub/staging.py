@@ -51,7 +51,6 @@ def stage(run: Path, out: Path) -> list[Staged]:
     Raises UserError as `stage_run` and `stage_study`.
     """
     results = Results.open(run)
-    results.check_finished()
     if results.kind not in ("", KIND):
         return [stage_study(run, out)]
     models = models_of(results.settings) if "model" in results.settings else []
