@@ -219,10 +219,11 @@ def push_data(options: PushOptions) -> Pushed:
     blind = listed or any(path.stem.startswith("blind") for path in folder.rglob("*.parquet"))
     if blind and not options.private:
         raise UserError(f"{folder}: holds a blind split, which is never pushed in public; add --private")
-    if what.benchmark and content["version"].startswith("sha256") and not options.rights:
+    own = what.benchmark and content["version"].startswith("sha256")
+    if own and not (options.private or options.rights):
         raise UserError(
-            f"{folder}: its rows are no public release of {what.name}, whose licence stands on the card; if you may publish "
-            "them under it, add --i-have-the-rights"
+            f"{folder}: its rows are no public release of {what.name}, whose licence stands on the card; add --private, or "
+            "--i-have-the-rights if you may publish them under it"
         )
     if not what.publishable and not options.rights:
         raise UserError(

@@ -127,7 +127,7 @@ CASES = (
             "data build training --source asked.jsonl --column prompt=Q --out training",
             "data build truebench_min --out refused",
             _on_the_hub(
-                "data push own --repo-id org/own --dry-run",
+                "data push own --repo-id org/own --i-have-the-rights --dry-run",
                 "data push own --repo-id org/own --private",
                 "data push own --repo-id org/own --private",
                 "data build truebench --source more.jsonl --out more",
