@@ -71,10 +71,11 @@ _FLAGS = {"source": "--source", "split": "--split", "columns": "--column", "stri
 class Builder(datasets.GeneratorBasedBuilder):
     """A builder as most are: one form of rows, one split. What is built in takes no source and needs no more.
 
-    `NAME` is its name in the catalogue, `FILE` that of what is built in, whose rows `row` reads. `PREPARED` are the configurations that it prepares, `PARTS` the columns whose
-    values are configurations beside the first one, `OTHER` further names of these; of a `SPARSE` corpus a configuration
-    without rows, which `load_dataset` could not read, is left out. `TAKES` are the options it honours, `COUNTED` the
-    columns counted on the card. A text with half a character in it, which no table holds, is mended, and `mended` counts.
+    `NAME` is its name in the catalogue, `FILE` that of what is built in, whose rows `row` reads. `PREPARED` are the
+    configurations that it prepares, `PARTS` the columns whose values are configurations beside the first one, `OTHER`
+    further names of these; of a `SPARSE` corpus a configuration without rows, which `load_dataset` could not read, is
+    left out. `TAKES` are the options it honours, `COUNTED` the columns counted on the card. A text with half a character
+    in it, which no table holds, is mended, and `mended` counts.
     """
 
     VERSION = datasets.Version("1.0.0")

@@ -27,8 +27,8 @@ from truebench_hf.types import Criterion, Instance, Message, Response, Score, Ve
 
 __all__ = (
     "Binds", "ChatRequest", "Column", "Criterion", "Instance", "Items", "LabellingOptions", "Message", "Outcome",
-    "PanelOptions", "Problem", "Ranking", "RequestFailed", "Response", "Row", "Sampling", "Score", "Sequence", "Study", "StudyOptions",
-    "Table", "UserError", "Verdict", "agreement", "application", "ask", "clustered_rate", "option",
+    "PanelOptions", "Problem", "Ranking", "RequestFailed", "Response", "Row", "Sampling", "Score", "Sequence", "Study",
+    "StudyOptions", "Table", "UserError", "Verdict", "agreement", "application", "ask", "clustered_rate", "option",
     "pass_rate", "read_rows", "role",
 )  # fmt: skip
 

@@ -33,7 +33,7 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff]"
 _OMISSION = re.compile(r"\s*(?:[\[(]\s*(?:\.{3,}|…)\s*[\])]|\.{3,}|…|[\n\r]+(?:\s*(?:[-*•]|\d{1,2}[.)])\s)?)\s*")
 _NOTE = r"\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]"  # a reference in the text
 # Numbers, and words that deny, in the twelve languages of TRUEBench.
-_FACTS = re.compile(
+_DECISIVE = re.compile(
     r"\d+|\b(?:not|no|never|none|nor|cannot|without|nicht|nie|niemals|kein\w*|ohne|ne|pas|jamais|sans|nunca|sin|non|mai"
     r"|senza|não|sem|bez|не|нет|никогда|без|không|chưa)\b|n['’]t\b|[不没無无未]|ない|ません|않|없|금지",
     re.IGNORECASE,
@@ -89,7 +89,7 @@ def looked_up(source: Source, quotes: Iterable[str]) -> tuple[Excerpt, ...]:
     def alike(piece: str) -> Excerpt:
         places = [
             (name, place) for name, text in parts
-            if (place := _like_place(text, piece)) and _facts(text[place[0] : place[1]]) == _facts(piece)
+            if (place := _like_place(text, piece)) and _numbers_and_denials(text[place[0] : place[1]]) == _numbers_and_denials(piece)
         ]  # fmt: skip
         if not places:
             return Excerpt(piece, False)
@@ -103,9 +103,9 @@ def looked_up(source: Source, quotes: Iterable[str]) -> tuple[Excerpt, ...]:
     return tuple(excerpts)
 
 
-def _facts(text: str) -> Counter[str]:
+def _numbers_and_denials(text: str) -> Counter[str]:
     """The numbers and denials of a text, without references."""
-    return Counter(map(str.casefold, _FACTS.findall(unicodedata.normalize("NFKC", re.sub(_NOTE, "", text)))))
+    return Counter(map(str.casefold, _DECISIVE.findall(unicodedata.normalize("NFKC", re.sub(_NOTE, "", text)))))
 
 
 def _free_place(answer: str, sentence: str, cursor: int, covered: bytearray) -> tuple[int, int] | None:
