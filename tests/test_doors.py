@@ -1,4 +1,4 @@
-"""The four doors of the README to the Hugging Face stack, each opened by its own lines, with the clients that people use."""
+"""The doors of the README to the Hugging Face stack, each opened by its own lines, with the clients that people use."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def command_of(door: str) -> str:
     return str(line)
 
 
-def test_there_are_four_doors() -> None:
-    assert list(DOORS) == ["`load_dataset`", "`evaluate.load`", "The Space", "Pushing results"]
+def test_every_door_is_opened_below() -> None:
+    assert list(DOORS) == ["`load_dataset`", "`evaluate.load`", "The Space", "Pushing results", "Other tools"]
 
 
 def test_a_built_set_is_loaded(reader: Reader) -> None:
@@ -116,3 +116,12 @@ def test_results_are_pushed_and_loaded(reader: Reader) -> None:
     table = reader.value(code)
     assert set(table["model"].values()) == {"ann.json"}
     assert reader.truebench("truebench publish results ORG/results --check").startswith("runs: 1, ")
+
+
+def test_other_tools_read_the_tables(reader: Reader) -> None:
+    reader.truebench(command_of("Other tools"))
+    code = (
+        "import json; from datasets import load_dataset; "
+        'table = load_dataset("parquet", data_files="tables/verdicts.parquet", split="train"); print(json.dumps(len(table)))'
+    )
+    assert reader.value(code) == 3, "a row per verdict"
