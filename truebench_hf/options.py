@@ -181,7 +181,7 @@ def _refusal(error: ValidationError, options: type[Options]) -> Exception:
     if kind in _BOUNDS:
         return UserError(f"{flag(name)} {wrong['input']}: must be {_BOUNDS[kind].format(**wrong.get('ctx', {}))}")
     if kind in ("missing", "extra_forbidden"):
-        return TypeError(f"{options.__name__}: {name!r} {'is missing' if kind == 'missing' else 'is no option'}")
+        return TypeError(f"{name!r} {'is missing' if kind == 'missing' else 'is no option here'}")
     demand = "a text or a list of texts" if len(wrong["loc"]) > 1 else _TYPES.get(kind, wrong["msg"])
     optional = " or None" if type(None) in get_args(options.model_fields[name].annotation) else ""
     return UserError(f"{name}={wrong['input']!r}: must be {demand}{optional}")
@@ -254,16 +254,24 @@ def explained(text: str, *options: type[Options]) -> str:
 def declared(*options: type[Options], **shape: Collection[str]) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Give a function the fields of options classes for its `**options`, as `signature` says, and their help for its docstring.
 
-    Its UserErrors speak of arguments. Other names raise TypeError.
+    Its UserErrors speak of arguments. Other names raise TypeError, which tells the nearest, and so does a missing one.
     """
 
     def declare(function: Callable[..., T]) -> Callable[..., T]:
         parameters = signature(function, *options, **shape)  # type: ignore[arg-type]
+        name = function.__qualname__.removesuffix(".__init__")
+        names = [parameter for parameter in parameters.parameters if parameter != "self"]
 
         @wraps(function)
         @in_python
         def call(*placed: Any, **named: Any) -> T:
-            return function(**parameters.bind(*placed, **named).arguments)
+            if strange := [argument for argument in named if argument not in names]:
+                raise TypeError(f"{name}(): {unknown('argument', strange[0], names)}")
+            try:
+                values = parameters.bind(*placed, **named).arguments
+            except TypeError as error:
+                raise TypeError(f"{name}(): {error}") from None
+            return function(**values)
 
         call.__doc__ = explained(function.__doc__ or "", *options)
         call.__signature__ = parameters  # type: ignore[attr-defined]

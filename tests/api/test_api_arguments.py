@@ -121,7 +121,7 @@ def test_a_call_takes_the_options_of_its_command_and_no_others(call: Any, option
     required = [
         name for name, p in inspect.signature(call).parameters.items() if p.default is p.empty and name != "settings"
     ]
-    with pytest.raises(TypeError, match="modle"):
+    with pytest.raises(TypeError, match=rf"{call.__name__}\(\): unknown argument 'modle'"):
         call(**dict.fromkeys(required, "x"), modle="y")
 
 

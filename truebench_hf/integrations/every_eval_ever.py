@@ -67,11 +67,15 @@ def write(run: Exported, out: Path, organization: str, relationship: str) -> dic
             open_ = f", {left_out} undecided left out" if left_out else ""
             written[out / samples] = how_many(len(rows), "record") + open_
         put(out / folder / f"{name}.json", json.dumps(log, ensure_ascii=False, indent=1) + "\n")
-        written[out / folder / f"{name}.json"] = how_many(len(log["evaluation_results"]), "score")
+        without_value = len(run.scores[model]) - len(run.decided(model))
+        open_ = f", {without_value} left out (nothing was decided)" if without_value else ""
+        written[out / folder / f"{name}.json"] = how_many(len(log["evaluation_results"]), "score") + open_
     if not written:
         raise UserError(
             f"{run.where}: nothing of it was decided, so there is no score to tell; --to csv tells what is open"
         )
+    if silent := [model for model in run.scores if not run.decided(model)]:
+        written[out] = f"no file for {', '.join(silent)}: nothing was decided"
     return written
 
 
