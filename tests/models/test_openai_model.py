@@ -14,61 +14,14 @@ from tests.support.openai_server import OpenAIServer
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.judging.signed_asking import verdict_schema
 from truebench_hf.models.openai_reading import completion
-from truebench_hf.models.protocol import ChatRequest, DecisionRequest, Sampling
+from truebench_hf.models.protocol import ChatRequest, DecisionRequest
 from truebench_hf.types import Usage
-
-
-def test_a_plain_answer_with_its_usage(server: OpenAIServer) -> None:
-    answer = chat(open_at(server.url))
-    assert answer.text.startswith("Answer ")
-    assert not answer.truncated
-    assert answer.usage.calls == 1
-    assert answer.usage.input_tokens > 0 < answer.usage.output_tokens
-    (body,) = server.stats()["bodies"]
-    assert body["messages"] == [{"role": "user", "content": "Name a river."}]
-    assert (body["temperature"], body["top_p"], body["max_tokens"]) == (0.0, 0.98, 4096)
-    assert "repetition_penalty" not in body, "1.0 changes nothing, and some servers refuse the name"
 
 
 def test_a_schema_reaches_the_server(server: OpenAIServer) -> None:
     answer = chat(open_at(server.url), ChatRequest(HELLO.messages, schema=verdict_schema("3f9a2c41", 1, False)))
     assert server.stats()["bodies"][0]["response_format"]["json_schema"]["strict"] is True
     assert json.loads(answer.text) in [{"id": "3f9a2c41", "criteria_1": label} for label in ("PASS", "FAIL")]
-
-
-def test_options_reach_the_server(server: OpenAIServer) -> None:
-    model = open_at(
-        server.url,
-        chat_template_kwargs={"enable_thinking": False},
-        extra_body={"top_k": 20},
-        reasoning_effort="low",
-        omit="top_p, temperature",
-    )
-    chat(model, ChatRequest(HELLO.messages, Sampling(repetition_penalty=1.1, max_tokens=7)))
-    (body,) = server.stats()["bodies"]
-    assert body["chat_template_kwargs"] == {"enable_thinking": False}
-    assert (body["top_k"], body["reasoning_effort"], body["repetition_penalty"]) == (20, "low", 1.1)
-    assert body["max_tokens"] == 7
-    assert not {"top_p", "temperature"} & set(body)
-
-
-def test_options_of_a_model_stand_in_place_of_what_a_command_asks_for(server: OpenAIServer) -> None:
-    own = {"max_tokens": 9, "top_p": 0.5, "repetition_penalty": 1.2}
-    model = open_at(server.url, **own)
-    chat(model, ChatRequest(HELLO.messages, Sampling(temperature=0.7, max_tokens=4096)))
-    (body,) = server.stats()["bodies"]
-    assert {name: body[name] for name in own} == own
-    assert body["temperature"] == 0.7, "what is not set stays the command's"
-    assert model.identity.options == own, "other answers are other calls in the ledger"
-
-
-def test_a_line_end_behind_key_or_url_is_no_part_of_it(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a .env file with Windows line ends leaves them."""
-    monkeypatch.setenv("MY_KEY", "secret\r")
-    model = open_at(f"{server.url}/\r\n", api_key_env="MY_KEY")
-    assert model.cache_scope == server.url
-    assert chat(model).text.startswith("Answer ")
-    assert server.stats()["total"] == 1
 
 
 def test_what_shapes_the_answers_is_part_of_the_identity() -> None:
@@ -84,12 +37,6 @@ def test_messages_as_servers_send_them(server: OpenAIServer, script: dict[str, A
     server.add_scripts([script])
     answer = chat(open_at(server.url))
     assert [answer.text, answer.reasoning, answer.truncated] == expected
-
-
-def test_an_answer_broken_off_by_the_server_is_asked_for_again(server: OpenAIServer) -> None:
-    server.add_scripts([{"message": {"content": "The Rhi"}, "finish_reason": "error", "times": 1}])
-    assert chat(open_at(server.url)).text.startswith("Answer ")
-    assert server.stats()["total"] == 2
 
 
 @pytest.mark.parametrize("end", ["content_filter", "content_filter: SAFETY"])
@@ -125,11 +72,6 @@ def test_both_decision_endpoints(server: OpenAIServer, kind: str, path: str, siz
     assert server.stats()["by_path"] == {f"/v1/{path}": 2}
     assert decision.usage.calls == 2
     assert decision.usage.input_tokens > 0
-
-
-def test_a_server_of_ones_own_is_asked_at_systemone(server: OpenAIServer) -> None:
-    decide(open_at(server.url), DecisionRequest("s", ("q",)))
-    assert server.stats()["by_path"] == {"/v1/systemone": 1}
 
 
 @each_row(__file__, "served", "decisions")

@@ -1,4 +1,4 @@
-"""From a SPEC to a model, and the errors that teach what a spec may be; see `specs.yaml`."""
+"""From a SPEC to a model, and who runs it: errors that teach what a spec may be (`specs.yaml`), and providers by name."""
 
 from __future__ import annotations
 
@@ -16,44 +16,41 @@ from tests.support.runs import script
 from truebench_hf.errors import UserError
 from truebench_hf.models import vllm_engine
 from truebench_hf.models.local import LocalOptions
-from truebench_hf.models.openai_model import OpenAIModel
 from truebench_hf.models.openai_options import OpenAIOptions
+from truebench_hf.models.openai_reading import served
 from truebench_hf.models.protocol import DecisionRequest
+from truebench_hf.models.providers import OPEN, provider, providers
 from truebench_hf.models.spec import family, open_model, read_options
 from truebench_hf.models.vllm_engine import VllmModel, VllmOptions
 
+HERE = "http://127.0.0.1:9/v1"
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key of one provider, and nothing else of the machine's own."""
+    named = [(host.key, host.base_url_env) for host in providers().values()]
+    for name in {"OPENAI_BASE_URL", *(name for names in named for name in names if name)}:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai-alone-123456")
+
 
 @each_row(__file__, "specs", "unknown")
-def test_an_unknown_spec_names_what_there_is(spec: str, words: str) -> None:
+def test_an_unknown_spec_names_what_there_is_and_a_missing_key_its_variable(spec: str, words: str) -> None:
     with pytest.raises(UserError) as caught:
         open_model(spec)
     assert words in str(caught.value)
 
 
 @each_row(__file__, "specs", "options")
-def test_a_wrong_option_is_refused(arguments: dict[str, str], words: str) -> None:
-    with pytest.raises(UserError) as caught:
-        open_model("openai:m", arguments, "http://127.0.0.1:9/v1")
-    assert words in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("key", "words", "reason"),
-    [
-        ("s\u00e9cret", "in MY_KEY holds a character", "an accent"),
-        ("secret\u200b", "in MY_KEY holds a character", "a blank that cannot be seen"),
-        ("sec\nret", "in MY_KEY holds a character", "two lines"),
-        (" \r\n", "set the environment variable MY_KEY", "nothing but line ends"),
-    ],
-)
-def test_a_key_that_cannot_be_sent_is_refused_by_its_name(
-    key: str, words: str, reason: str, monkeypatch: pytest.MonkeyPatch
+def test_a_wrong_option_is_refused_and_shows_no_secret(
+    arguments: dict[str, str], words: str, url: str | None, key: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MY_KEY", key)
+    monkeypatch.setenv("MY_KEY", key or "abc")
     with pytest.raises(UserError) as caught:
-        open_model("openai:m", {"api_key_env": "MY_KEY"}, "http://127.0.0.1:9/v1")
-    assert words in str(caught.value), reason
-    assert "cret" not in str(caught.value), "the key itself is never shown"
+        open_model("openai:m", arguments, url or HERE)
+    assert words in str(caught.value)
+    assert "shed" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +60,8 @@ def test_a_key_that_cannot_be_sent_is_refused_by_its_name(
         (
             VllmOptions,
             {"gpu_memory_utilization": "90"},
-            "x: gpu_memory_utilization=90: Input should be less than or equal to 1",
-            "a share, not a percentage",
+            "x: gpu_memory_utilization=90: Input should be less",
+            "a share",
         ),
         (VllmOptions, {"gpu_memory_utilization": "NaN"}, "x: gpu_memory_utilization=NaN", "not a number"),
         (VllmOptions, {"max_model_len": "-1"}, "x: max_model_len=-1", "0 stands for the model's own"),
@@ -89,61 +86,70 @@ def test_options_are_read_as_their_types() -> None:
     assert options.reasoning_effort == "3", "a text stays a text even where it looks like a number"
 
 
-def test_a_login_and_a_key_that_is_named_do_not_go_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOME_KEY", "abc")
-    with pytest.raises(UserError, match="holds a login and api_key_env names a key") as told:
-        open_model("openai:m", {"api_key_env": "SOME_KEY"}, "http://eva:hushed@localhost:1/v1")
-    assert "hushed" not in str(told.value)
-
-
-@pytest.mark.parametrize(
-    ("url", "reason"),
-    [
-        ("http://eva:hu/shed@localhost:1/v1", "a slash that should have been written as %2F"),
-        ("http://eva:hushed@localhost:x/v1", "no port"),
-        ("ftp://eva:hushed@localhost/v1", "no HTTP"),
-        ("http://eva:hushed@[::1/v1", "an open bracket"),
-        ("http://[::1/v1?token=hushed", "an open bracket, and a token"),
-    ],
-)
-def test_a_url_that_cannot_be_used_does_not_show_its_login(url: str, reason: str) -> None:
-    with pytest.raises(UserError, match="the base URL") as told:
-        open_model("openai:m", None, url)
-    assert "shed" not in str(told.value), reason
-
-
-@pytest.mark.parametrize(
-    "text",
-    ['extra_body={"api_key": "hushed-one"', "attempts=sk-hushed-one-of-many-characters"],
-)
-def test_an_option_that_cannot_be_read_does_not_show_a_secret(text: str) -> None:
-    name, _, value = text.partition("=")
-    with pytest.raises(UserError, match=f"openai:m: {name}=") as told:
-        open_model("openai:m", {name: value}, "http://127.0.0.1:9/v1")
-    assert "hushed" not in str(told.value)
-
-
-def test_a_base_url_goes_with_openai_only(tmp_path: Path) -> None:
+def test_a_base_url_goes_with_servers_only_and_an_argument_of_one_model_beats_it(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="base URL"):
-        open_model(script(tmp_path / "a.json", []), None, "http://127.0.0.1:9/v1")
-    model = open_model("openai:org/m:1", None, "http://127.0.0.1:9/v1/")
-    assert isinstance(model, OpenAIModel)
-    assert (model.cache_scope, model.spec) == ("http://127.0.0.1:9/v1", "openai:org/m:1")
-
-
-def test_an_argument_of_one_model_beats_the_url_for_all() -> None:
-    model = open_model("openai:m", {"base_url": "http://127.0.0.1:8/v1"}, "http://127.0.0.1:9/v1")
-    assert isinstance(model, OpenAIModel)
+        open_model(script(tmp_path / "a.json", []), None, HERE)
+    model: Any = open_model("openai:org/m:1", None, f"{HERE}/")
+    assert (model.cache_scope, model.spec) == (HERE, "openai:org/m:1")
+    model = open_model("openai:m", {"base_url": "http://127.0.0.1:8/v1"}, HERE)
     assert model.cache_scope == "http://127.0.0.1:8/v1"
 
 
 def test_the_public_api_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(UserError, match="OPENAI_API_KEY"):
         open_model("openai:gpt-5")
     with pytest.raises(UserError, match="MY_KEY"):
         open_model("openai:gpt-5", {"api_key_env": "MY_KEY"})
+
+
+def test_only_a_schema_that_a_provider_heeds_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for host in providers().values():
+        monkeypatch.setenv(host.key, "key-for-nobody-123456")
+    takes = {name: open_model(f"{name}:m", base_url=HERE).takes_schema for name in providers()}
+    assert [name for name, yes in takes.items() if not yes] == ["anthropic"], "its documentation says: ignored"
+
+
+ROUTER = "https://router.huggingface.co/v1"
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "expected", "reason"),
+    [
+        ("Qwen/Qwen3-8B:together", ROUTER, "huggingface:together", "pinned"),
+        ("Qwen/Qwen3-8B:Together", "https://ROUTER.huggingface.co/v1/", "huggingface:together", "in any case"),
+        ("Qwen/Qwen3-8B", ROUTER, OPEN, "the router chooses"),
+        ("Qwen/Qwen3-8B:fastest", ROUTER, OPEN, "a policy is no provider"),
+        ("Qwen/Qwen3-8B:cheapest", ROUTER, OPEN, "nor is this one"),
+        ("Qwen/Qwen3-8B:preferred", ROUTER, OPEN, "nor the user's own order, which others do not have"),
+        ("Qwen/Qwen3-8B:", ROUTER, OPEN, "nothing behind the colon"),
+        ("Qwen/Qwen3-8B", "https://router.huggingface.co/together/v1", "huggingface:together", "the route of one"),
+        ("qwen3:8b", "http://127.0.0.1:11434/v1", "openai", "a colon elsewhere is a tag"),
+        ("gpt-4.1", "https://api.openai.com/v1", "openai", "no router"),
+        ("m", "https://router.huggingface.co.example.com/v1", "openai", "another host"),
+    ],
+)
+def test_the_provider_of_a_model(name: str, url: str, expected: str, reason: str) -> None:
+    assert provider(name, url) == expected, reason
+
+
+def test_who_left_the_provider_open_is_told_how_to_pin_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_of_a_test_only")
+    model, pinned = (
+        open_model(f"openai:Qwen/Qwen3-8B:{who}", {"api_key_env": "HF_TOKEN"}, ROUTER)
+        for who in ("fastest", "together")
+    )
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "chooses who runs it" in told
+    assert "openai:Qwen/Qwen3-8B:PROVIDER" in told
+    assert (model.identity.provider, pinned.identity.provider) == (OPEN, "huggingface:together")
+
+
+def test_what_an_answer_tells_of_who_gave_it() -> None:
+    odd = {"provider": ["x"], "model": "  ", "system_fingerprint": "x" * 5000}
+    assert served(odd) == {"system_fingerprint": "x" * 100}
 
 
 def test_a_missing_extra_shows_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
