@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.openai_client import open_at
+from tests.support.openai_client import once, open_at
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import caller
 from truebench_hf.data.judged import cases
@@ -19,7 +19,7 @@ from truebench_hf.models.asking import CUT_OFF, Problem, SchemaFallback, ask, co
 from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatRequest, Completion, Sampling, SchemaRefused
 from truebench_hf.models.scripted import ScriptedModel
-from truebench_hf.types import Instance, Message, Response, Turn
+from truebench_hf.types import Instance, Message, Turn
 
 REQUEST = ChatRequest((Message("user", "Rate it, 1 to 5."),), sample=3)
 ERROR = {"error": "the server burned down"}
@@ -72,78 +72,56 @@ def test_the_conversation_grows_with_each_bad_answer() -> None:
 
 class Refusing(ScriptedModel):
     async def complete(self, request: ChatRequest) -> Completion:
-        if request.schema:
+        if request.schema is not None:
             raise SchemaRefused("no schemas here")
         return await super().complete(request)
 
 
-def test_a_schema_that_is_refused_is_left_out_and_not_tried_again() -> None:
-    model = Refusing("rater", lambda request: "4", takes_schema=True)
+@pytest.mark.parametrize(
+    ("refuses", "mode", "structured", "why"),
+    [
+        (True, "auto", [True, False, True, False], "once refused, each later question is asked without"),
+        (True, "off", [False, False], "never tried"),
+        (False, "auto", [True, True], "the form without is neither made nor looked up"),
+    ],
+)
+def test_a_schema_that_is_refused_is_left_out(refuses: bool, mode: str, structured: list[bool], why: str) -> None:
+    model = (Refusing if refuses else ScriptedModel)("rater", lambda request: "4", takes_schema=True)
+    ledger, made = Calls(Path(":memory:")), list[bool]()
 
-    async def both(mode: str) -> list[Any]:
-        whom = caller(model)
-        schemas = SchemaFallback(whom, mode)
-        tried: list[bool] = []
+    def request(shaped: bool) -> ChatRequest:
+        made.append(shaped)
+        sample = len(made) if refuses else 3
+        return ChatRequest(REQUEST.messages, sample=sample, schema={"type": "object"} if shaped else None)
 
-        def request(structured: bool) -> ChatRequest:
-            tried.append(structured)
-            return ChatRequest(REQUEST.messages, sample=len(tried), schema={} if not structured else {"type": "object"})
+    async def value(schemas: SchemaFallback) -> Any:
+        return await schemas.ask(request, lambda shaped: ask(schemas.caller, shaped, rating, str))
 
-        values = [
-            await schemas.ask(request, lambda made: ask(whom, made, rating, lambda problem: problem)) for _ in range(2)
-        ]
-        return [*values, *tried]
+    schemas = SchemaFallback(Caller(model, ledger, "judge", 4), mode)
+    again = schemas if refuses else SchemaFallback(Caller(model, ledger, "judge", 4), mode)
+    assert [asyncio.run(value(schemas)), asyncio.run(value(again))] == [4, 4]
+    assert made == structured, why
+    assert len(model.prompts) == (2 if refuses else 1)
 
-    assert asyncio.run(both("auto")) == [4, 4, True, False, True, False]
-    assert asyncio.run(both("off")) == [4, 4, False, False]
+
+def test_a_schema_that_has_to_be_is_the_users_error_where_it_is_refused() -> None:
+    schemas = SchemaFallback(caller(Refusing("rater", lambda request: "4", takes_schema=True)), "on")
     with pytest.raises(UserError, match="--structured off"):
-        asyncio.run(both("on"))
-
-
-def test_what_was_answered_with_its_schema_is_made_and_looked_up_in_that_form_alone() -> None:
-    model = ScriptedModel("rater", lambda request: "4", takes_schema=True)
-    ledger = Calls(Path(":memory:"))
-    made: list[bool] = []
-
-    def request(structured: bool) -> ChatRequest:
-        made.append(structured)
-        return replace(REQUEST, schema={"type": "object"} if structured else None)
-
-    async def one() -> Any:
-        whom = Caller(model, ledger, "judge", 4)
-        return await SchemaFallback(whom).ask(request, lambda shaped: ask(whom, shaped, rating, str))
-
-    assert asyncio.run(one()) == asyncio.run(one()) == 4
-    assert made == [True, True], "prompts without the schema are a good part of what going on with a run takes"
-    assert len(model.prompts) == 1
+        asyncio.run(schemas.ask(lambda shaped: replace(REQUEST, schema={}), schemas.caller.complete))
 
 
 TURNS = (Turn("Name a river.", ()), Turn("And a lake?", ()))
 REFUSED = {"error": {"message": "text content blocks must be non-empty"}}
 
 
-def _conversed(server: OpenAIServer, first: str) -> Response:
-    """The conversation about TURNS where the first answer is `first` and the second request is answered by 400."""
-    server.add_scripts([{"message": {"content": first}, "times": 1}])
-    server.add_faults([{"match": {"contains": "And a lake?"}, "status": 400, "body": REFUSED}])
-
-    async def talk() -> Response:
-        model = open_at(server.url)
-        try:
-            caller = Caller(model, Calls(Path(":memory:")), "model", 1)
-            return await converse(Instance("1", "EN", "Editing", "x", TURNS), caller, Sampling())
-        finally:
-            await model.close()
-
-    return asyncio.run(talk())
-
-
 def test_a_refused_conversation_ends_alone(server: OpenAIServer) -> None:
     """Some servers take no empty answer back; whatever it is, the same path has answered before."""
-    response = _conversed(server, "")
-    assert response.error is not None
-    assert response.error.startswith("turn 2: the server refused this request: ")
-    assert "must be non-empty" in response.error
+    server.add_scripts([{"message": {"content": ""}, "times": 1}])
+    server.add_faults([{"match": {"contains": "And a lake?"}, "status": 400, "body": REFUSED}])
+    model = open_at(server.url)
+    response = once(model, converse(Instance("1", "EN", "Editing", "x", TURNS), caller(model), Sampling()))
+    assert str(response.error).startswith("turn 2: the server refused this request: ")
+    assert "must be non-empty" in str(response.error)
     assert server.stats()["total"] == 2, "not tried again"
 
 
@@ -151,7 +129,7 @@ def test_all_that_the_data_tells_reaches_the_model() -> None:
     model = ScriptedModel("model", lambda request: f"answer {len(model.prompts)}")
     had = (Message("user", "Hello"), Message("assistant", "Hi!"))
     instance = Instance("1", "", "", "", TURNS, "Be brief.", "The Rhine is a river.", had)
-    response = asyncio.run(converse(instance, Caller(model, Calls(Path(":memory:")), "model", 1), Sampling()))
+    response = asyncio.run(converse(instance, caller(model, "model"), Sampling()))
     first, second = ([(m.role, m.content) for m in request.messages] for request in model.prompts)
     assert first == [
         ("system", "Be brief."), ("user", "The Rhine is a river.\n\nHello"), ("assistant", "Hi!"),
@@ -161,7 +139,7 @@ def test_all_that_the_data_tells_reaches_the_model() -> None:
     assert response.answers == ("answer 1", "answer 2"), "what was said before is none of its answers"
     assert "Rhine" not in str(response), "and the document stands in the instance alone"
     alone = replace(instance, turns=TURNS[:1], system=None, history=())
-    asyncio.run(converse(alone, Caller(model, Calls(Path(":memory:")), "model", 1), Sampling()))
+    asyncio.run(converse(alone, caller(model, "model"), Sampling()))
     assert [m.content for m in model.prompts[-1].messages] == ["The Rhine is a river.\n\nName a river."]
     first_case, second_case = cases(instance, response)
     assert first_case.history == (Message("system", "Be brief."), *had)

@@ -8,7 +8,6 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -32,27 +31,18 @@ def counting() -> ScriptedModel:
 
 
 def test_a_committed_answer_is_not_asked_for_again(tmp_path: Path) -> None:
-    model, path = counting(), tmp_path / "ledger.sqlite"
-    first = Caller(model, ledger := Calls(path), "model", 4)
-    answer = asyncio.run(first.complete(ASK))
-    decision = asyncio.run(first.decide(DecisionRequest("s", ("q",))))
-    ledger.close()
-    second = Caller(model, ledger := Calls(path), "model", 4)
-    assert asyncio.run(second.complete(ASK)) == answer == Completion("answer 1", "hm", Usage(3, 3, 1, 1))
-    assert asyncio.run(second.decide(DecisionRequest("s", ("q",)))) == decision
-    assert len(model.prompts) == 2
-    assert ledger.usage()["now"] == {}, "looked up is not spent"
-    ledger.close()
-
-
-def test_looking_up_asks_nothing() -> None:
-    model = counting()
-    calling = caller(model)
-    assert not calling.knows(ASK)
-    asyncio.run(calling.complete(ASK))
-    assert calling.knows(ASK)
-    assert not calling.knows(replace(ASK, sample=1))
-    assert len(model.prompts) == 1
+    model, question = counting(), DecisionRequest("s", ("q",))
+    answers = []
+    for _ in range(2):
+        calling = Caller(model, Calls(tmp_path / "ledger.sqlite"), "model", 4)
+        assert calling.knows(ASK) is bool(answers), "looking up asks nothing"
+        assert not calling.knows(replace(ASK, sample=1))
+        answers.append([asyncio.run(calling.complete(ASK)), asyncio.run(calling.decide(question))])
+        now = calling._ledger.usage()["now"]
+        calling._ledger.close()
+    assert answers[0] == answers[1]
+    assert answers[0][0] == Completion("answer 1", "hm", Usage(3, 3, 1, 1))
+    assert (len(model.prompts), now) == (2, {}), "looked up is not spent"
 
 
 @pytest.mark.parametrize(
@@ -67,31 +57,20 @@ def test_looking_up_asks_nothing() -> None:
         (replace(ASK, sampling=Sampling(max_tokens=1)), "token limit"),
         (replace(ASK, sample=1), "another draw"),
         (replace(ASK, schema={"type": "object"}), "a schema"),
+        (Identity("x", "m"), "another provider"),
+        (Identity("scripted", "n"), "another model"),
+        (Identity("scripted", "m", "rev"), "another revision"),
+        (Identity("scripted", "m", "", {"a": 1}), "another option"),
     ],
 )
-def test_whatever_shapes_the_answer_is_another_call(other: ChatRequest, reason: str) -> None:
-    model = counting()
-    calling = caller(model)
-    answers = [asyncio.run(calling.complete(request)).text for request in (ASK, other, ASK, other)]
-    assert answers == ["answer 1", "answer 2", "answer 1", "answer 2"], reason
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        Identity("x", "m"),
-        Identity("scripted", "n"),
-        Identity("scripted", "m", "rev"),
-        Identity("scripted", "m", "", {"a": 1}),
-    ],
-)
-def test_another_model_is_another_call(other: Identity) -> None:
-    ledger = Calls(Path(":memory:"))
-    one, two = counting(), counting()
-    two.identity = other
-    asyncio.run(Caller(one, ledger, "model", 1).complete(ASK))
-    asyncio.run(Caller(two, ledger, "model", 1).complete(ASK))
-    assert (len(one.prompts), len(two.prompts)) == (1, 1)
+def test_whatever_shapes_the_answer_is_another_call(other: ChatRequest | Identity, reason: str) -> None:
+    model, ledger = counting(), Calls(Path(":memory:"))
+    asked = []
+    for now in (ASK, other, ASK, other):
+        model.identity = now if isinstance(now, Identity) else Identity("scripted", "m")
+        calling = Caller(model, ledger, "model", 1)
+        asked.append(asyncio.run(calling.complete(now if isinstance(now, ChatRequest) else ASK)).text)
+    assert asked == ["answer 1", "answer 2", "answer 1", "answer 2"], reason
 
 
 def test_the_first_run_goes_on_with_what_a_resumed_one_would(tmp_path: Path) -> None:
@@ -111,7 +90,7 @@ def test_equal_sampling_is_one_call_whatever_was_asked_before(earlier: Sampling,
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as db:
         asked = [json.loads(text)["ask"]["sampling"] for (text,) in db.execute("SELECT request FROM calls")]
     # As text: whoever asks with the other spelling in another process finds it.
-    assert [canonical(one) for one in asked] == [
+    assert [canonical(sampling) for sampling in asked] == [
         '{"max_tokens":77,"repetition_penalty":1.0,"temperature":1.0,"top_p":0.5}'
     ]
 
@@ -137,31 +116,24 @@ class Slow(ScriptedModel):
         return await super().complete(request)
 
 
-def _many(calling: Caller, number: int, **change: Any) -> list[Completion]:
-    async def all_of_them() -> list[Completion]:
-        requests = [replace(ASK, sample=i) for i in range(number)] if not change else [ASK] * number
-        return list(await asyncio.gather(*map(calling.complete, requests)))
-
-    return asyncio.run(all_of_them())
-
-
-def test_no_more_at_once_than_allowed() -> None:
-    model = Slow("m", lambda request: "x")
-    _many(caller(model, concurrency=3), 20)
-    assert model.most == 3
-
-
-def test_a_batch_engine_sees_more_at_once() -> None:
-    model = Slow("m", lambda request: "x")
-    model.batch = 10
-    _many(caller(model, concurrency=3), 20)
-    assert model.most == 10
-
-
-def test_equal_requests_in_flight_get_one_answer() -> None:
+@pytest.mark.parametrize(
+    ("batch", "draws", "most", "texts", "reason"),
+    [
+        (None, range(20), 3, 20, "no more at once than allowed"),
+        (10, range(20), 10, 20, "a batch engine sees more"),
+        (None, [0] * 3, 1, 1, "of equal requests in flight one is sent: the one that a resumed run would find"),
+    ],
+)
+def test_how_many_are_asked_at_once(batch: int | None, draws: list[int], most: int, texts: int, reason: str) -> None:
     model = Slow("m", lambda request: f"answer {len(model.prompts)}")
-    answers = _many(caller(model, concurrency=3), 3, same=True)
-    assert {answer.text for answer in answers} == {"answer 1"}, "the one a resumed run would find"
+    model.batch = batch
+    calling = caller(model, concurrency=3)
+
+    async def all_of_them() -> list[Completion]:
+        return await asyncio.gather(*(calling.complete(replace(ASK, sample=draw)) for draw in draws))
+
+    answers = asyncio.run(all_of_them())
+    assert (model.most, len({answer.text for answer in answers})) == (most, texts), reason
 
 
 def test_the_meter_counts_looked_up_calls_and_those_of_children() -> None:
@@ -177,5 +149,5 @@ def test_the_meter_counts_looked_up_calls_and_those_of_children() -> None:
     async def two() -> list[dict[str, Usage]]:
         return list(await asyncio.gather(work(), work()))
 
-    one = {"model": Usage(6, 6, 2, 2), "judge": Usage(6, 6, 2, 2)}
-    assert asyncio.run(two()) == [one, one], "each task has its own meter"
+    each = {"model": Usage(6, 6, 2, 2), "judge": Usage(6, 6, 2, 2)}
+    assert asyncio.run(two()) == [each, each], "each task has its own meter"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -65,7 +66,10 @@ class Client:
     ],
 )
 def test_what_a_function_may_be(function: Callable[..., Any], said: str, reason: str) -> None:
-    assert complete(in_memory(function), ASKED)[0].text == said, reason
+    (answer,) = complete(in_memory(function), ASKED)
+    assert answer.text == said, reason
+    if reason == "a chat completion":
+        assert (answer.usage, answer.truncated) == (Usage(7, 3, 0, 1), True), "it brings its usage and its end"
 
 
 def reply(text: str | None) -> Any:
@@ -77,11 +81,6 @@ def reply(text: str | None) -> Any:
     return ChatCompletion.model_validate(
         {"id": "1", "created": 0, "model": "m", "object": "chat.completion", "choices": [choice], "usage": usage}
     )
-
-
-def test_a_chat_completion_brings_its_usage_and_its_end() -> None:
-    (made,) = complete(in_memory(lambda messages: reply("Cut o")), ASKED)
-    assert (made.usage, made.truncated) == (Usage(7, 3, 0, 1), True)
 
 
 def test_a_function_of_a_text_sees_who_said_what_and_no_message_can_forge_it() -> None:
@@ -102,27 +101,24 @@ def test_a_function_of_a_text_sees_who_said_what_and_no_message_can_forge_it() -
 
 
 def test_a_plain_function_is_called_one_at_a_time_and_an_async_one_many() -> None:
-    running, most = 0, 0
+    running: list[int] = [0]
 
     def plain(messages: Any) -> str:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        running -= 1
+        running.append(running[-1] + 1)
+        time.sleep(0.01)
+        running.append(running[-1] - 1)
         return "OK"
 
     async def many(messages: Any) -> str:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
+        running.append(running[-1] + 1)
         await asyncio.sleep(0.01)
-        running -= 1
+        running.append(running[-1] - 1)
         return "OK"
 
-    complete(in_memory(plain), *[ASKED] * 8)
-    assert most == 1
-    complete(in_memory(many), *[ASKED] * 8)
-    assert most == 8
+    for function, most in ((plain, 1), (many, 8)):
+        running[:] = [0]
+        complete(in_memory(function), *[ASKED] * 8)
+        assert max(running) == most
 
 
 @pytest.mark.parametrize(
@@ -135,10 +131,8 @@ def test_a_plain_function_is_called_one_at_a_time_and_an_async_one_many() -> Non
     ],
 )
 def test_a_function_that_never_answers_stops_everything_and_is_told_what_it_is_given(returned: Any, said: str) -> None:
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError, match=f"{said}.*list of messages"):
         complete(in_memory(lambda messages: returned), ASKED)
-    assert said in str(caught.value)
-    assert "list of messages" in str(caught.value)
 
 
 def test_a_function_that_has_answered_before_fails_alone() -> None:
@@ -194,6 +188,9 @@ def test_a_loaded_model_is_known_by_its_weights(tiny: tuple[Any, Any]) -> None:
     assert checksum(model) != before, "one number of one matrix"
     assert checksum(model.half()) != before
     model.float()
+    with torch.device("meta"):
+        absent = type(model)(model.config)
+    assert checksum(absent) != checksum(absent), "weights that are nowhere are never the same"
 
 
 def test_a_model_in_training_is_asked_without_dropout_and_goes_on_training() -> None:
@@ -211,33 +208,34 @@ def test_a_model_in_training_is_asked_without_dropout_and_goes_on_training() -> 
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "options", "said"),
     [
-        (lambda model, tokenizer: model, r"as \(model, tokenizer\)"),
-        (lambda model, tokenizer: 7, "a model is a spec"),
-        (lambda model, tokenizer: (model, "SmolLM2"), "a model is a spec"),
+        (lambda model, tokenizer: model, {}, r"as \(model, tokenizer\)"),
+        (lambda model, tokenizer: 7, {}, "a model is a spec"),
+        (lambda model, tokenizer: (model, "SmolLM2"), {}, "a model is a spec"),
+        (lambda *pair: pair, {"batch": 2}, "batch_size and chat_template_kwargs"),
+        (lambda model, tokenizer: a_text, {"batch_size": 2}, "takes no batch_size"),
+        (lambda model, tokenizer: (model, without_template(tokenizer)), {}, "no chat template"),
     ],
 )
-def test_what_is_no_model_is_told_so(tiny: tuple[Any, Any], change: Callable[..., Any], said: str) -> None:
+def test_what_is_no_model_or_no_option_of_it_is_told_so(
+    tiny: tuple[Any, Any], change: Callable[..., Any], options: dict[str, Any], said: str
+) -> None:
     with pytest.raises(UserError, match=said):
-        in_memory(change(*tiny))
+        truebench_hf.model(change(*tiny), **options)
 
 
-def test_a_loaded_model_takes_its_options_and_needs_a_chat_template(tiny: tuple[Any, Any]) -> None:
-    named = truebench_hf.model(tiny, name="step 500", batch_size=2, chat_template_kwargs={"enable_thinking": False})
+def without_template(tokenizer: Any) -> Any:
+    bare = copy.copy(tokenizer)
+    bare.chat_template = None
+    return bare
+
+
+def test_a_loaded_model_takes_its_options(tiny: tuple[Any, Any]) -> None:
+    thinking = {"enable_thinking": False}
+    named = truebench_hf.model(tiny, name="step 500", batch_size=2, chat_template_kwargs=thinking)
     assert isinstance(named, LoadedModel)
-    assert (named.spec, named.identity.options["chat_template_kwargs"]) == (
-        "loaded:step 500",
-        {"enable_thinking": False},
-    )
-    with pytest.raises(UserError, match="batch_size and chat_template_kwargs"):
-        truebench_hf.model(tiny, batch=2)
-    with pytest.raises(UserError, match="takes no batch_size"):
-        truebench_hf.model(a_text, batch_size=2)
-    model, tokenizer = tiny_chat()
-    tokenizer.chat_template = None
-    with pytest.raises(UserError, match="no chat template"):
-        in_memory((model, tokenizer))
+    assert (named.spec, named.identity.options["chat_template_kwargs"]) == ("loaded:step 500", thinking)
 
 
 def test_a_model_that_is_trained_between_batches_is_asked_anew() -> None:
@@ -268,11 +266,3 @@ def test_two_functions_of_one_name_are_two_in_options() -> None:
     assert family(one) == "<lambda>"
     assert copy.deepcopy(one) == one
     assert family(in_memory(functions[0]).spec) != family(in_memory(functions[1]).spec), "none judges itself"
-
-
-def test_weights_that_are_nowhere_are_never_the_same(tiny: tuple[Any, Any]) -> None:
-    import torch
-
-    with torch.device("meta"):
-        absent = type(tiny[0])(tiny[0].config)
-    assert checksum(absent) != checksum(absent)

@@ -62,18 +62,13 @@ def chat(text: str) -> ChatRequest:
 def test_requests_and_replies_arrive_as_they_were_sent() -> None:
     answer: Answer = {"text": HOSTILE, "reasoning": "hm " + HOSTILE, "truncated": True}
     model = ScriptedModel("m", lambda request: answer, lambda request, question: {"a": 0.25, "b": None}[question])
+    question = DecisionRequest(HOSTILE, ("a", "b"), sample=2)
 
-    async def ask() -> None:
-        asked = Here(model)
-        made, plain = await asked.complete(chat(HOSTILE)), await model.complete(chat(HOSTILE))
-        assert made == plain
-        assert (made.truncated, made.usage.calls) == (True, 1)
-        assert model.prompts[0] == chat(HOSTILE), "messages, sampling, sample and schema"
-        request = DecisionRequest(HOSTILE, ("a", "b"), sample=2)
-        assert await asked.decide(request) == await model.decide(request)
-        assert model.prompts[2] == request
+    async def ask(whom: Any) -> list[Any]:
+        return [await whom.complete(chat(HOSTILE)), await whom.decide(question)]
 
-    asyncio.run(ask())
+    assert asyncio.run(ask(Here(model))) == asyncio.run(ask(model))
+    assert model.prompts == [chat(HOSTILE), question] * 2, "messages, sampling, sample and schema"
 
 
 @pytest.mark.parametrize(
@@ -82,66 +77,48 @@ def test_requests_and_replies_arrive_as_they_were_sent() -> None:
         (RequestFailed("burned down"), RequestFailed),
         (SchemaRefused("no schemas here"), SchemaRefused),
         (UserError("set the key"), UserError),
-        (
-            ServerUnavailable("the server is gone"),
-            ServerUnavailable,
-        ),  # which costs a study everything, where another might not
+        (ServerUnavailable("the server is gone"), ServerUnavailable),  # which costs a study everything
         (KeyError("a mistake of ours"), RuntimeError),
     ],
 )
-def test_what_a_provider_raises_is_raised_here(raised: Exception, arrives: type[Exception]) -> None:
+def test_what_a_provider_raises_and_was_billed_for_in_vain_is_told_here(
+    raised: Exception, arrives: type[Exception]
+) -> None:
     redaction.learn("sk-very-secret-value-17")
 
-    def fail(request: ChatRequest) -> Answer:
+    def answer(request: ChatRequest) -> Answer:
         if "fails" in request.messages[-1].content:
+            note_unanswered(PaidTokens(10, 2, 0, 1))
             raise type(raised)(f"{raised.args[0]} sk-very-secret-value-17")
         return "fine"
 
-    async def ask() -> None:
-        model = Here(ScriptedModel("m", fail))
-        other, one = await asyncio.gather(
-            model.complete(chat("goes well")), model.complete(chat("fails")), return_exceptions=True
-        )
-        assert type(one) is arrives
-        assert raised.args[0] in str(one)
-        assert "secret-value" not in str(one)
-        assert not isinstance(other, BaseException)
-        assert other.text == "fine"
+    async def ask() -> tuple[list[Any], list[PaidTokens]]:
+        model, lost = Here(ScriptedModel("m", answer)), unanswered()
+        calls = [model.complete(chat(text)) for text in ("goes well", "fails")]
+        return await asyncio.gather(*calls, return_exceptions=True), lost
 
-    asyncio.run(ask())
-
-
-def test_what_was_billed_without_an_answer_is_told_here() -> None:
-    class Billed(ScriptedModel):
-        async def complete(self, request: ChatRequest) -> Any:
-            note_unanswered(PaidTokens(10, 2, 0, 1))
-            raise RequestFailed("filtered")
-
-    async def ask() -> list[PaidTokens]:
-        lost = unanswered()
-        with pytest.raises(RequestFailed):
-            await Here(Billed("m", lambda request: "yes")).complete(chat("hi"))
-        return lost
-
-    assert asyncio.run(ask()) == [PaidTokens(10, 2, 0, 1)]
+    (other, failed), lost = asyncio.run(ask())
+    assert type(failed) is arrives
+    assert raised.args[0] in str(failed)
+    assert "secret-value" not in str(failed)
+    assert other.text == "fine"
+    assert lost == [PaidTokens(10, 2, 0, 1)]
 
 
 def test_what_a_worker_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text("{}")
+    (tmp_path / "gpt-5").mkdir()  # of which a server knows nothing
     monkeypatch.chdir(tmp_path)
     for name in ("OPENAI_API_KEY", "MY_KEY", "AWS_SECRET_ACCESS_KEY", "HF_TOKEN"):
         monkeypatch.setenv(name, f"value of {name}")
-    opening = Opening.here("scripted:m.json", {"api_key_env": "MY_KEY"}, None)
+    opening = Opening.here("scripted:m.json", {"api_key_env": "MY_KEY", "record": "r.jsonl"}, None)
     assert opening.spec == f"scripted:{tmp_path / 'm.json'}"
+    assert opening.arguments["record"] == str(tmp_path / "r.jsonl"), "a worker has a working folder of its own"
     assert {"OPENAI_API_KEY", "MY_KEY", "HF_TOKEN"} <= set(opening.environment)
     assert "AWS_SECRET_ACCESS_KEY" not in opening.environment
     assert "value of" not in repr(opening)
     assert "pass" not in repr(Opening.here("openai:m", {"extra_body": '{"key": "pass"}'}, "https://me:pass@host"))
-    (tmp_path / "gpt-5").mkdir()  # of which a server knows nothing
     assert Opening.here("openai:gpt-5", {}, None).spec == "openai:gpt-5"
-    assert Opening.here("scripted:m.json", {"record": "r.jsonl"}, None).arguments["record"] == str(
-        tmp_path / "r.jsonl"
-    ), "a worker has a working folder of its own"
 
 
 def test_a_worker_asks_with_nothing_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -155,9 +132,8 @@ def test_a_worker_asks_with_nothing_of_its_own(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("OPENAI_API_KEY", "of the worker")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.invalid/v1")
     opening.open()
-    assert {name: text for name, text in os.environ.items() if name.startswith("OPENAI_")} == {
-        "OPENAI_API_KEY": "of the study"
-    }
+    kept = {name: text for name, text in os.environ.items() if name.startswith("OPENAI_")}
+    assert kept == {"OPENAI_API_KEY": "of the study"}
     with pytest.raises(UserError, match="install one version on every machine"):
         replace(opening, version="0.0.1").open()
 
