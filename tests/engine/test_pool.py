@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -21,45 +21,35 @@ async def listed(stream: AsyncIterator[int]) -> list[int]:
 @pytest.mark.parametrize(("limit", "number"), [(1, 5), (3, 20), (50, 5), (4, 0)])
 def test_every_item_once_and_no_more_at_once_than_allowed(limit: int, number: int) -> None:
     running: list[int] = []
-    most = 0
+    most = [0]
 
     async def work(item: int) -> int:
-        nonlocal most
         running.append(item)
-        most = max(most, len(running))
+        most.append(len(running))
         await asyncio.sleep(0.001 * (item % 3))
         running.remove(item)
         return item * 10
 
     assert sorted(asyncio.run(listed(bounded(range(number), work, limit)))) == [i * 10 for i in range(number)]
-    assert most <= limit
+    assert max(most) <= limit
 
 
 def test_results_come_as_they_are_done() -> None:
     async def work(item: int) -> int:
-        await asyncio.sleep(0.05 * item)
-        return item
+        return await asyncio.sleep(0.05 * item, item)
 
     assert asyncio.run(listed(bounded([3, 1, 2], work, 3))) == [1, 2, 3]
 
 
 def test_items_are_taken_when_there_is_room() -> None:
-    taken: list[int] = []
-
-    def items() -> Iterator[int]:
-        for i in range(100):
-            taken.append(i)
-            yield i
+    source = iter(range(100))
 
     async def first() -> None:
-        async def work(item: int) -> int:
-            return item
-
-        async for _ in bounded(items(), work, 2):
+        async for _ in bounded(source, lambda item: asyncio.sleep(0, item), 2):
             break
 
     asyncio.run(first())
-    assert len(taken) < 10, "an endless source is not read to its end first"
+    assert next(source) < 10, "an endless source is not read to its end first"
 
 
 def test_the_first_error_stops_the_rest_and_no_error_is_left_over() -> None:
@@ -87,11 +77,10 @@ def test_the_first_error_stops_the_rest_and_no_error_is_left_over() -> None:
     assert complaints == [], "errors beside the first one would be printed with a traceback"
 
 
-async def fails() -> None:
-    raise LookupError("nothing there")
-
-
 def test_what_work_returns_and_raises_reaches_the_caller() -> None:
+    async def fails() -> None:
+        raise LookupError("nothing there")
+
     background = Background()
     assert background.run(asyncio.sleep(0, "done")) == "done"
     with pytest.raises(LookupError, match="nothing there"):
@@ -132,10 +121,7 @@ def test_its_last_work_is_done_wherever_it_is_closed(inside: bool) -> None:
     async def close() -> None:
         background.close(last)
 
-    if inside:
-        background.run(close())
-    else:
-        background.close(last)
+    background.run(close()) if inside else background.close(last)
     assert done.wait(5)
     background._thread.join(5)
     assert not background._thread.is_alive()
@@ -182,16 +168,15 @@ def test_nothing_is_padded_to_more_than_twice_its_length() -> None:
     assert [[len(text) for text in batch] for batch in engine.batches] == [[40, 20], [19, 18], [0]]
 
 
-def test_an_exception_in_place_of_an_answer_goes_to_that_request_alone() -> None:
-    good, bad = ask(Engine(), ["good", "bad"])
-    assert good == "GOOD"
-    assert isinstance(bad, ValueError)
-
-
-def test_a_batch_that_fails_fails_its_own_requests_only() -> None:
-    engine = Engine()
-    found = ask(engine, ["explode", "longer words", "x"], size=2)
-    assert [type(item) for item in found] == [MemoryError, MemoryError, str]
+@pytest.mark.parametrize(
+    ("texts", "kinds", "reason"),
+    [
+        (["good", "bad"], [str, ValueError], "an exception in place of an answer goes to that request alone"),
+        (["explode", "longer words", "x"], [MemoryError, MemoryError, str], "a batch that fails fails its own alone"),
+    ],
+)
+def test_who_gets_an_exception(texts: list[str], kinds: list[type], reason: str) -> None:
+    assert [type(answer) for answer in ask(Engine(), texts, size=2)] == kinds, reason
 
 
 def test_loops_that_share_it_at_the_same_time_do_not_wait_for_each_other() -> None:
