@@ -79,6 +79,8 @@ def test_the_second_of_two_equal_runs_asks_nothing(bench: Bench) -> None:
     day = time.strftime("%Y-%m-%d", time.gmtime())
     note = f"Calls: 8 of 8 from the cache (asked {day})."
     assert note in " ".join(estimate.stdout.split())
+    assert "What 4 items would take" in estimate.stdout
+    assert "report.html" not in estimate.stdout
     assert note in " ".join(bench.run("two").stdout.split())
     assert note in Path("two", "report.html").read_text()
     assert bench.asked() == 0

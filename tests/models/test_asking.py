@@ -71,8 +71,11 @@ def test_the_conversation_grows_with_each_bad_answer() -> None:
 
 
 class Refusing(ScriptedModel):
+    refusals = 0
+
     async def complete(self, request: ChatRequest) -> Completion:
         if request.schema is not None:
+            self.refusals += 1
             raise SchemaRefused("no schemas here")
         return await super().complete(request)
 
@@ -80,7 +83,7 @@ class Refusing(ScriptedModel):
 @pytest.mark.parametrize(
     ("refuses", "mode", "structured", "why"),
     [
-        (True, "auto", [True, False, True, False], "once refused, each later question is asked without"),
+        (True, "auto", [True, False, True, False], "once refused it is not tried again"),
         (True, "off", [False, False], "never tried"),
         (False, "auto", [True, True], "the form without is neither made nor looked up"),
     ],
@@ -102,6 +105,7 @@ def test_a_schema_that_is_refused_is_left_out(refuses: bool, mode: str, structur
     assert [asyncio.run(value(schemas)), asyncio.run(value(again))] == [4, 4]
     assert made == structured, why
     assert len(model.prompts) == (2 if refuses else 1)
+    assert getattr(model, "refusals", 0) == (1 if refuses and mode == "auto" else 0)
 
 
 def test_a_schema_that_has_to_be_is_the_users_error_where_it_is_refused() -> None:

@@ -66,23 +66,25 @@ def test_a_benchmark_is_thirty_lines_with_one_import() -> None:
     assert [line for line in lines if "import" in line] == ["from truebench_hf import bench"]
 
 
-def test_a_benchmark_that_leaves_items_unscored_says_why_its_exit_code_is_3(
-    run: Callable[..., Done], arguments: dict[str, str]
-) -> None:
-    rules = [{"contains": "snow", "reply": "white"}, {"contains": "sky", "error": "the server is down"}]
+@pytest.mark.parametrize(
+    ("sky", "code", "complaint", "score"),
+    [
+        ({"reply": "red"}, 0, "", (0.5, 2, 0)),
+        ({"error": "down"}, 3, "truebench: 1 item could not be scored, so the exit code is 3\n", (1.0, 1, 1)),
+    ],
+)
+def test_the_printed_benchmark_runs_and_says_what_it_leaves_unscored(
+    run: Callable[..., Done], arguments: dict[str, str], sky: dict[str, str], code: int, complaint: str,
+    score: tuple[float, int, int],
+) -> None:  # fmt: skip
+    rules = [{"contains": "snow", "reply": "white"}, {"contains": "sky", **sky}]
     script(Path(arguments["--model"].partition(":")[2]), rules)
     done = run(*words(arguments))
-    assert (done.returncode, done.stderr) == (3, "truebench: 1 item could not be scored, so the exit code is 3\n")
-    right = Results.open(arguments["--out"]).tables["scores"].rows[0]["right"]
-    assert (right.value, right.n, right.unscored) == (1.0, 1, 1)
-
-
-def test_the_printed_benchmark_runs(run: Callable[..., Done], arguments: dict[str, str]) -> None:
-    done = run(*words(arguments))
-    assert done.returncode == 0, done.stderr
-    assert "50.00" in done.stdout, "one of two"
+    assert (done.returncode, done.stderr) == (code, complaint)
+    assert f"{100 * score[0]:.2f}" in done.stdout
     folder = Results.open(arguments["--out"])
-    assert folder.tables["scores"].rows[0]["right"].value == 0.5
+    right = folder.tables["scores"].rows[0]["right"]
+    assert (right.value, right.n, right.unscored) == score
     assert folder.info["board"]["main"] == "right"
 
 

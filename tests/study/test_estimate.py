@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from tests.support.runs import script
 from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.benchmarks.truebench.run import Run
-from truebench_hf.cli.app import app
 
 ROWS = [
     {"id": "a", "prompt": "Say hello.", "criteria": ["It says hello.", "It is short."]},
@@ -69,12 +67,3 @@ def test_input_grows_with_the_texts_and_output_ends_at_the_limit(data: str, tmp_
     Path(data).write_text(json.dumps(ROWS[0] | {"prompt": "한" * 4000}) + "\n", encoding="utf-8")
     long: Any = Run(options(data, tmp_path, estimate=True)).run().value
     assert long["model"].input_tokens == 3001, "4,000 characters of 3 bytes, 4 bytes a token, and one begun"
-
-
-def test_a_command_prints_it(data: str, tmp_path: Path) -> None:
-    made = options(data, tmp_path)
-    command = ["run", "--data", data, "--model", made.model[0], "--judge", made.judge[0], "--out", made.out]
-    told = CliRunner().invoke(app, [*command, "--estimate"]).output
-    assert "What 2 items would take" in told
-    assert "report.html" not in told
-    assert not Path(made.out).exists()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import sqlite3
@@ -17,7 +16,7 @@ import pytest
 
 from tests.study.colours import ColourOptions, Colours, Row
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import ROOT, script, write_jsonl
+from tests.support.runs import ROOT, held, script, write_jsonl
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.space.board.store import BoardStore
@@ -49,14 +48,13 @@ class Bench:
         return study(self.options(**more)).run()
 
     def asked(self) -> list[str]:
-        return [json.loads(line)[0] for line in self.record.read_text().splitlines()] if self.record.exists() else []
+        return [texts[0] for texts in held(self.record)] if self.record.exists() else []
 
     def info(self) -> dict[str, Any]:
-        info: dict[str, Any] = json.loads((self.out / "run.json").read_text())
-        return info
+        return dict(held(self.out / "run.json"))
 
     def answers(self) -> list[Row]:
-        return [json.loads(line) for line in (self.out / "answers.jsonl").read_text().splitlines()]
+        return list(held(self.out / "answers.jsonl"))
 
 
 @pytest.fixture
@@ -64,24 +62,17 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
-def test_it_runs_scores_and_reports(bench: Bench) -> None:
-    assert bench.run().value == 0.75
+def test_what_its_folder_holds_and_notes(bench: Bench) -> None:
+    assert bench.run(seed=7).value == 0.75
     assert [(row["thing"], row["right"]) for row in bench.answers()] == [(t, t != "grass") for t in THINGS]
-    (record,) = json.loads((bench.out / "scores.json").read_text())["scores"]
+    (record,) = held(bench.out / "scores.json")["scores"]
     assert (record["right"]["value"], record["right"]["n"]) == (0.75, 4)
     page = (bench.out / "report.html").read_text()
-    for text in ("Colours known", "75.00", "data.jsonl", "truebench-hf"):
-        assert text in page
-    assert {path.name for path in bench.out.iterdir()} == {
-        "run.json", "ledger.sqlite", "scores.json", "tables", "answers.jsonl", "report.html"
-    }  # fmt: skip
-
-
-def test_what_its_folder_notes(bench: Bench) -> None:
-    bench.run(seed=7)
+    assert [text in page for text in ("Colours known", "75.00", "data.jsonl", "truebench-hf")] == [True] * 4
+    files = {"run.json", "ledger.sqlite", "scores.json", "tables", "answers.jsonl", "report.html"}
+    assert {path.name for path in bench.out.iterdir()} == files
     info = bench.info()
-    assert (info["kind"], info["format"]) == ("colours", 1)
-    assert info["sessions"][0]["finished"]
+    assert (info["kind"], info["format"], bool(info["sessions"][0]["finished"])) == ("colours", 1, True)
     assert {role: used["calls"] for role, used in info["usage"]["total"].items()} == {"model": 4}
     settings = info["settings"]
     assert (settings["items"], settings["limit"], settings["seed"]) == (4, None, 7)
@@ -93,12 +84,20 @@ def test_what_its_folder_notes(bench: Bench) -> None:
 
 
 def test_the_second_time_nobody_is_asked(bench: Bench) -> None:
-    first = bench.run()
+    """Nor where a power cut left results half written: they are written anew."""
+    bench.run()
     files = {name: (bench.out / name).read_bytes() for name in ("answers.jsonl", "scores.json")}
-    assert bench.run().value == first.value
+    for cut in ((), (*files, "report.html")):
+        for name in cut:
+            whole = (bench.out / name).read_bytes()
+            (bench.out / name).write_bytes(whole[: len(whole) // 2])
+            (bench.out / f"{name}.part").write_bytes(whole[:9])
+        assert bench.run().value == 0.75
+        assert {name: (bench.out / name).read_bytes() for name in files} == files
+        assert "75.00" in (bench.out / "report.html").read_text()
+        assert list(bench.out.glob("*.part")) == []
+        assert bench.info()["usage"] == {"now": {}, "total": bench.info()["usage"]["total"]}
     assert len(bench.asked()) == 4
-    assert {name: (bench.out / name).read_bytes() for name in files} == files
-    assert bench.info()["usage"] == {"now": {}, "total": bench.info()["usage"]["total"]}
 
 
 def test_a_larger_sample_asks_for_what_it_has_more(bench: Bench) -> None:
@@ -175,6 +174,7 @@ def test_a_file_that_is_not_declared_is_a_mistake_of_the_benchmark(bench: Bench)
     assert not (bench.out / "scores.json").exists()
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on_and_asks_only_for_the_rest(bench: Bench) -> None:
     count, at_a_time = 40, 4
     bench.data = write_jsonl(bench.folder / "many.jsonl", rows(count))
@@ -215,38 +215,19 @@ class Dies(Colours):
         raise ZeroDivisionError
 
 
-def test_a_study_that_is_begun_again_is_on_no_board_until_it_is_finished(bench: Bench) -> None:
+def test_a_session_that_died_is_gone_on_with_and_is_on_no_board_until_it_is_finished(bench: Bench) -> None:
     bench.run(limit=2)
-    assert "board" in bench.info()
+    for name in ("answers.jsonl", "scores.json", "report.html"):
+        (bench.out / name).unlink()
     with pytest.raises(ZeroDivisionError):
         bench.run(Dies)
     assert "colours" not in [kind.name for kind in BoardStore([bench.out]).snapshot.kinds]
+    assert {path.name for path in bench.out.iterdir()} == {"run.json", "ledger.sqlite", "tables"}
     bench.run()
+    assert len(bench.asked()) == 4
+    assert [bool(session["finished"]) for session in bench.info()["sessions"]] == [True, False, True]
     snapshot = BoardStore([bench.out]).snapshot
     assert [entry.overall.n for entry in snapshot.entries if entry.kind == "colours"] == [4]
-
-
-@pytest.mark.parametrize("name", ["answers.jsonl", "scores.json", "report.html"])
-def test_a_half_written_result_is_written_anew(bench: Bench, name: str) -> None:
-    """As a power cut leaves it."""
-    bench.run()
-    whole = (bench.out / name).read_bytes()
-    (bench.out / name).write_bytes(whole[: len(whole) // 2])
-    (bench.out / f"{name}.part").write_bytes(whole[:9])
-    bench.run()
-    assert len(bench.asked()) == 4
-    assert not (bench.out / f"{name}.part").exists()
-    if name != "report.html":  # which tells of the session
-        assert (bench.out / name).read_bytes() == whole
-
-
-def test_a_session_that_died_leaves_no_results_and_is_gone_on_with(bench: Bench) -> None:
-    with pytest.raises(ZeroDivisionError):
-        bench.run(Dies)
-    assert {path.name for path in bench.out.iterdir()} == {"run.json", "ledger.sqlite"}
-    bench.run()
-    assert len(bench.asked()) == 4
-    assert [bool(session["finished"]) for session in bench.info()["sessions"]] == [False, True]
 
 
 def test_it_runs_where_an_event_loop_runs_already(bench: Bench) -> None:
