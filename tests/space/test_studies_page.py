@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.golden.case import play
-from tests.golden.cases import criteria, stick
+from tests.golden.cases import case_named
 from tests.space.made import page, text_of
 from tests.space.sample_runs import SCRIPT, pairs_run
 from tests.support.runs import script, write_jsonl
@@ -23,7 +23,7 @@ from truebench_hf.space.pages import Query
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("studies")
-    for case in (*stick.CASES, *criteria.CASES):
+    for case in map(case_named, ("refine", "best-of", "criteria")):
         (folder / case.name).mkdir()
         play(case, folder / case.name)
     pairs_run(folder / "pairs" / "tea")
