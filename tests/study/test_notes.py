@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import html
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import command_here, row, script, write_jsonl
+from tests.support.runs import command_here, held, row, script, write_jsonl
 from truebench_hf.judging.signed import SignedAnswer
 from truebench_hf.models.caller import ReadingCost
 from truebench_hf.models.providers import OPEN
 from truebench_hf.study import notes
-from truebench_hf.study.notes import cut_off, weak_judges
+from truebench_hf.study.notes import weak_judges
 from truebench_hf.types import Usage
 
 
-def options(folder: Path) -> tuple[str, ...]:
-    """A run: `a` is read at the second answer, both criteria of `b` never, those of `c` (PASS, FAIL) at once."""
+def noted(folder: Path, name: str) -> Any:
+    return held(folder / "out" / "run.json")[name]
+
+
+def test_a_run_says_what_reading_cost_and_its_replay_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`a` is read at the second answer, both criteria of `b` never, those of `c` (PASS, FAIL) at once."""
     criteria = {"a": ["is short"], "b": ["is short", "is kind"], "c": ["is short", "is kind"]}
     rows = [row(name, [(f"Say {name}.", texts)]) for name, texts in criteria.items()]
     judge = [
@@ -28,23 +33,12 @@ def options(folder: Path) -> tuple[str, ...]:
         {"contains": "cannot be used", "reply": '{"criteria_1": "PASS"}'},
         {"contains": "Say c.", "verdicts": {"kind": "FAIL"}},
     ]
-    return (
-        "run", "--data", write_jsonl(folder / "d.jsonl", rows), "--model", script(folder / "m.json", [], {"reply": "So."}),
-        "--judge", script(folder / "j.json", judge, {"reply": "Hm."}), "--out", str(folder / "out"), "--rules", "off",
+    arguments = (
+        "run", "--data", write_jsonl(tmp_path / "d.jsonl", rows), "--model", script(tmp_path / "m.json", [], {"reply": "So."}),
+        "--judge", script(tmp_path / "j.json", judge, {"reply": "Hm."}), "--out", str(tmp_path / "out"), "--rules", "off",
     )  # fmt: skip
-
-
-def reading(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "out" / "run.json").read_text())["reading"]
-    return found
-
-
-def test_a_run_says_what_reading_cost_and_its_replay_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = options(tmp_path)
     done = command_here(capsys, *arguments)
-    before = reading(tmp_path)
+    before = noted(tmp_path, "reading")
     counts = before["judge"]
     assert {name: counts[name] for name in ("labels", "again", "unread")} == {"labels": 5, "again": 1, "unread": 2}
     # Two of five are yes, and two more would be if all that is unread were.
@@ -53,13 +47,11 @@ def test_a_run_says_what_reading_cost_and_its_replay_the_same(
         "Reading: of 5 labels 1 came from a later answer, 2 stayed unread; the share of yes is 40.0 to 80.0 %, whatever "
         "those are."
     )
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert line in done.stdout
-    assert line in page
-    assert "How well the judges' answers could be read" in html.unescape(page)
+    page = html.unescape((tmp_path / "out" / "report.html").read_text())
+    for text, shown in ((line, done.stdout), (line, page), ("How well the judges' answers could be read", page)):
+        assert text in shown
     command_here(capsys, *arguments)
-    assert json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["now"] == {}
-    assert reading(tmp_path) == before
+    assert (noted(tmp_path, "usage")["now"], noted(tmp_path, "reading")) == ({}, before)
 
 
 def test_thinking_that_schemas_turn_off_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,12 +85,9 @@ def test_bounds_of_yes(labels: list[object], offered: list[object], bounds: tupl
     cost.add(SignedAnswer(read), dict.fromkeys(keys, offered))
     assert cost.share_of_yes == bounds
     assert (cost.labels, cost.unread) == (len(labels), labels.count(None))
-
-
-def test_what_failed_was_never_read() -> None:
-    cost = ReadingCost()
-    cost.add(SignedAnswer({}, failed=True), {"rating": [1, 2]})
-    assert cost == ReadingCost()
+    failed = ReadingCost()
+    failed.add(SignedAnswer({}, failed=True), dict.fromkeys(keys, offered))
+    assert failed == ReadingCost(), "what failed was never read"
 
 
 # Who ran the models
@@ -111,32 +100,19 @@ def answered(text: str, provider: str) -> dict[str, Any]:
     return {"match": {}, "status": 200, "headers": {"x-inference-provider": provider}, "body": body}
 
 
-@pytest.fixture
-def arguments(tmp_path: Path) -> list[str]:
+def test_a_run_notes_who_answered_and_tells_of_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"id": name, "prompt": f"Name {name}.", "criteria": ["is right"]} for name in ("one", "two")]
     judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
     data = write_jsonl(tmp_path / "data.jsonl", rows)
-    return ["run", "--data", data, "--model", "openai:tea/small", "--judge", judge, "--out", str(tmp_path / "out")]
-
-
-def test_a_run_notes_who_answered_and_tells_of_several(
-    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    arguments = ["run", "--data", data, "--model", "openai:tea/small", "--judge", judge, "--out", str(tmp_path / "out")]
     with OpenAIServer() as server:
         server.add_faults([answered("A.", "together"), answered("B.", "novita")])
-        done = command_here(capsys, *arguments, "--model-base-url", server.url)
-        assert done.returncode == 0, done.stderr
-        assert "Several providers ran openai:tea/small: novita + together." in " ".join(done.stdout.split())
-        again = command_here(capsys, *arguments, "--model-base-url", server.url)  # asks nothing
-    assert again.returncode == 0, again.stderr
-    info = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert info["served"] == {
-        "openai:tea/small": {
-            "provider": {"together": 1, "novita": 1},
-            "model": {"tea/small": 2},
-            "system_fingerprint": {"fp_1": 2},
-        }
-    }
+        for _ in range(2):  # the second time nothing is asked
+            done = command_here(capsys, *arguments, "--model-base-url", server.url)
+            assert done.returncode == 0, done.stderr
+            assert "Several providers ran openai:tea/small: novita + together." in " ".join(done.stdout.split())
+    counts = {"provider": {"together": 1, "novita": 1}, "model": {"tea/small": 2}, "system_fingerprint": {"fp_1": 2}}
+    assert noted(tmp_path, "served") == {"openai:tea/small": counts}
 
 
 ROUTED = {"provider": "huggingface:together", "model": "q/m:together"}
@@ -185,11 +161,6 @@ def test_weak_judges(specs: list[str], told: bool) -> None:
     assert bool(weak_judges(specs)) == told
 
 
-def test_cut_off() -> None:
-    assert cut_off(0) == []
-    assert cut_off(2) == ["Responses cut off at the token limit, and judged as they stand: 2."]
-
-
 # What a server does not tell of its tokens is unknown in every total, and never 0
 
 
@@ -219,11 +190,10 @@ def test_unknown_tokens_are_unknown_in_every_total(
             done = command_here(capsys, *command, "--out", str(out))
             assert (done.returncode, done.stderr) == (0, "")
         assert server.stats()["total"] == 6
-    total = json.loads((out / "run.json").read_text())["usage"]["total"]
+    total = noted(tmp_path, "usage")["total"]
     assert (total["model"], total["judge"]["unknown_calls"]) == (TOTAL, 0)
     assert "6 calls, 3,019 tokens in, 35 out, those of 2 of the calls unknown" in (out / "report.html").read_text()
-    lines = [json.loads(line) for line in (out / "judgments.jsonl").read_text().splitlines()]
-    unknown = {line["id"]: line["usage"]["model"]["unknown_calls"] for line in lines}
+    unknown = {line["id"]: line["usage"]["model"]["unknown_calls"] for line in held(out / "judgments.jsonl")}
     assert unknown == {"0": 1, "1": 1, "2": 0, "3": 0, "4": 0, "5": 0}, "each response has its own"
     done = command_here(capsys, "study", "score", str(out), "--protocol", "official")
     header, line = done.stdout.splitlines()[-2:]

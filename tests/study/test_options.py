@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.runs import script
+from tests.support.runs import held, script
+from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models.protocol import ChatRequest
 from truebench_hf.options import Binds, InMemory, Options, option, role
@@ -29,10 +30,7 @@ from truebench_hf.types import Message
         ({"max_tokens": 0}, "--max-tokens 0"),
         ({"judge_level": "rubrik"}, "did you mean rubric"),
         ({"judge_level": "text"}, "unknown judge level"),
-        (
-            {"judge_level": "checklist"},
-            "unknown judge level for this command 'checklist': choose from rubric, decision",
-        ),
+        ({"judge_level": "checklist"}, "level for this command 'checklist': choose from rubric, decision"),
     ],
 )
 def test_labelling_options_that_make_no_sense(more: dict[str, Any], said: str) -> None:
@@ -130,9 +128,9 @@ class Folder:
         study.dies = dies
         study.run()
 
-    def info(self) -> dict[str, Any]:
-        info: dict[str, Any] = json.loads((self.out / "run.json").read_text())
-        return info
+    def results(self) -> bytes:
+        file = self.out / "done.json"
+        return file.read_bytes() if file.exists() else b""
 
 
 @pytest.fixture
@@ -140,58 +138,39 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-CHANGES = [
-    ({"first": 1}, "first: 0 there, 1 now"), ({"small": 1}, r"size\.of: 0 there, 1 now"), ({"model": "OTHER"}, "model: "),
-    ({"late": 1}, "late: 0 there, 1 now"), ({"judge": "OTHER"}, "judge: "), ({"names": "b"}, "has results of a too"),
-]  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "bound", "said"),
+    [
+        ({"first": 1}, "paid", r"other options \(.*first: 0 there, 1 now"),
+        ({"small": 1}, "paid", r"other options \(.*size\.of: 0 there, 1 now"),
+        ({"model": "OTHER"}, "paid", r"other options \(.*model: "),
+        ({"late": 1}, "finished", "late: 0 there, 1 now"),
+        ({"judge": "OTHER"}, "finished", "judge: "),
+        ({"names": "b"}, "finished", "has results of a too, .* name them again with --names "),
+        ({"free": 1}, "", ""),
+        ({"small": 0, "names": "b,a"}, "", "what grows may be added to"),
+    ],
+)
+def test_from_when_on_an_option_binds(folder: Folder, change: dict[str, Any], bound: str, said: str) -> None:
+    """In vain, once a call is paid for though its study died, or once there are results."""
+    change = {name: folder.other if value == "OTHER" else value for name, value in change.items()}
+    stages = {"in vain": {"model": folder.silent}, "paid": {"dies": True}, "finished": {}}
+    is_bound = False
+    for stage, how in stages.items():
+        folder.out = folder.out.with_name(stage)
+        with suppress(ZeroDivisionError, RequestFailed):
+            folder.run(**how)
+        is_bound = is_bound or stage == bound
+        before = folder.results()
+        with pytest.raises(UserError, match=said) if is_bound else nullcontext():
+            folder.run(**change)
+        assert not is_bound or folder.results() == before
+        folder.run(**({} if is_bound else change))
 
 
-def changed(folder: Folder, change: dict[str, Any]) -> dict[str, Any]:
-    return {name: folder.other if value == "OTHER" else value for name, value in change.items()}
-
-
-@pytest.mark.parametrize("change", [change for change, _ in CHANGES])
-def test_nothing_binds_before_a_call_is_paid_for(folder: Folder, change: dict[str, Any]) -> None:
-    with pytest.raises(Exception, match="nobody is there"):
-        folder.run(model=folder.silent)
-    folder.run(**changed(folder, change))
-
-
-@pytest.mark.parametrize(("change", "said"), CHANGES[:3])
-def test_what_binds_does_so_from_the_first_paid_call_on(folder: Folder, change: dict[str, Any], said: str) -> None:
-    with pytest.raises(ZeroDivisionError):
-        folder.run(dies=True)
-    with pytest.raises(UserError, match=rf"other options \(.*{said}"):
-        folder.run(**changed(folder, change))
-    folder.run()
-
-
-@pytest.mark.parametrize(("change", "said"), CHANGES[3:])
-def test_what_binds_late_or_grows_is_free_until_there_are_results(
-    folder: Folder, change: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(ZeroDivisionError):
-        folder.run(dies=True)
-    folder.run(**changed(folder, change))
-    (folder.out / "done.json").unlink()
-    folder.out = folder.out / "another"
-    folder.run()
-    before = (folder.out / "done.json").read_bytes()
-    with pytest.raises(UserError, match=said):
-        folder.run(**changed(folder, change))
-    assert (folder.out / "done.json").read_bytes() == before
-
-
-def test_what_grows_may_be_added_to_but_not_taken_from(folder: Folder) -> None:
-    folder.run()
-    assert folder.info()["results"] == {"list": ["a"]}
-    folder.run(names="b,a")
-    assert folder.info()["results"] == {"list": ["b", "a"]}
-    with pytest.raises(UserError, match=r"has results of a too, .* name them again with --names "):
-        folder.run(names="b,c")
-
-
-def test_what_binds_by_its_value_may_be_said_otherwise(folder: Folder) -> None:
-    folder.run(small=10)
-    folder.run(small=99)
-    assert folder.info()["settings"]["size"] == {"of": 9}
+def test_what_grows_and_what_binds_by_its_value_are_noted_as_they_are(folder: Folder) -> None:
+    for names, small in (("a", 10), ("b,a", 99)):
+        folder.run(names=names, small=small)
+        info = held(folder.out / "run.json")
+        assert info["results"] == {"list": names.split(",")}
+        assert info["settings"]["size"] == {"of": 9}
