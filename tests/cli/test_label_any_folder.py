@@ -1,4 +1,4 @@
-"""`truebench label` out, in and open, on every kind of folder and file: one way to ask people, and to take answers in."""
+"""`truebench label` out, in and open, on every kind of folder and file: one way to ask people, and to take answers."""
 
 from __future__ import annotations
 

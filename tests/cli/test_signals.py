@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP end a command soon, at any moment, in one line; and the same command goes on."""
+"""A command that ends early: by Ctrl-C, SIGTERM or SIGHUP, by a server that stays away, by a disk that is full."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.bad_server import BadServer
-from tests.support.runs import ROOT, row, write_jsonl
-
-pytestmark = pytest.mark.slow  # processes that are killed
+from tests.support import forked
+from tests.support.bad_server import Bad, BadServer, reply
+from tests.support.runs import ROOT, Done, command, command_here, row, script, write_jsonl
 
 UNDERSTOOD = re.compile(
     r"\A\d+ prompts.*, \d+ criteria; the first: .*\n(smollm2 runs on this machine: .*\n)?"
@@ -80,6 +79,7 @@ def arguments(server: BadServer, tmp_path: Path) -> tuple[str, ...]:
     return ("run", "--data", data, *models, *urls, *limits, "--out", f"{tmp_path}/o")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "moments",
     [(0.0, 0.2), pytest.param([i * 0.2 for i in range(8)], marks=pytest.mark.slow)],
@@ -94,6 +94,7 @@ def test_the_first_seconds_are_no_exception(arguments: tuple[str, ...], tmp_path
         assert_stopped(process, SIGNALS[i % 3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number", [signal.SIGTERM, *(pytest.param(n, marks=pytest.mark.slow) for n in (signal.SIGINT, signal.SIGHUP))]
 )
@@ -126,6 +127,7 @@ WAITING: dict[str, tuple[tuple[str, ...], int, float]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WAITING)
 def test_while_it_waits(name: str, tmp_path: Path) -> None:
     words, number, later = WAITING[name]
@@ -137,6 +139,7 @@ def test_while_it_waits(name: str, tmp_path: Path) -> None:
     assert_stopped(process, number)
 
 
+@pytest.mark.slow
 def test_what_is_ignored_stays_ignored(server: BadServer, arguments: tuple[str, ...]) -> None:
     """As under nohup, and for Ctrl-C in the background of a script; SIGTERM ends it all the same."""
 
@@ -168,6 +171,7 @@ main.main(lambda: asyncio.run(sleep()))
 """
 
 
+@pytest.mark.slow
 def test_an_interruption_that_gets_lost_still_ends_it() -> None:
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     deaf = [sys.executable, "-c", _DEAF, "2"]
@@ -180,6 +184,7 @@ def test_an_interruption_that_gets_lost_still_ends_it() -> None:
     assert_stopped(process, signal.SIGTERM)
 
 
+@pytest.mark.slow
 def test_a_signal_after_the_work_hides_nothing() -> None:
     process = start("study", "prompts", "checklist")
     assert process.stdout is not None
@@ -190,6 +195,7 @@ def test_a_signal_after_the_work_hides_nothing() -> None:
     assert process.returncode in (0, 128 + signal.SIGTERM), problem
 
 
+@pytest.mark.slow
 def test_the_space() -> None:
     process = start("space")
     assert process.stdout is not None
@@ -198,6 +204,7 @@ def test_the_space() -> None:
     assert_stopped(process, signal.SIGTERM)
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_closed(server: BadServer, arguments: tuple[str, ...]) -> None:
     """With a progress bar that has nowhere to go."""
     pid, terminal = pty.fork()
@@ -210,3 +217,155 @@ def test_a_terminal_that_is_closed(server: BadServer, arguments: tuple[str, ...]
     os.close(terminal)
     _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGHUP
+
+
+NO_CREDIT = Bad(reply(402, {"error": {"message": "no money left"}}), "open")
+AT_MODEL = ("--model", "openai:m", "--model-arg", "base_url=URL")
+AT_JUDGE = ("--judge", "openai:j", "--judge-base-url", "URL")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("metaeval", "--data", "rubric_mini", *AT_JUDGE, "--paradigms", "decision,rubric"),
+        *(
+            pytest.param(arguments, marks=pytest.mark.slow)
+            for arguments in (
+                ("study", "generate", "--data", "mini", *AT_MODEL),
+                ("metaeval", "--data", "rubric_mini", *AT_JUDGE, "--paradigms", "checklist"),
+                ("study", "calibrate", "--data", "rubric_mini", *AT_JUDGE),
+                ("study", "contrast", "--data", "rubric_mini", "--writer", "openai:w", "--writer-base-url", "URL", *AT_JUDGE),
+                (
+                    "study", "arbitrate", "--data", "rubric_mini", *AT_JUDGE, "--judge", "openai:b", "--meta-judge", "openai:c",
+                    "--meta-judge", "openai:d", "--meta-judge-base-url", "URL",
+                ),
+                ("study", "taxonomy", "--data", "rubric_mini", *AT_MODEL, "--no-tsne"),
+            )
+        ),
+    ],
+    ids=lambda arguments: " ".join(arguments[:1]),
+)  # fmt: skip
+def test_every_command_gives_up(
+    arguments: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with BadServer(lambda n, text: NO_CREDIT if n >= 8 else None) as server:
+        given = [part.replace("URL", server.url) for part in arguments]
+        done = command_here(capsys, *given, "--out", str(tmp_path / "out"))
+    assert done.returncode == 2, done.stderr
+    assert "no credit: " in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert server.posts >= 8
+
+
+@pytest.mark.slow
+def test_retries_of_the_hubs_client_are_no_lines_before_ours(tmp_path: Path) -> None:
+    """It tries five times within 23 seconds where nobody listens, and would print two lines for each."""
+    model = script(tmp_path / "model.json", [])
+    done = command(
+        "run", "--data", "org/nothing", "--model", model, "--judge", model, "--out", str(tmp_path / "out"),
+        HF_ENDPOINT="http://127.0.0.1:9", HF_HOME=str(tmp_path / "home"), HF_HUB_OFFLINE="0",
+    )  # fmt: skip
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("truebench: --data org/nothing: ")
+
+
+FULL = Path("/dev/full")  # takes no byte, as a full disk does
+COUNT = 20
+needs_dev_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full here")
+
+
+class Run:
+    """A `truebench run` with long answers; `record` notes what the model is asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.out, self.record = folder / "out", folder / "record.jsonl"
+        prompts = [(f"ask {i} " + "x" * 2000, ["is short"]) for i in range(COUNT)]
+        data = write_jsonl(folder / "data.jsonl", [row(i, [pair]) for i, pair in enumerate(prompts)])
+        model = script(folder / "model.json", [{"contains": "ask", "reply": "y" * 2000}])
+        judge = script(folder / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+        self.arguments = ["run", "--data", data, "--model", model, "--judge", judge, "--out", str(self.out)]
+
+    def cramped(self, longest: int, *arguments: str) -> Done:
+        """This run, or the command given, in a process of its own that cannot write past `longest` bytes of any file."""
+        done = forked.truebench(arguments or self.arguments, ROOT, os.environ, longest)
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def __call__(self, capsys: pytest.CaptureFixture[str]) -> Done:
+        return command_here(capsys, *self.arguments, "--model-arg", f"record={self.record}")
+
+    def asked(self) -> int:
+        return len(self.record.read_text(encoding="utf-8").splitlines()) if self.record.exists() else 0
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path)
+
+
+def one_line(done: Done, *words: str) -> None:
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("truebench: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    for word in (*words, "free space", "repeat the command"):
+        assert word in done.stderr
+
+
+def test_answers_that_were_kept_before_the_ledger_was_full_are_not_asked_for_again(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one_line(run.cramped(60_000), f"--out {run.out}: ", "ledger.sqlite")
+    with sqlite3.connect(run.out / "ledger.sqlite") as ledger:
+        kept = ledger.execute("SELECT COUNT(*) FROM calls WHERE role = 'model'").fetchone()[0]
+    ledger.close()
+    assert 0 < kept < COUNT
+    done = run(capsys)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert run.asked() == COUNT - kept
+
+
+def test_a_disk_that_is_full_from_the_beginning(run: Run) -> None:
+    one_line(run.cramped(1_000), f"--out {run.out}: ")
+    assert run.asked() == 0, "no answer is paid for that could not be kept"
+
+
+@needs_dev_full
+@pytest.mark.parametrize("name", ["run.json", "judgments.jsonl", "report.html"])
+def test_results_that_find_no_room_are_written_by_the_next_call(
+    run: Run, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.open
+
+    def cramped(path: Path, mode: str = "r", *given: Any, **more: Any) -> Any:
+        return real(FULL, "w", **more) if path == run.out / f"{name}.part" else real(path, mode, *given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", cramped)
+        one_line(run(capsys), f"--out {run.out}: cannot write {name}")
+    assert not (run.out / name).exists(), "files are whole or absent"
+    assert run.asked() in (0, COUNT)
+    assert run(capsys).returncode == 0
+    assert run.asked() == COUNT, "nothing is asked for twice"
+    assert (run.out / name).stat().st_size
+
+
+def test_what_other_commands_write(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys).returncode == 0
+    one_line(run.cramped(1_000, "label", "out", str(run.out), "--n", "2"), "File too large")
+
+
+@pytest.mark.parametrize(
+    "error", [ConnectionRefusedError(111, "Connection refused"), EOFError("marshal data too short")]
+)
+def test_an_error_that_is_none_of_the_disk_keeps_its_traceback(
+    run: Run, error: Exception, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(study: object) -> None:
+        raise error
+
+    monkeypatch.setattr("truebench_hf.study.study.Study.run", refused)
+    done = run(capsys)
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert f"{type(error).__name__}: {error}" in done.stderr

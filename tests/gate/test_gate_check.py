@@ -1,7 +1,8 @@
-"""`truebench check`: exit codes, pairing, groups and must-pass criteria; and the error rates, simulated."""
+"""`truebench check`: exit codes, pairing, groups, must-pass criteria and anchors; and the error rates, simulated."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -240,3 +241,107 @@ def test_a_file_of_anchors_that_is_not_there_is_named(old: str, capsys: pytest.C
     done = command_here(capsys, "check", old, "--anchors", "missing.csv")
     assert (done.returncode, "--anchors missing.csv: no such file" in done.stderr) == (2, True), done
     assert command_here(capsys, "check", old, "--must", "is right").returncode == 1
+
+
+ANCHORS = 40
+APPLICATION = numbered([True] * 12)
+
+
+def judge_of_today(folder: Path, wrong: int = 0, left_open: int = 0) -> str:
+    """Rewrite the judge of the runs in a folder: it is wrong on the first anchors, and leaves the next ones open."""
+    rules: list[dict[str, Any]] = [{"contains": f"<{n}>", "verdicts": {"is right": "FAIL"}} for n in range(wrong)]
+    rules += [{"contains": f"<{n}>", "error": "judge out of order"} for n in range(wrong, wrong + left_open)]
+    return script(folder / "judge.json", [*rules, {"contains": "<criteria", "verdicts": {}}])
+
+
+def anchored(folder: Path, rows: int = ANCHORS) -> str:
+    """A file of answers that all meet their criterion."""
+    data = folder / "anchors.csv"
+    lines = [f"Say {n}.,Answer <{n}>.,is right,1" for n in range(rows)]
+    data.write_text("\n".join(["prompt,response,criterion,label", *lines]), encoding="utf-8")
+    return str(data)
+
+
+def check(capsys: pytest.CaptureFixture[str], run: str, *arguments: str) -> tuple[int, str]:
+    done = command_here(capsys, "check", run, "--against", run, *arguments)
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+DAYS: list[tuple[int, int, int, str]] = [  # wrong and open today, the exit code, and what is said
+    (5, 0, 0, "The judge agrees with 88% of 40 labels, on 20"),
+    (10, 0, 4, "The judge has drifted, and nothing is said of the application: it agrees with 75% of 40 labels, on 20"),
+    # What it leaves open is no disagreement: 4 of the other 36 or 33 are wrong, as they were.
+    (4, 4, 0, "The judge agrees with 89% of 36 labels (4 of 40 left open), on 20"),
+    (4, 7, 3, "Unsure: the judge left more than a tenth of its anchors open, which is no failure of the application."),
+]
+
+
+def test_a_judge_that_has_drifted_ends_with_4(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, anchors = finished(tmp_path, "app", APPLICATION), anchored(tmp_path)
+    judge_of_today(tmp_path, wrong=4)
+    code, text = check(capsys, run, "--anchors", anchors)
+    assert (code, "The judge agrees with 90% of 40 labels;" in text) == (0, True)
+    assert "anchors.csv.record.json keeps that for later checks: commit it." in text
+    record = Path(f"{anchors}.record.json").read_bytes()
+    for wrong, left_open, wanted, line in DAYS:
+        judge_of_today(tmp_path, wrong, left_open)
+        code, text = check(capsys, run, "--anchors", anchors, "--summary", str(tmp_path / "summary.md"))
+        assert (code, line in text) == (wanted, True), text
+        assert ("has drifted" in line) == ("with 90%; check again" in text), "said once, with what to do"
+        summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+        assert summary.startswith(f"## truebench: { {0: 'within', 3: 'unsure', 4: 'drifted'}[code] }\n")
+        assert summary.count("The judge ") == 1, "once"
+        assert Path(f"{anchors}.record.json").read_bytes() == record, "later days change nothing"
+
+
+def test_anchors_are_judged_in_the_way_of_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A record of another way of judging is refused; that of a run which judges alike is taken."""
+    anchors = anchored(tmp_path)
+    plain, rubric = (
+        finished(tmp_path / name, "app", APPLICATION, judge_level=name) for name in ("checklist", "rubric")
+    )
+    assert check(capsys, plain, "--anchors", anchors)[0] == 0
+    record = json.loads((tmp_path / "anchors.csv.record.json").read_text(encoding="utf-8"))
+    assert record["way"]["paradigms"] == ["checklist-reasoning"]
+    assert list(record["labels"].values()) == ["yes"] * ANCHORS
+    code, text = check(capsys, rubric, "--anchors", anchors)
+    assert code == 2
+    assert all(part in text for part in ("in another way", "level or reasoning", "delete it to begin anew")), text
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "text"),
+    [
+        (101, {}, "101 labels; 100 are enough"),
+        (9, {}, "the judge decided 9 of 9 labels today"),
+        (20, {"judge_level": "cascade"}, "was not judged by one model at level checklist, rubric or decision"),
+    ],
+)
+def test_what_cannot_be_watched_is_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: int, options: dict[str, str], text: str
+) -> None:
+    run = finished(tmp_path, "app", APPLICATION, **options)
+    code, printed = check(capsys, run, "--anchors", anchored(tmp_path, rows))
+    assert (code, text in printed) == (2, True), printed
+    assert not (tmp_path / "anchors.csv.record.json").exists()
+
+
+def test_a_broken_record_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, anchors = finished(tmp_path, "app", APPLICATION), anchored(tmp_path)
+    for kept in ("", "[]", '{"day": "2026-11-26"}', '{"day": 1, "way": 2, "agrees": 3}'):
+        (tmp_path / "anchors.csv.record.json").write_text(kept, encoding="utf-8")
+        code, printed = check(capsys, run, "--anchors", anchors)
+        assert (code, "anchors.csv.record.json: is no record of anchors" in printed) == (2, True), printed
+
+
+def test_corrected_labels_and_new_rows_are_no_drift(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both days are held against the labels of today, and rows that are new are kept beside the old ones."""
+    run, anchors = finished(tmp_path, "app", APPLICATION), anchored(tmp_path, 30)
+    assert check(capsys, run, "--anchors", anchors)[0] == 0
+    file = Path(anchored(tmp_path))
+    file.write_text(file.read_text(encoding="utf-8").replace("<1>.,is right,1", "<1>.,is right,0"), encoding="utf-8")
+    code, text = check(capsys, run, "--anchors", anchors)
+    assert (code, "agrees with 97% of 30 labels, on 20" in text, "with 97%." in text) == (0, True, True), text
+    record = json.loads(Path(f"{anchors}.record.json").read_text(encoding="utf-8"))
+    assert len(record["labels"]) == ANCHORS
+    assert "with 98% of 40 labels" in check(capsys, run, "--anchors", anchors)[1]

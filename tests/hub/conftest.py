@@ -14,6 +14,7 @@ from tests.support.runs import script
 from truebench_hf import run
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.hub.layout import read_table
+from truebench_hf.loaders.export import export
 
 ADDRESS = "http://10.0.0.4:8000/v1"
 
@@ -39,6 +40,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, limit in (("whole", None), ("part", 3)):
         run(data="mini", model=model, judge=judge, judge_level="checklist", out=str(folder / name), limit=limit)
     return folder
+
+
+@pytest.fixture(scope="session")
+def mini(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built-in sample as a built set."""
+    return export("truebench_mini", tmp_path_factory.mktemp("built") / "mini").folder
 
 
 def headline(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,15 +1,20 @@
-"""Data sets to the Hub and back, with the real clients: every row, streaming, pull requests, failures in the middle."""
+"""Data sets to the Hub and back, with the real clients: every row and address, failures in the middle, and refusals in one line."""
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from tests.golden.compare import EXPECTED
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
+from tests.support.runs import command_here
 from truebench_hf import push_data
+from truebench_hf.data.catalogue import MINI
 from truebench_hf.errors import UserError
 from truebench_hf.hub.push import HubOptions, push_folder
 from truebench_hf.loaders.export import export
@@ -17,11 +22,6 @@ from truebench_hf.text.redaction import learn
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 needs_real = pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
-
-
-@pytest.fixture(scope="module")
-def mini(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return export("truebench_mini", tmp_path_factory.mktemp("built") / "mini").folder
 
 
 def contents(folder: Path, repo_id: str = "") -> dict[str, bytes]:
@@ -168,3 +168,126 @@ def test_own_rows_go_under_the_licence_of_a_release_only_where_somebody_says_so(
     folder = export("truebench", tmp_path / "own", source=str(rows)).folder
     with pytest.raises(UserError, match="no public release of truebench"):
         push_data(folder, "org/own")
+
+
+CODE = """
+import json, sys
+from pathlib import Path
+from huggingface_hub import HfApi
+import truebench_hf
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.errors import UserError
+
+folder, url = sys.argv[1:]
+HfApi().create_repo("user/set", repo_type="dataset")
+HfApi().upload_folder(repo_id="user/set", repo_type="dataset", folder_path=folder)
+hub, web = "hf://datasets/user/set", f"{url}/datasets/user/set"
+found = {}
+
+def count(name, read):
+    try:
+        found[name] = read()
+    except UserError as error:
+        found[name] = str(error)
+
+for name in ("user/set", "user/set@main", hub, f"{hub}/data/all/test.parquet", f"{hub}/data/de", f"{hub}/raw/*.jsonl.gz",
+             f"{hub}/data/all/none.parquet", f"{web}/resolve/main/data/all/test.parquet",
+             f"{web}/blob/main/raw/rows.jsonl.gz"):
+    name_ = name.replace(url, "URL")
+    count("run " + name_, lambda: len(data.load(name)))
+    count("build " + name_, lambda: len(truebench_hf.load("truebench", split="test", source=name)))
+stream = lambda: len(list(truebench_hf.load("truebench", "german", "test", source=f"{hub}/raw/rows.jsonl.gz", streaming=True)))
+count("stream", stream)
+count("hidden", lambda: len(data.load("user/none")))
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+def test_every_address_leads_to_the_rows(client: HubClient, hub: HubStub, tmp_path: Path) -> None:
+    export("truebench_mini", tmp_path / "set")
+    (tmp_path / "set" / "raw").mkdir()
+    (tmp_path / "set" / "raw" / "rows.jsonl.gz").write_bytes(gzip.compress(MINI.read_bytes()))
+    done = client.process("-c", CODE, str(tmp_path / "set"), hub.url)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    none = "hf://datasets/user/set/data/all/none.parquet"
+    for way in ("run", "build"):
+        assert "cannot be had" in found.pop(f"{way} {none}")
+        assert found.pop(f"{way} hf://datasets/user/set/data/de") == 3
+    assert "cannot be loaded from the Hub" in found.pop("hidden")
+    assert found.pop("stream") == 3
+    assert found == dict.fromkeys(found, 36)
+    assert len(found) == 7 * 2
+    built = client.truebench("data", "build", "truebench", "--source", "user/set", "--out", tmp_path / "again")
+    assert built.returncode == 0, built.stderr
+    assert "36 rows in test" in built.stdout
+
+
+PUSH = "data push {mini} --repo-id org/mini"
+RESULTS = "publish results {runs}/whole"
+AT_THE_HUB: list[tuple[str, dict[str, str], str]] = [
+    # the command, the environment, and what is told
+    (PUSH, {"HF_TOKEN": ""}, "run `hf auth login` or set HF_TOKEN"),
+    (PUSH, {"HF_HUB_OFFLINE": "1"}, "unset it to reach the Hub"),
+    (PUSH, {"HF_ENDPOINT": "http://127.0.0.1:9"}, "the Hub cannot be reached"),
+    ("publish results --check org/nothing", {"HF_ENDPOINT": "http://127.0.0.1:9"}, "org/nothing: the Hub cannot be reached"),
+]  # fmt: skip
+BEFORE: list[tuple[str, str]] = [
+    (RESULTS, "say where to"),
+    (f"{RESULTS} --model-repo org/m", "--dataset"),
+    (f"{RESULTS} --repo-id org/r --public --private", "--public and --private: say one of the two"),
+    (f"{RESULTS} --dataset org/d --model-repo org/m --private", "--private is about the results data set"),
+    (f"{RESULTS} --repo-id results", "ORGANISATION/NAME"),
+    (f"{RESULTS} --repo-id org/a--b", "--repo-id org/a--b: Cannot have --"),  # the Hub's own rules hold as well
+    (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo m", "--model-repo m: write it as"),
+    ("publish results {runs}/absent --repo-id org/r", "absent: no such folder; give the --out of a finished run"),
+    ("publish results {runs}/judge.json --repo-id org/r", r"judge\.json: is no run folder"),
+    ("publish results {runs} --repo-id org/r", "is no run folder"),  # what holds the runs
+    (
+        f"publish results {EXPECTED / 'metaeval' / 'out'} --model-repo org/good --dataset org/set",
+        "into a results data set",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "told"), BEFORE)
+def test_refused_in_a_line_before_the_hub_is_asked(
+    runs: Path, line: str, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_very_secret_token")
+    done = command_here(capsys, *line.format(runs=runs).split())
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert re.search(told, done.stderr)
+    assert "very_secret" not in done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("line", "env", "told"), AT_THE_HUB, ids=[told for *_, told in AT_THE_HUB])
+def test_a_hub_that_cannot_be_asked_is_one_line_and_nothing_is_sent(
+    hub: HubStub, client: HubClient, mini: Path, line: str, env: dict[str, str], told: str
+) -> None:
+    done = client.truebench(*line.format(mini=mini).split(), **{"HF_TOKEN": "hf_very_secret_token"} | env)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert re.search(told, done.stderr)
+    assert "very_secret" not in done.stdout + done.stderr
+    assert hub.repos == {}
+
+
+CHECK = "publish results --check org/results"
+
+
+@pytest.mark.parametrize(
+    ("line", "method", "path", "status", "told"),
+    [
+        (PUSH, "POST", "/repos/create", 403, "refused with 403: .*use a token that may do so"),
+        pytest.param(CHECK, "GET", "org/results", 500, "refused with 500: injected failure 500; try", marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
+def test_what_the_hub_refuses_is_one_line(
+    hub: HubStub, client: HubClient, mini: Path, line: str, method: str, path: str, status: int, told: str
+) -> None:
+    hub.fail_next(method, path, status, times=20)
+    done = client.truebench(*line.format(mini=mini).split())
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert re.search(told, done.stderr)

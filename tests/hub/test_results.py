@@ -1,9 +1,10 @@
-"""Publishing runs with the real command and the real client on the loopback Hub."""
+"""Publishing runs and studies with the real command and the real client on the loopback Hub, as owners try it."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,12 +12,18 @@ from typing import Any
 
 import pytest
 
+import truebench_hf
+from tests.golden.compare import EXPECTED
 from tests.hub.conftest import table
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from tests.support.runs import run_scores
+from truebench_hf.comparing import runs as board
 from truebench_hf.errors import UserError
-from truebench_hf.hub.staging import public, stage_run
+from truebench_hf.hub.results import check_real
+from truebench_hf.hub.results import check_results as check
+from truebench_hf.hub.staging import public, stage, stage_run, stage_study
+from truebench_hf.models.spec import without_kind
 
 
 def test_published_judgments_pass_the_check_again(runs: Path, tmp_path: Path) -> None:
@@ -146,3 +153,170 @@ def test_keys_and_addresses_go_and_token_counts_stay() -> None:
         },
         "usage": usage,
     }
+
+
+RUN = """
+import sys, pathlib, runpy
+pathlib.Path("m.json").write_text('{"rules": []}')
+sys.argv[0] = "truebench"
+runpy.run_module("truebench_hf.cli.main", run_name="__main__")
+"""
+
+
+@pytest.mark.slow
+def test_a_gated_set_is_read_with_a_token_and_says_so_without(hub: HubStub, client: HubClient, mini: Path) -> None:
+    assert client.truebench("data", "push", mini, "--repo-id", "org/set").returncode == 0
+    hub.repo("dataset", "org/set").gated = "auto"
+    read = ("run", "--data", "org/set", "--model", "scripted:m.json", "--judge", "scripted:m.json", "--out", "x")
+    read += ("--estimate",)
+    assert client.process("-c", RUN, *read).returncode == 0
+    done = client.process("-c", RUN, *read, HF_TOKEN="")
+    assert done.returncode == 2
+    assert "org/set" in done.stderr
+    assert "gated" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_metric_that_evaluate_could_not_import_is_refused() -> None:
+    with pytest.raises(UserError, match=r"evaluate cannot load from an organisation with a dot"):
+        truebench_hf.publish_metric("checklist_drfr", "My.Org/checklist_drfr", dry_run=True)
+
+
+@pytest.mark.slow
+def test_a_card_that_the_hub_refuses_is_one_line_with_the_remedy(hub: HubStub, client: HubClient, mini: Path) -> None:
+    hub.card_errors = ['"license" must be one of [apache-2.0, ...]', '"language" must be an array']
+    done = client.truebench("data", "push", mini, "--repo-id", "org/set")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith(
+        'truebench: org/set: the Hub refuses the header of the card: "license" must be one of'
+    )
+    assert '"language" must be an array; mend README.md between its two lines of ---' in done.stderr
+    assert hub.files("dataset", "org/set") == {}
+    hub.card_errors, hub.card_warnings = [], ["empty or missing yaml metadata"]
+    done = client.truebench("data", "push", mini, "--repo-id", "org/set")
+    assert done.returncode == 0
+    assert done.stderr == "note: Warnings while validating metadata in README.md: - empty or missing yaml metadata\n"
+
+
+def test_given_answers_of_a_test_double_are_known_by_the_board(tmp_path: Path) -> None:
+    run = shutil.copytree(EXPECTED / "flex" / "scored", tmp_path / "run")
+    info = json.loads((run / "run.json").read_text().replace("scripted:judge.json", "openai:judge"))
+    (run / "run.json").write_text(json.dumps(info))
+    assert "scripted:" not in json.dumps(info["settings"])  # the conversations were there before
+    with pytest.raises(UserError, match=r"was made with scripted:assistant\.json"):
+        check_real(run, force=False)
+    check_real(run, force=True)
+
+
+GOLDEN = ["metaeval/out", "best-of/out"]
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """A finished meta-evaluation whose folder tells where it was made."""
+    run = shutil.copytree(EXPECTED / "metaeval" / "out", tmp_path / "study")
+    text = (
+        (run / "run.json").read_text().replace("scripted:good.json", "hf:/home/me/good").replace("scripted:", "openai:")
+    )
+    info = json.loads(text)
+    info["settings"]["judge_base_url"] = "http://10.0.0.4:8000/v1"
+    (run / "run.json").write_text(json.dumps(info))
+    scores = (run / "scores.json").read_text().replace("scripted:good.json", "hf:/home/me/good")
+    (run / "scores.json").write_text(scores)
+    return run
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_figures_of_a_study_are_published_and_its_rows_are_not(tmp_path: Path, name: str) -> None:
+    run_id = stage_study(EXPECTED / name, tmp_path).run_id
+    out = tmp_path / "runs" / run_id
+    assert {path.name for path in out.iterdir()} == {"run.json", "scores.json", "scores.parquet", "report.html"}
+    here, there = board.read_board(EXPECTED / name), board.read_board(out)
+    assert here is not None
+    assert there is not None
+    assert [e.key for e in here.entries] == [e.key for e in there.entries], "one study, whichever copy a board reads"
+    rows = [row for row in table(tmp_path) if row["main"]]
+    assert [(without_kind(e.name), e.kind) for e in here.entries] == [(row["model"], row["kind"]) for row in rows]
+    assert [row["value"] for row in rows] == [e.overall.value for e in here.entries]
+    assert stage_study(EXPECTED / name, tmp_path / "again").run_id == run_id
+    assert stage_study(out, tmp_path / "fetched").run_id == run_id, "what was fetched can be published again"
+    assert check(tmp_path).faults == ()
+
+
+def test_nothing_of_a_study_tells_where_it_was_made(study: Path, tmp_path: Path) -> None:
+    stage_study(study, tmp_path / "out")
+    for path in (path for path in (tmp_path / "out").rglob("*") if path.is_file()):
+        for private in ("/home/me", "10.0.0.4"):
+            assert private.encode() not in path.read_bytes(), path.name
+        assert b"good" in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (
+            lambda info: info.update(kind="flexbuild"),
+            "kind flexbuild measures nothing; it holds no figures to publish",
+        ),
+        (
+            lambda info: (info.pop("board"), info["sessions"][-1].update(finished=None)),
+            "is not finished; repeat its command",
+        ),
+        (lambda info: info.update(board={"main": 3}), "holds a leaderboard that no study writes"),
+        (lambda info: info["board"].update(rows=[]), "nothing of it is scored"),
+        (lambda info: info.pop("settings"), "is not a run folder"),
+    ],
+)
+def test_a_study_without_a_leaderboard_is_refused(study: Path, tmp_path: Path, edit: object, told: str) -> None:
+    info = json.loads((study / "run.json").read_text())
+    edit(info)  # type: ignore[operator]
+    (study / "run.json").write_text(json.dumps(info))
+    with pytest.raises(UserError, match=told):
+        stage_study(study, tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_the_commands_on_a_pushed_card_work_as_they_stand(hub: HubStub, client: HubClient, mini: Path) -> None:
+    repo_id = "Some.Org/My_Set-v1.0"
+    done = client.truebench("data", "push", mini, "--repo-id", repo_id)
+    assert done.returncode == 0, done.stderr
+    card = hub.files("dataset", repo_id)["README.md"].decode()
+    assert "ORGANISATION" not in card
+    (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    assert client.value(f"{code}\nprint(len(rows))") == 3
+    (line,) = re.findall(r"^truebench (.*)$", card, re.MULTILINE)
+    words = line.replace("openai:MODEL", "scripted:m.json").replace("openai:JUDGE", "scripted:m.json").split()
+    assert words[words.index("--data") + 1] == repo_id
+    estimated = client.process("-c", RUN, *words, "--estimate")
+    assert estimated.returncode == 0, estimated.stderr
+    assert "36" in estimated.stdout
+
+
+@pytest.mark.slow
+def test_every_command_has_its_call(hub: HubStub, client: HubClient, study: Path, tmp_path: Path) -> None:
+    told = client.value(f"""
+        import json
+        import truebench_hf as tb
+        built = tb.build_data("truebench_mini", {str(tmp_path / "built")!r})
+        set_ = tb.push_data(built.folder, "org/set", private=True)
+        (results,) = tb.publish_results({str(study)!r}, "org/results")
+        again = tb.push_data(str(built.folder), "org/set")
+        metric = tb.publish_metric("truebench_score", "org/truebench_score")
+        space = tb.publish_space("org/board", dry_run=True)
+        print(json.dumps([set_.url, set_.new, results.repo_id, again.new, metric.url, space.dry_run]))
+    """)
+    assert told[0].startswith(f"{hub.url}/datasets/org/set/commit/")
+    assert told[1:4] == [True, "org/results", False]
+    assert "/spaces/org/truebench_score/commit/" in told[4]
+    assert "truebench_score.py" in hub.files("space", "org/truebench_score")
+    assert hub.repo("dataset", "org/set").private
+    assert told[5] is True
+
+
+def test_a_study_that_goes_on_is_not_published(study: Path, tmp_path: Path) -> None:
+    info = json.loads((study / "run.json").read_text())
+    info["sessions"][-1]["finished"] = None
+    (study / "run.json").write_text(json.dumps(info))
+    with pytest.raises(UserError, match="is not finished; repeat its command"):
+        stage(study, tmp_path / "out")

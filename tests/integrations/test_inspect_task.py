@@ -1,25 +1,31 @@
-"""The task of inspect: the same answers and the same judge give the scores of `truebench run`, in its own environment."""
+"""The task of inspect scores as `truebench run` does, and neighbours read our exports, in their own environments."""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.integrations.test_neighbours_read import python
+from tests.support.finished import golden
+from tests.support.hub_client import HubClient
+from tests.support.hub_stub import HubStub
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import ROOT, script, write_jsonl
+from tests.support.runs import ROOT, run_scores, script, write_jsonl
 from tests.support.stages import run
 from truebench_hf.benchmarks.truebench.data import RunOptions
+from truebench_hf.data.catalogue import entry
+from truebench_hf.integrations.export import export as export_run
+from truebench_hf.loaders.card import eval_yaml
+from truebench_hf.loaders.export import export
 from truebench_hf.results.report import Report
 from truebench_hf.types import Score
 
-pytestmark = pytest.mark.slow
 FAULT = {"text": "is rude", "weight": -2}
 # Twelve that pass, fail and stay open, so that every score has its interval; the last ones are hard to have.
 ROWS: list[dict[str, Any]] = [
@@ -107,6 +113,7 @@ def compared(report: Report, found: dict[str, Any]) -> None:
         assert told == {name: score.value for name, score in of.items()}  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_same_answers_have_the_same_scores(both: Both, found: dict[str, dict[str, Any]]) -> None:
     report = both.ours()
     by_role, by_spec = found["by role"], found["by spec"]
@@ -142,6 +149,7 @@ def test_the_same_answers_have_the_same_scores(both: Both, found: dict[str, dict
     assert judged == {"mockllm/grader"}
 
 
+@pytest.mark.slow
 def test_epochs_are_samples_of_an_instance(both: Both, found: dict[str, dict[str, Any]]) -> None:
     report = both.ours("epochs", samples=2, temperature=1.0)
     assert len(found["epochs"]["samples"]) == 26
@@ -151,6 +159,7 @@ def test_epochs_are_samples_of_an_instance(both: Both, found: dict[str, dict[str
     compared(report, found["epochs"])
 
 
+@pytest.mark.slow
 def test_arguments_are_those_of_the_command(both: Both, found: dict[str, dict[str, Any]]) -> None:
     report = both.ours("few", language=("de", "en"), limit=3, seed=4)
     ours = {row["id"] for row in map(json.loads, (both.folder / "few" / "judgments.jsonl").read_text().splitlines())}
@@ -161,6 +170,7 @@ def test_arguments_are_those_of_the_command(both: Both, found: dict[str, dict[st
     compared(both.ours("rules", data="mini", limit=6), found["rules"])
 
 
+@pytest.mark.slow
 def test_several_graders_are_a_panel(both: Both, found: dict[str, dict[str, Any]]) -> None:
     specs = tuple(f"scripted:{file}" for file in (both.judge, both.other))
     twin = both.folder / "twin.json"  # no judge stands twice in a panel of ours
@@ -168,6 +178,7 @@ def test_several_graders_are_a_panel(both: Both, found: dict[str, dict[str, Any]
     compared(both.ours("panel", judge=(specs[0], f"scripted:{twin}", specs[1]), panel="majority"), found["panel"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "told"),
     [
@@ -185,6 +196,7 @@ def test_what_makes_no_sense_is_refused(found: dict[str, dict[str, Any]], call: 
     assert not found[call].get("asked")
 
 
+@pytest.mark.slow
 def test_the_command_of_inspect_knows_the_task_by_its_name(both: Both, tmp_path: Path) -> None:
     program = ROOT / ".venv-inspect" / "bin" / "inspect"
     if not program.exists():
@@ -206,3 +218,118 @@ def test_the_command_of_inspect_knows_the_task_by_its_name(both: Both, tmp_path:
     overall = report.scores["overall"]
     assert isinstance(overall, Score)
     assert told["overall"] == overall.value
+
+
+INSPECT = ROOT / ".venv-inspect" / "bin"
+LOG = (
+    "import json, sys; from inspect_ai.log import read_eval_log; log = read_eval_log(sys.argv[1]); "
+    "print(json.dumps([[s.input, s.target, s.metadata, s.scores['model_graded_qa'].value] for s in log.samples]))"
+)
+
+
+@pytest.mark.slow
+def test_inspect_evaluates_the_data_set_by_its_name_on_the_hub(tmp_path: Path) -> None:
+    """Only releases get an eval.yaml, and none is here: the built-in set stands in, with the file that a release gets."""
+    if not INSPECT.exists():
+        pytest.skip("sh tests/integrations/setup.sh")
+    built = export("truebench_mini", tmp_path / "built")
+    (built.folder / "eval.yaml").write_text(eval_yaml(entry("truebench"), built.facts.rows), encoding="utf-8")
+    with HubStub() as hub, OpenAIServer() as server:
+        code = f"""
+            import huggingface_hub
+            where = {{"repo_id": "org/tb", "repo_type": "dataset"}}
+            huggingface_hub.create_repo(**where)
+            huggingface_hub.upload_folder(**where, folder_path={str(built.folder)!r})
+            print(1)
+        """
+        assert HubClient(hub, tmp_path).value(code) == 1
+        # The grader finds all criteria met but where one asks for exactly five lines.
+        server.add_scripts(
+            [
+                {"contains": "exactly five lines", "message": {"content": "GRADE: I"}},
+                {"contains": "GRADE", "message": {"content": "GRADE: C"}},
+                {"contains": "", "message": {"content": "An answer."}},
+            ]
+        )
+        home = {"HF_HOME": str(tmp_path / "home"), "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.url}
+        done = subprocess.run(
+            [str(INSPECT / "inspect"), "eval", "hf/org/tb/ko", "--model", "openai/gpt-4.1-mini", "--display", "none",
+             "--log-dir", str(tmp_path / "logs")],
+            cwd=tmp_path, env={**os.environ, **hub.env, **home}, capture_output=True, text=True, timeout=250,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (log,) = (tmp_path / "logs").glob("*.eval")
+    read = subprocess.run([str(INSPECT / "python"), "-c", LOG, str(log)], capture_output=True, text=True, timeout=120)
+    samples = json.loads(read.stdout)
+    assert len(samples) == built.facts.rows["ko"]["test"]
+    assert all(metadata["language"] == "KO" and target.startswith("- ") for _, target, metadata, _ in samples)
+    five = sum("exactly five lines" in target for _, target, _, _ in samples)
+    assert five
+    assert Counter(value for *_, value in samples) == {"I": five, "C": len(samples) - five}
+
+
+ALONE = '=Of alone, "quoted"\nand on a second line.'
+CRITERIA = """
+import json, sys
+from pathlib import Path
+from verifiers.v1.judges.rubric import load_criteria, normalize_choice
+found = load_criteria(Path(sys.argv[1]))
+print(json.dumps([[one.name, one.text, one.weight, normalize_choice("yes", one.choices)] for one in found]))
+"""
+
+
+def python(name: str, *arguments: str, folder: Path = ROOT) -> Any:
+    """What a script prints in the environment of that name, run in a folder."""
+    program = ROOT / f".venv-{name}" / "bin" / "python"
+    if not program.exists():
+        pytest.skip(f"{program.parent.parent.name} is not there: sh tests/integrations/setup.sh")
+    done = subprocess.run([str(program), *arguments], cwd=folder, capture_output=True, text=True, timeout=250)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+def test_a_log_of_inspect_comes_back_by_its_library_ours_and_datasets(tmp_path: Path) -> None:
+    from datasets import load_dataset
+
+    run = golden("export", tmp_path / "run")
+    told = python("inspect", "tests/integrations/inspect_reads.py", run, str(tmp_path / "log"))
+    scores = run_scores(Path(run))
+    assert (told["status"], told["task"], told["scored"], told["table"]) == (
+        "success",
+        "truebench_hf/truebench",
+        [2, 2],
+        4,
+    )
+    assert told["metrics"]["overall"] == scores["overall"]["value"] == 0.5
+    talk, alone, dark, gone = told["samples"]
+    assert [one["id"] for one in told["samples"]] == [[1, "talk"], [2, "alone"], [3, "dark"], [4, "gone"]]
+    assert (talk["input"], talk["value"]) == (["system", "user"], 1.0)
+    assert talk["messages"] == ["system", "user", "assistant", "user", "assistant"]
+    assert talk["explanation"].splitlines() == [
+        "- Turn 1: **met**: is short — scripted: PASS", "- Turn 2: **met**: is kind — scripted: PASS", "- Turn 2: **not met** (a fault): is rude — scripted: FAIL",
+    ]  # fmt: skip
+    assert (alone["value"], alone["target"]) == (0.0, "Yes.")
+    assert (dark["value"], gone["value"]) == (None, None), "unscored, never 0"
+    assert "no judge" in dark["reason"]
+    assert told["answers"] == {"talk": ["Of talk.", "Of talk."], "alone": ALONE, "dark": "Of dark.", "gone": None}
+
+    # As a data set its loader takes whole numbers as ids alone, and one type a column, whichever rows come first.
+    (log,) = (tmp_path / "log").glob("*.eval")
+    rows = load_dataset("eval", data_files=str(log), split="train", cache_dir=str(tmp_path / "cache"))
+    assert rows["id"][:] == [1, 2, 3, 4]
+    assert [json.loads(text)["instance_id"] for text in rows["metadata"]] == ["talk", "alone", "dark", "gone"]
+    assert rows["target"][1] == "Yes."
+    assert [json.loads(text)["content"] for text in rows["messages"][1]][-1] == ALONE
+
+
+@pytest.mark.slow
+def test_rubrics_are_read_by_verifiers(tmp_path: Path) -> None:
+    export_run(golden("export", tmp_path / "run"), "verifiers", tmp_path / "out")
+    tasks = [json.loads(line) for line in (tmp_path / "out" / "tasks.jsonl").read_text().splitlines()]
+    told = python("verifiers", "-c", CRITERIA, str(tmp_path / "out" / tasks[2]["rubric"]))
+    assert [(name, weight, yes) for name, _, weight, yes in told] == [
+        ("criterion_1", 3.0, 1.0),
+        ("criterion_2", 2.0, 0.0),
+    ]
+    assert [name for name, *_ in told] == list(tasks[2]["metrics"])

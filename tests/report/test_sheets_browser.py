@@ -1,7 +1,10 @@
-"""The annotation form in a real browser: chromium, offline, by keyboard, on a phone."""
+"""The annotation form in a browser, as a file and by `truebench label open`: chromium, offline, by keyboard, on a phone."""
 
 from __future__ import annotations
 
+import json
+import queue
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.finished import finished
+from truebench_hf.api.labels import ask_here
 from truebench_hf.report.labels import Question, read, write
+from truebench_hf.study.labelling import LabelOpenOptions
 
-pytestmark = pytest.mark.slow
 SCREENSHOTS = Path(__file__).parents[2] / "screenshots"
 EVIL = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
 ROWS = [
@@ -65,6 +70,7 @@ def save(page: Any, button: str, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_by_keyboard_alone(page: Any, tmp_path: Path) -> None:
     """A number answers and goes on; back, next and next unanswered have keys of their own."""
     items = order(page)
@@ -88,6 +94,7 @@ def test_by_keyboard_alone(page: Any, tmp_path: Path) -> None:
     assert [found.labels[item]["ann"] for item in items] == ["yes", "no", None, 'cannot "tell" <b>']
 
 
+@pytest.mark.slow
 def test_a_note_takes_letters_and_is_no_command(page: Any, tmp_path: Path) -> None:
     first = shown(page)
     page.click("textarea:visible")
@@ -101,6 +108,7 @@ def test_a_note_takes_letters_and_is_no_command(page: Any, tmp_path: Path) -> No
     assert found.labels[first]["ann"] == "yes"
 
 
+@pytest.mark.slow
 def test_answers_are_kept_and_can_be_taken_back(page: Any, context: Any, tmp_path: Path) -> None:
     first = shown(page)
     page.keyboard.press("2")
@@ -121,6 +129,7 @@ def test_answers_are_kept_and_can_be_taken_back(page: Any, context: Any, tmp_pat
     assert other.text_content("#count").startswith("0 of 4"), "another sheet does not find these answers"
 
 
+@pytest.mark.slow
 def test_text_of_the_rows_stays_text_and_every_control_has_a_name(page: Any) -> None:
     assert page.evaluate("window.hacked") is None
     assert page.locator("img").count() == 0
@@ -131,6 +140,7 @@ def test_text_of_the_rows_stays_text_and_every_control_has_a_name(page: Any) -> 
     assert unnamed == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1200)])
 def test_it_fits_the_screen(browser: Any, tmp_path: Path, scheme: Any, width: int) -> None:
     write(ROWS, tmp_path, ["ann"], seed=1)
@@ -146,6 +156,7 @@ def test_it_fits_the_screen(browser: Any, tmp_path: Path, scheme: Any, width: in
     page.screenshot(path=SCREENSHOTS / f"sheet_{scheme}_{width}.png")
 
 
+@pytest.mark.slow
 def test_one_answer_settles_its_group(context: Any, tmp_path: Path) -> None:
     rows = [
         replace(row, id=f"{group}-{i}", group=group, settles=("no",)) for group in "ab" for i, row in enumerate(ROWS)
@@ -159,3 +170,43 @@ def test_one_answer_settles_its_group(context: Any, tmp_path: Path) -> None:
     page.keyboard.press("1")
     assert page.locator("#count").inner_text() == "5 of 8 answered or settled", "a yes settles nothing but itself"
     assert shown(page) == order(page)[5]
+
+
+@pytest.mark.slow
+def test_a_run_is_labelled_in_the_browser(browser: Any, tmp_path: Path) -> None:
+    run = finished(
+        tmp_path / "run", "m", {"a": True, "b": False, "c": True}, asks={"a": EVIL, "b": "اكتب ثلاثة أنواع من الشاي."}
+    )
+    told, taken = queue.Queue[str](), queue.Queue[Any]()
+    options = LabelOpenOptions(folder=run, annotator="eva")
+    threading.Thread(target=lambda: taken.put(ask_here(options, told.put)), daemon=True).start()
+    address = next(word for word in told.get(timeout=60).split() if word.startswith("http://"))
+    page = browser.new_context(viewport={"width": 360, "height": 740}, color_scheme="dark").new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(address)
+    assert page.locator(".item:visible").count() == 1
+    ids = [item.get_attribute("data-id") for item in page.locator(".item").all()]
+    with page.expect_response(lambda reply: reply.request.method == "POST" and reply.ok):
+        page.keyboard.press("1")
+    with page.expect_response(lambda reply: reply.request.method == "POST" and reply.ok):
+        page.keyboard.press("2")
+    page.reload()
+    assert page.locator("#count").inner_text() == "2 of 3 answered", "the command has kept them"
+    assert page.locator(".item:visible").get_attribute("data-id") == ids[2], "the first that is open"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 28)"
+    page.keyboard.press("p")
+    page.keyboard.press("p")
+    arabic = page.locator(".text", has_text="ثلاثة").first
+    assert arabic.get_attribute("dir") == "auto"
+    SCREENSHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / "label_open_dark_360.png")
+    page.click("#done")
+    page.wait_for_selector("text=Your answers are taken in")
+    report = taken.get(timeout=60).value
+    assert report.bias_corrected["labels"] == 2
+    rows = [json.loads(line) for line in (Path(run) / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {row["id"]: row["label"] for row in rows if row["label"]} == {ids[0]: "yes", ids[1]: "no"}
+    assert page.evaluate("window.hacked") is None
+    assert faults == []
