@@ -5,25 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.bench import (
-    first_page,
-    gate_errors,
-    growth,
-    label_intervals,
-    local_judging,
-    passage,
-    prefixes,
-    saturation,
-    whole_runs,
-)
+from tests.bench import first_page, growth, local_judging, saturation, whole_runs
 
 data = Path(sys.argv[1]) if sys.argv[1:] else None
 whole_runs.main(data)
 saturation.main(data)
 growth.main()
 local_judging.main()
-prefixes.main()
 first_page.main()
-passage.main()
-label_intervals.main()
-gate_errors.main()

@@ -1,33 +1,38 @@
 """Verdicts per second of judges in this process, by level: the embedded model with transformers, and with vLLM.
 
 `make bench`, or `python -m tests.bench.local_judging`. vLLM runs in its own environment, which `make test-vllm` makes.
-Whole responses are judged as a study judges them; what the answers are is told in `dictated.py`. Processor time is the
+Whole responses are judged as a study judges them; what they write is below. Processor time is the
 measure on a machine that others use too; vLLM's holds what its threads spend waiting.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
+import itertools
+import json
+import random
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from tests.bench.cases import responses
-from tests.bench.dictated import DictatedModel, ShapedModel
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.engine.pool import bounded
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings
 from truebench_hf.models.caller import Caller, metered
-from truebench_hf.models.local import LocalOptions
+from truebench_hf.models.local import LocalModel, LocalOptions
+from truebench_hf.models.protocol import ChatRequest, Completion
 from truebench_hf.models.spec import read_options
-from truebench_hf.models.vllm_engine import VllmOptions
+from truebench_hf.models.vllm_engine import VllmModel, VllmOptions
 from truebench_hf.prompts import Prompts
 
 RESPONSES = 7  # their rubrics fill two batches of 16
@@ -165,3 +170,84 @@ def main() -> None:
 
 if __name__ == "__main__":
     vllm() if "vllm" in sys.argv else main()
+
+
+class DictatedModel(LocalModel):
+    """Transformers. Every step is computed; then the token of the answer's example is the only choice."""
+
+    async def forget(self) -> None:
+        """Empty the cache that goes from batch to batch."""
+        self._prefix = None
+
+    def _generate(self, requests: Sequence[ChatRequest]) -> list[Completion | BaseException]:
+        model, tokenizer = self._load()
+        prompts = [tuple(self._encode(tokenizer, request)) for request in requests]
+        answers = [_tokens(tokenizer, request.example) for request in requests]
+        with _dictated(model, dict(zip(prompts, answers, strict=True)), tokenizer.eos_token_id):
+            return super()._generate(requests)
+
+
+class ShapedModel(VllmModel):
+    """vLLM, which takes a JSON schema: what the schema leaves open, the length of the reasons, is set as well."""
+
+    written = 0  # tokens so far
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Answer in the form of the example: its keys by the schema, its reasons of as many characters."""
+        made = await super().complete(replace(request, schema=_of_length(request)))
+        self.written += made.usage.output_tokens
+        return made
+
+    async def forget(self) -> None:
+        """Empty the prefix cache, which would know all prompts when they are judged once more."""
+        engine, _ = self._open()
+        await engine.reset_prefix_cache()
+
+
+@contextmanager
+def _dictated(model: Any, answers: dict[tuple[int, ...], list[int]], pad: int) -> Iterator[None]:
+    import torch
+
+    sizes = sorted(set(map(len, answers)))
+
+    def dictate(ids: Any, scores: Any) -> Any:
+        only = torch.full_like(scores, float("-inf"))
+        for row, tokens in enumerate(ids.tolist()):
+            said = tuple(itertools.dropwhile(lambda token: token == pad, tokens))
+            size = next(size for size in sizes if said[:size] in answers)
+            answer = answers[said[:size]]
+            only[row, answer[min(len(said) - size, len(answer) - 1)]] = 0.0  # an answer that has ended says so again
+        return only
+
+    real = model.generate
+    model.generate = lambda **how: real(logits_processor=[dictate], **how)
+    try:
+        yield
+    finally:
+        del model.generate  # the method of its class shows again
+
+
+def _tokens(tokenizer: Any, example: str) -> list[int]:
+    """The tokens of an answer to its end. Words that repeat themselves would be guessed, so reasons get others."""
+    draw, words = random.Random(len(example)), _words(tokenizer)
+
+    def others(found: re.Match[str]) -> str:
+        count = len(tokenizer.encode(found[2]))
+        return found[1] + tokenizer.decode(draw.sample(words, count))
+
+    text = re.sub(r"(?m)^(criteria_\d+:)(.*)", others, example)
+    return [*tokenizer.encode(text), tokenizer.eos_token_id]
+
+
+@functools.cache
+def _words(tokenizer: Any) -> list[int]:
+    return [token for word, token in sorted(tokenizer.get_vocab().items()) if re.fullmatch("Ġ[a-z]{4,}", word)]
+
+
+def _of_length(request: ChatRequest) -> dict[str, Any] | None:
+    schema = json.loads(json.dumps(request.schema))
+    for entry, said in zip(schema["properties"].values(), json.loads(request.example).values(), strict=True):
+        if isinstance(said, dict):
+            size = len(said["reason"])
+            entry["properties"]["reason"] |= {"minLength": size, "maxLength": size}
+    return schema

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from tests.bench import processes, release_like
+from tests.bench import processes
 
 _DELAY, _MANY, _REPEATS = 0.02, 512, 3
 CLIENTS = ("aiohttp alone", "openai SDK, aiohttp", "openai SDK, its default")
@@ -27,7 +27,7 @@ def main(data: Path | None = None) -> None:
     """Print one table: who, seconds on the clock and of the processor for the calls, and the latter over the SDK's."""
     with tempfile.TemporaryDirectory() as name, processes.server(_DELAY) as url:
         folder = Path(name)
-        data = data or release_like.write(folder / "data.jsonl")
+        data = data or processes.release_like(folder / "data.jsonl")
         sent = recorded(url, data, folder, _DELAY)
         rounds = [
             {

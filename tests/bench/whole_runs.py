@@ -12,7 +12,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from tests.bench import processes, release_like, saturation
+from tests.bench import processes, saturation
 from tests.bench.processes import Took
 from truebench_hf.benchmarks.truebench import data as releases
 
@@ -26,7 +26,7 @@ def main(data: Path | None = None) -> None:
     """Print one table: what was run, the ideal, seconds, and one over the other; then what starting takes."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        data = data or release_like.write(folder / "data.jsonl")
+        data = data or processes.release_like(folder / "data.jsonl")
         instances = releases.load(str(data))
         turns = sum(len(instance.turns) for instance in instances)
         criteria = sum(len(turn.criteria) for instance in instances for turn in instance.turns)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from tests.bench import label_intervals as study
+from tests.metrics import label_studies as study
 from tests.metrics.test_agreement import judged, labels
 from tests.metrics.test_ranks import over, own_and_others, ranked
 from tests.metrics.test_reliability import F, T, ahead, alpha_ends, grades, panel, worth

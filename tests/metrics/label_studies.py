@@ -1,12 +1,11 @@
-"""How often the interval of a run corrected by 200 labels holds the truth, and how long it is.
+"""Simulated: how often the interval of a run corrected by 200 labels holds the truth, and how long it is.
 
-`make bench`, or `python -m tests.bench.label_intervals`. 2,000 instances are judged and 200 of them labelled, drawn as
-`truebench label out` does; lengths are against Wilson on a simple random sample of as many labels.
+2,000 instances are judged and 200 of them labelled, drawn as `truebench label out` does; lengths are against Wilson on
+a simple random sample of as many labels.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb
@@ -152,27 +151,3 @@ def labelled(random: np.random.Generator, verdicts: np.ndarray, truth: np.ndarra
         for place in random.permutation(np.flatnonzero(verdicts == name))[:n].tolist():
             gold[place] = "yes" if truth[place] else "no"
     return gold
-
-
-def main() -> None:
-    """Print a table for each kind of judge."""
-    kinds = {
-        "by verdict": by_verdict(), "by verdict, 5 % undecided": by_verdict(0.05),
-        "instances of three criteria": by_instance(), "criteria, 12 instances labelled": by_criterion(12),
-        "criteria, 40 instances labelled": by_criterion(40),
-        "criteria, 12 of 36 uneven checklists": by_checklist(36, 12),
-        "criteria, 36 of 36 uneven checklists": by_checklist(36, 36),
-    }  # fmt: skip
-    for name, cells in kinds.items():
-        start = time.perf_counter()
-        print(f"{name}: {'judge':<13}{'rate':>6}{'coverage':>10}{'length':>8}{'as good as':>12}{'alone':>8}")
-        for cell in cells:
-            print(
-                f"{'':<{len(name) + 2}}{cell.judge!s:<13}{cell.rate:>6}{100 * cell.coverage:>10.1f}"
-                f"{cell.length:>8.3f}{cell.worth:>12.0f}{100 * cell.alone:>8.1f}"
-            )
-        print(f"{time.perf_counter() - start:.0f} s")
-
-
-if __name__ == "__main__":
-    main()
