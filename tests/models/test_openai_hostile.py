@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.bad_answers import BAD, redirect
+from tests.models.bad_answers import BAD, redirect
 from tests.support.bad_server import Bad, BadServer, reply
 from tests.support.openai_client import FAST, Ask, ask_chat, ask_decide, ask_stream, chat, once, open_at
 from tests.support.runs import ROOT, command, command_here, row, write_jsonl
