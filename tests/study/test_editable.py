@@ -43,9 +43,8 @@ class Edited(Colours):
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., Any]:
-    data = write_jsonl(
-        tmp_path / "data.jsonl", [{"thing": "snow", "colour": "white"}, {"thing": "coal", "colour": "black"}]
-    )
+    rows = [{"thing": "snow", "colour": "white"}, {"thing": "coal", "colour": "black"}]
+    data = write_jsonl(tmp_path / "data.jsonl", rows)
     model = script(tmp_path / "model.json", [{"contains": "colour", "reply": "It is white."}])
 
     def again(**more: Any) -> float | None:
@@ -56,24 +55,20 @@ def run(tmp_path: Path) -> Callable[..., Any]:
 
 def test_what_was_edited_is_used_or_left_alone(run: Callable[..., Any], tmp_path: Path) -> None:
     assert run() == run() == 0.5
-    file = tmp_path / "out" / "answers.jsonl"
+    file, mine = tmp_path / "out" / "answers.jsonl", tmp_path / "mine.jsonl"
     text = file.read_text().replace('"It is white.", "right": false', '"It is black.", "right": true')
     file.write_text(text)
     for estimate in (False, True):
-        with pytest.raises(
-            UserError,
-            match=rf"answers\.jsonl was edited since it was written; add --answers {file} to use it \(finished",
-        ):
+        told = rf"answers\.jsonl was edited since it was written; add --answers {file} to use it \(finished"
+        with pytest.raises(UserError, match=told):
             run(estimate=estimate)
     assert file.read_text() == text
     assert run(answers=str(file)) == run(answers=str(file)) == 1.0
     with pytest.raises(UserError, match="was edited since it was written"):
         run()
     assert file.read_text().count("black") == 2, "what people wrote stays theirs"
-    file.rename(tmp_path / "mine.jsonl")
-    assert run() == 0.5, "moved away it is written anew"
-    assert run(answers=str(tmp_path / "mine.jsonl")) == 1.0
-    assert run() == 0.5, "a copy of what stands elsewhere is written anew"
+    file.rename(mine)
+    assert [run(), run(answers=str(mine)), run()] == [0.5, 1.0, 0.5], "moved away, or a copy, it is written anew"
 
 
 @pytest.mark.parametrize("name", ["plan.yaml", "plans/snow/plan.yaml"])
@@ -82,9 +77,7 @@ def test_what_no_option_takes_back_is_left_alone(run: Callable[..., Any], tmp_pa
     file = tmp_path / "out" / name
     for content in (b"a: 2\n", b"", "a: 1\nb: 2\n".encode("utf-16")):
         file.write_bytes(content)
-        with pytest.raises(
-            UserError, match=rf"{name} was edited since it was written; use another --out, or move it away"
-        ):
+        with pytest.raises(UserError, match=rf"{name} was edited since it was written; use another --out, or move it"):
             run()
         assert file.read_bytes() == content
 

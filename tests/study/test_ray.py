@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sqlite3
@@ -11,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import pytest
 
 from tests.study.colours import ColourOptions, Colours
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import ROOT, command, row, script, write_jsonl
+from tests.support.runs import ROOT, command, held, row, script, write_jsonl
 from truebench_hf.errors import UserError
 
 KEY = "sk-of-the-loopback-server-1f9b2c"
@@ -46,17 +46,11 @@ def workers() -> list[int]:
     """The processes that hold a provider, of the cluster of this process."""
     import psutil
 
-    below = psutil.Process().children(recursive=True)
-    return [one.pid for one in below if "ray::Holder" in " ".join(_command(one))]
-
-
-def _command(process: Any) -> list[str]:
-    import psutil
-
-    try:
-        return list(process.cmdline())
-    except psutil.Error:  # it has just ended
-        return []
+    below, pids = psutil.Process().children(recursive=True), list[int]()
+    for process in below:
+        with suppress(psutil.Error):  # it has just ended
+            pids += [process.pid] if "ray::Holder" in " ".join(process.cmdline()) else []
+    return pids
 
 
 def kill_a_worker(server: OpenAIServer, requests: int) -> threading.Thread:
@@ -75,12 +69,8 @@ def kill_a_worker(server: OpenAIServer, requests: int) -> threading.Thread:
 
 def ledger(out: Path) -> dict[str, Any]:
     """What is in the ledger of a folder, by key."""
-    with sqlite3.connect(out / "ledger.sqlite") as db:
-        rows = db.execute("SELECT key, request, result, role FROM calls").fetchall()
-    db.close()
-    found = {key: rest for key, *rest in rows}
-    assert len(found) == len(rows)
-    return found
+    with closing(sqlite3.connect(out / "ledger.sqlite")) as db:
+        return {key: rest for key, *rest in db.execute("SELECT key, request, result, role FROM calls")}
 
 
 def files_with(text: str, folder: Path) -> list[str]:
@@ -113,16 +103,14 @@ def test_a_worker_dies_in_the_middle_and_nothing_is_lost(
         asked = server.stats()["total"] - before
         assert found.value == plain.value
         assert (tmp_path / "ray" / "answers.jsonl").read_bytes() == (tmp_path / "plain" / "answers.jsonl").read_bytes()
-        scores, plain_scores = (json.loads((tmp_path / name / "scores.json").read_text()) for name in ("ray", "plain"))
+        scores, plain_scores = (held(tmp_path / name / "scores.json") for name in ("ray", "plain"))
         assert scores["scores"] == plain_scores["scores"]
         assert ledger(tmp_path / "ray") == ledger(tmp_path / "plain"), "the same calls under the same keys"
-        info = json.loads((tmp_path / "ray" / "run.json").read_text())
+        info = held(tmp_path / "ray" / "run.json")
         lost = info["calls_lost"]
         assert 0 < lost <= 2 * 8
         assert 0 <= asked - THINGS <= lost
-        assert info["served"] == json.loads((tmp_path / "plain" / "run.json").read_text())["served"], (
-            "by whom, and how many"
-        )
+        assert info["served"] == held(tmp_path / "plain" / "run.json")["served"], "by whom, and how many"
         told = f"Calls lost with workers of Ray, and repeated: {lost}."
         assert (scores["notes"], plain_scores["notes"]) == ([told], [])
         assert told in found.notes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,14 @@ import pytest
 
 import truebench_hf
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import script, write_jsonl
+from tests.support.runs import held, script, write_jsonl
 from tests.support.stages import generate, judge, run
 from truebench_hf import UserError
 from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, arbitrate
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
+from truebench_hf.benchmarks.truebench.run import Run
 from truebench_hf.options import facts
 from truebench_hf.space.board.store import BoardStore
 
@@ -32,11 +32,6 @@ def made(tmp_path: Path) -> dict[str, Any]:
     return {"data": data, "model": model, "judge": (judges,), "out": str(tmp_path / "out")}
 
 
-def _info(made: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((Path(made["out"]) / "run.json").read_text(encoding="utf-8"))
-    return found
-
-
 def _answers(made: dict[str, Any], **more: Any) -> None:
     generate(GenerateOptions(**{name: made[name] for name in ("data", "model", "out")}, **more))
 
@@ -44,9 +39,10 @@ def _answers(made: dict[str, Any], **more: Any) -> None:
 def test_the_judging_stage_keeps_what_was_noted_of_the_data(made: dict[str, Any]) -> None:
     _answers(made, limit=4, seed=3)
     judge(JudgeGivenOptions(judge=made["judge"], out=made["out"]))
-    kept = {name: _info(made)["settings"].get(name) for name in ("data", "limit", "seed", "items")}
+    info = held(Path(made["out"], "run.json"))
+    kept = {name: info["settings"].get(name) for name in ("data", "limit", "seed", "items")}
     assert kept == {"data": made["data"], "limit": 4, "seed": 3, "items": 4}
-    assert _info(made)["board"]["rows"][0]["facts"]["Data"] == "d.jsonl, sample of 4"
+    assert info["board"]["rows"][0]["facts"]["Data"] == "d.jsonl, sample of 4"
 
 
 def test_answers_asked_for_again_leave_the_run_on_the_board(made: dict[str, Any]) -> None:
@@ -55,17 +51,15 @@ def test_answers_asked_for_again_leave_the_run_on_the_board(made: dict[str, Any]
     assert [entry.source for entry in BoardStore([Path(made["out"])]).snapshot.entries if entry.folder] == ["measured"]
 
 
-@pytest.mark.parametrize("name", ["seed", "limit", "column", "criteria", "language", "category", "model_name"])
-def test_options_of_the_data_need_responses(name: str) -> None:
-    value = {"seed": 9, "limit": 1, "column": ("prompt=q",), "language": ("EN",), "category": ("x",)}.get(name, "x")
-    with pytest.raises(UserError, match=rf"--{name.replace('_', '-')} goes with --responses"):
-        JudgeGivenOptions(judge=("smollm2",), out="o", **{name: value})
+def test_options_of_the_data_need_responses() -> None:
+    words, several = dict.fromkeys(("criteria", "model_name"), "x"), dict.fromkeys(("language", "category"), ("x",))
+    for name, value in {"seed": 9, "limit": 1, "column": ("prompt=q",), **words, **several}.items():
+        with pytest.raises(UserError, match=rf"--{name.replace('_', '-')} goes with --responses"):
+            JudgeGivenOptions(judge=("smollm2",), out="o", **{name: value})
 
 
 def test_fewer_items_are_told_of(made: dict[str, Any]) -> None:
-    from truebench_hf.benchmarks.truebench.run import Run
-
-    Run(RunOptions(**made)).run()
+    run(RunOptions(**made))
     notes = Run(RunOptions(**made, limit=2)).run().notes
     assert "There were results of 6 items here, now of 2; --limit 6 brings them back without a call." in notes
 
@@ -90,8 +84,7 @@ def test_two_models_of_one_spec_are_both_asked(tmp_path: Path, monkeypatch: pyte
         arbitrate(options)
         asked = {body.get("top_k") for body in server.stats()["bodies"]}
     assert {1, 2} <= asked
-    parts = set(json.loads((tmp_path / "out" / "run.json").read_text())["usage"]["total"])
-    assert {"coarse openai:x#1", "coarse openai:x#2"} <= parts
+    assert {"coarse openai:x#1", "coarse openai:x#2"} <= set(held(tmp_path / "out" / "run.json")["usage"]["total"])
 
 
 @pytest.mark.parametrize(
