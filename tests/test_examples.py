@@ -16,8 +16,7 @@ from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, command_here, row, script, write_jsonl
-from tests.support.tiny_chat import tiny_chat
-from tests.support.trl_import import import_trl
+from tests.support.tiny_chat import import_trl, tiny_chat
 from tests.vllm import export_smollm2
 
 EXAMPLES = ROOT / "examples"

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.people import rows_of, write_sheet
-from tests.support.refining import (
+from tests.benchmarks.refine_loop import (
     BAD,
     DATA,
     Capsys,
@@ -23,6 +22,7 @@ from tests.support.refining import (
     history,
     said,
 )
+from tests.support.people import rows_of, write_sheet
 from tests.support.runs import command_here, script
 from truebench_hf.api.labels import ask_people
 from truebench_hf.benchmarks.truebench.data import load
@@ -183,15 +183,6 @@ def test_answers_to_a_work_list_may_change_until_the_study_has_read_them(ready: 
     assert (old.returncode, "Nothing on the work list is answered yet" in old.stdout) == (0, True)
     assert ready.take_in().returncode == 0
     assert len(ready.result()["rounds"]) == 2
-
-
-def test_going_back_to_an_earlier_text_is_a_round_of_its_own(ready: Loop) -> None:
-    for number, text in enumerate(("It is kind.", "It is warm.", "It is kind."), 1):
-        assert decide(ready, {GREET: (UNCLEAR, text)}).returncode == 0
-        assert ready.run().returncode == 0
-        assert len(ready.result()["rounds"]) == number + 1
-    texts = criteria(ready.out)
-    assert texts["greet"] == ["It is kind."]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,12 @@ import pandas as pd
 import pytest
 
 import truebench_hf
-from tests.support.every_eval_ever import checked
-from tests.support.finished import golden
+from tests.support.corpus import each_row
+from tests.support.finished import finished, golden
 from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf import Criterion
 from truebench_hf.errors import UserError
-from truebench_hf.integrations.every_eval_ever import model_info
+from truebench_hf.integrations.every_eval_ever import model_info, write
 from truebench_hf.integrations.export import export, to_verifiers
 from truebench_hf.integrations.finished_run import Exported
 from truebench_hf.integrations.rewards import reward_of
@@ -49,34 +50,14 @@ def test_every_study_with_scores_keeps_the_rules_of_every_eval_ever(study: str, 
         assert not by_response or main["metric_config"]["llm_scoring"]["input_prompt"].startswith("# ")
 
 
-@pytest.mark.parametrize(
-    ("spec", "provider", "told"),
-    [
-        ("openai:Q/m", "openai", ("Q/m", "Q")),
-        ("openai:Q/m:groq", "huggingface:groq", ("Q/m", "Q")),  # it was unknown/Q-m-groq
-        ("Q/m", "", ("Q/m", "Q")),  # answers that were given
-        ("Q/m:free", "", ("unknown/Q-m-free", None)),  # it was unknown/free
-        ("llama3:8b", "", ("unknown/llama3-8b", None)),  # it was unknown/8b
-        ("openai:llama3:8b", "openai", ("unknown/llama3-8b", None)),
-        ("모델", "", ("unknown/모델", None)),
-    ],
-)
+@each_row(__file__, "export_command", "who_made_a_model_is_told_where_its_hub_id_does")
 def test_who_made_a_model_is_told_where_its_hub_id_does(spec: str, provider: str, told: tuple[str, str | None]) -> None:
     settings = {"model": spec, "models": {"model": {"provider": provider}} if provider else {}}
     info = model_info(Exported("", "run", {"settings": settings}, {}, {}), spec)
     assert (info["id"], info["developer"], info["name"]) == (*told, spec)
 
 
-@pytest.mark.parametrize(
-    ("case", "to", "told"),
-    [
-        ("contrast", "csv", "a study of kind contrast scores no models or judges"),
-        ("metaeval", "inspect", "a study of kind metaeval does not score responses one by one, which inspect is about"),
-        ("metaeval", "verifiers", "or take --to every-eval-ever, csv or parquet"),
-        ("run", "cvs", "unknown form 'cvs': did you mean csv"),
-        ("facts", "sft", "look for grounding, not at criteria"),
-    ],
-)
+@each_row(__file__, "export_command", "what_makes_no_sense_is_one_line")
 def test_what_makes_no_sense_is_one_line(tmp_path: Path, case: str, to: str, told: str) -> None:
     with pytest.raises(UserError) as caught:
         export(golden(case, tmp_path / case), to, tmp_path / "out")
@@ -96,6 +77,16 @@ def test_what_is_no_finished_run(tmp_path: Path) -> None:
         export(str(folder), "csv", tmp_path / "out")
     with pytest.raises(UserError, match="unknown --relationship"):
         export(str(folder), "every-eval-ever", tmp_path / "out", relationship="friend")
+
+
+def test_what_is_not_decided_is_left_out_of_every_eval_ever_and_told(tmp_path: Path) -> None:
+    run = finished(tmp_path, "ann", {"a": None}, allow_unscored=True)
+    written = export(run, "every-eval-ever", tmp_path / "out")
+    assert list(written.values()) == ["2 scores, 6 left out (nothing was decided)"], (
+        "strict and official alone count it"
+    )
+    with pytest.raises(UserError, match="nothing of it was decided, so there is no score to tell; --to csv tells"):
+        write(Exported("run", "run", {}, {"ann": []}, {}), tmp_path / "none", "Us", "other")
 
 
 def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
@@ -218,3 +209,125 @@ def test_a_fault_is_best_answered_with_no() -> None:
         ours = reward_of([Verdict(given[0], met), Verdict(given[1], fault)], "fraction")  # type: ignore[arg-type]
         assert ours is not None
         assert their_reward(written, [met, fault]) == pytest.approx((3 * ours + 1) / 4)
+
+
+_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+_LOG = {
+    "schema_version", "evaluation_id", "evaluation_timestamp", "retrieved_timestamp", "source_metadata", "eval_library",
+    "model_info", "evaluation_results", "detailed_evaluation_results",
+}  # fmt: skip
+_NEEDED = _LOG - {"evaluation_timestamp", "detailed_evaluation_results"}
+_RESULT = {
+    "evaluation_result_id", "evaluation_name", "source_data", "evaluation_timestamp", "metric_config", "score_details",
+    "generation_config",
+}  # fmt: skip
+_ROW = {
+    "schema_version", "evaluation_id", "model_id", "evaluation_name", "evaluation_result_id", "sample_id", "sample_hash",
+    "interaction_type", "input", "output", "messages", "answer_attribution", "evaluation", "token_usage", "performance",
+    "error", "metadata",
+}  # fmt: skip
+_ARGS = {"temperature", "top_p", "top_k", "max_tokens", "reasoning", "prompt_template"}
+
+
+def checked(root: Path) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """(scores, records) of every model below a folder, each held against the rules."""
+    found = []
+    for file in sorted(path for path in root.rglob("*.json") if path.is_file()):
+        place = file.relative_to(root).as_posix()
+        assert re.fullmatch(rf"data/[^/]+/[^/]+/[^/]+/{_UUID}\.json", place), place
+        assert not re.search(r'[<>:"\\|?*\x00-\x1f]', place)
+        log = json.loads(file.read_text("utf-8"), parse_constant=lambda text: 1 / 0)
+        samples = file.with_name(f"{file.stem}_samples.jsonl")
+        rows = [json.loads(line) for line in samples.read_text("utf-8").splitlines()] if samples.exists() else []
+        _log(log, place, rows)
+        for record in rows:
+            _row(record, log)
+        found.append((log, rows))
+    return found
+
+
+def _log(log: dict[str, Any], place: str, rows: list[dict[str, Any]]) -> None:
+    assert set(log) >= _NEEDED
+    assert set(log) <= _LOG
+    assert log["schema_version"] == "0.3.0"
+    assert log["retrieved_timestamp"].isdigit(), "Unix time, as a text"
+    assert log["evaluation_id"].endswith(f"/{log['model_info']['id']}/{log['retrieved_timestamp']}")
+    source = log["source_metadata"]
+    assert source["source_type"] in ("documentation", "evaluation_run")
+    assert source["evaluator_relationship"] in ("first_party", "third_party", "collaborative", "other")
+    assert source["source_organization_name"]
+    assert {"name", "version"} <= set(log["eval_library"])
+    _model(log["model_info"])
+    assert place.split("/")[2:4] == log["model_info"]["id"].split("/")
+    ids = [one["evaluation_result_id"] for one in log["evaluation_results"]]
+    assert len(set(ids)) == len(ids) > 0
+    for one in log["evaluation_results"]:
+        _result(one)
+    detail = log.get("detailed_evaluation_results")
+    assert bool(detail) == bool(rows)
+    if detail:
+        assert (detail["format"], detail["total_rows"]) == ("jsonl", len(rows))
+        assert detail["file_path"] == place.removesuffix(".json") + "_samples.jsonl"
+        _texts(detail["additional_details"])
+
+
+def _model(info: dict[str, Any]) -> None:
+    assert info["name"]
+    assert info["id"].count("/") == 1
+    details = info["additional_details"]
+    _texts(details)
+    assert details["deployment_type"] in ("self_deployed", "externally_managed", "unknown")
+    assert details["model_availability"] in ("open_weights", "closed_weights", "unknown")
+
+
+def _result(one: dict[str, Any]) -> None:
+    assert set(one) <= _RESULT
+    assert one["source_data"]["source_type"] in ("url", "hf_dataset", "other")
+    assert one["source_data"]["dataset_name"]
+    metric, score = one["metric_config"], one["score_details"]["score"]
+    assert isinstance(metric["lower_is_better"], bool)
+    assert math.isfinite(score)
+    if metric.get("score_type") == "continuous":
+        assert metric["min_score"] <= score <= metric["max_score"]
+    _texts(metric.get("additional_details") or {})
+    _texts(one["score_details"]["details"])
+    if scoring := metric.get("llm_scoring"):
+        assert scoring["judges"]
+        assert scoring["input_prompt"]
+        assert scoring.get("aggregation_method") in (None, "majority_vote", "average", "weighted_average", "median")
+        for judge in scoring["judges"]:
+            _model(judge["model_info"])
+    uncertainty = one["score_details"]["uncertainty"]
+    assert uncertainty["num_samples"] >= 0
+    if interval := uncertainty.get("confidence_interval"):
+        assert interval["lower"] <= interval["upper"]
+        assert interval["confidence_level"] == 0.95
+    assert set((one.get("generation_config") or {}).get("generation_args") or {}) <= _ARGS
+
+
+def _row(row: dict[str, Any], log: dict[str, Any]) -> None:
+    assert set(row) <= _ROW
+    assert (row["evaluation_id"], row["model_id"]) == (log["evaluation_id"], log["model_info"]["id"])
+    known = {one["evaluation_result_id"]: one["evaluation_name"] for one in log["evaluation_results"]}
+    assert known[row["evaluation_result_id"]] == row["evaluation_name"], "exactly one score that it counts under"
+    assert isinstance(row["evaluation"]["is_correct"], bool)
+    assert 0 <= row["evaluation"]["score"] <= 1
+    assert isinstance(row["input"]["raw"], str)
+    assert isinstance(row["input"]["reference"], list)
+    if row["interaction_type"] == "single_turn":
+        assert "messages" not in row
+        assert isinstance(row["output"]["raw"], list)
+    else:
+        assert row["interaction_type"] == "multi_turn"
+        assert "output" not in row
+        assert row["evaluation"]["num_turns"] >= 1
+        assert [message["turn_idx"] for message in row["messages"]] == list(range(len(row["messages"])))
+    for part in row["answer_attribution"]:
+        assert set(part) == {"turn_idx", "source", "extracted_value", "extraction_method", "is_terminal"}
+        if row["interaction_type"] == "multi_turn":
+            assert row["messages"][part["turn_idx"]]["content"] == part["extracted_value"]
+    _texts(row["metadata"])
+
+
+def _texts(details: dict[str, Any]) -> None:
+    assert all(isinstance(value, str) for value in details.values()), details

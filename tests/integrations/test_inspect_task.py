@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.finished import golden
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
@@ -179,18 +180,7 @@ def test_several_graders_are_a_panel(both: Both, found: dict[str, dict[str, Any]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("call", "told"),
-    [
-        ("no judge", "nobody is to judge: add --model-role grader=MODEL, or -T judge=SPEC"),  # not by itself unasked
-        ("decision", "judge_level=decision: models of inspect give no probabilities"),
-        ("misspelt", "unknown argument of the task 'lnaguage': did you mean language"),
-        ("language", "unknown language 'XX'"),
-        ("key", "judge_arg api_key: would stand in the log; keys belong in the environment"),
-        ("headers", "judge_arg extra_headers: would stand in the log"),
-        ("login", "judge_base_url: its login would stand in the log"),
-    ],
-)
+@each_row(__file__, "inspect_task", "what_makes_no_sense_is_refused")
 def test_what_makes_no_sense_is_refused(found: dict[str, dict[str, Any]], call: str, told: str) -> None:
     assert told in found[call].get("refused", found[call].get("error", ""))
     assert not found[call].get("asked")

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import truebench_hf
+from tests.support.corpus import each_row
 from tests.support.runs import script
 from tests.support.tiny_chat import tiny_chat
 from truebench_hf import Criterion, Judge, UserError, checklist_reward
@@ -208,24 +209,7 @@ def test_a_made_judge_takes_no_settings_and_a_nameless_writer_no_cache(tmp_path:
         checklist_reward(Saying(), lvel="rubric")  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"prompts": None}, "prompts: there are none"),
-        ({"prompts": ["a", "b"]}, "prompts: 2 for 1 completions"),
-        ({"criteria": "is blue"}, "criteria: must be a list with an entry for each of the 1"),
-        ({"criteria": [[{"text": "a", "weight": -1}]]}, "completion 1: its criteria are faults alone"),
-        ({"rubric": [["b"]]}, "which mean the same"),
-        ({"completions": [3]}, "completion 1: a completion is a text or a list of messages, not a int"),
-        ({"completions": [[{"role": "assistant", "content": {"a": 1}}]]}, "its last message is a dict, not a text"),
-        ({"prompts": [[{"role": "user", "content": [{"type": "image"}]}]]}, "no text (an image?)"),
-        (
-            {"prompts": [[{"role": "assistant", "content": "Hi."}]]},
-            "completion 1: field 'prompt' must end with a message of",
-        ),
-        ({"prompts": [None]}, "completion 1: its prompt must be a text or a list of messages"),
-    ],
-)
+@each_row(__file__, "rewards", "data_that_cannot_be_judged_is_one_line")
 def test_data_that_cannot_be_judged_is_one_line(given: dict[str, Any], said: str) -> None:
     call: dict[str, Any] = {"completions": ["Blue."], "prompts": ["Name one."], "criteria": [["is blue"]]}
     with pytest.raises(UserError) as caught:
@@ -279,35 +263,10 @@ def judged(labels: str, weights: tuple[float, ...] = ()) -> list[Verdict]:
     return [Verdict(Criterion("x", weight=w), named[l]) for l, w in zip(labels, points, strict=True)]  # noqa: E741
 
 
-@pytest.mark.parametrize(
-    ("labels", "weights", "fraction", "pass_all", "why"),
-    [
-        ("yyyy", (), 1.0, 1.0, "all met"),
-        ("yyyn", (), 0.75, 0.0, "3/4"),
-        ("ynnn", (), 0.25, 0.0, "1/4"),
-        ("nnnn", (), 0.0, 0.0, "none met"),
-        ("yn", (3.0, 1.0), 0.75, 0.0, "points count in the share"),
-        ("ny", (3.0, 1.0), 0.25, 0.0, "the dear one fails"),
-        ("yn", (1.0, -1.0), 1.0, 1.0, "the fault is not there"),
-        ("yy", (1.0, -1.0), 0.0, 0.0, "the fault takes away the point"),
-        ("yy", (2.0, -1.0), 0.5, 0.0, "the fault takes away half"),
-        ("ny", (1.0, -1.0), 0.0, 0.0, "the fraction stops at 0"),
-        ("y-", (), None, None, "open: it could be 1/2 or 1"),
-        ("yu", (), None, None, "unknown is open, too"),
-        ("n-", (), None, 0.0, "one that fails settles pass_all, and nothing else"),
-        ("nu", (), None, 0.0, "the same"),
-        ("--", (), None, None, "nothing is judged"),
-        ("ny-", (1.0, -5.0, 1.0), 0.0, 0.0, "whatever the open one is, the fraction stops at 0"),
-        ("n-", (1.0, -1.0), 0.0, 0.0, "an open fault can take nothing from 0"),
-        ("y-", (1.0, -1.0), None, None, "an open fault can take away all"),
-        ("", (), None, None, "no criteria: never 1"),
-    ],
-)
-def test_by_hand(
-    labels: str, weights: tuple[float, ...], fraction: float | None, pass_all: float | None, why: str
-) -> None:
+@each_row(__file__, "rewards", "by_hand")
+def test_by_hand(labels: str, weights: tuple[float, ...], fraction: float | None, pass_all: float | None) -> None:
     found = [reward_of(judged(labels, weights), shape) for shape in ("fraction", "pass_all")]
-    assert found == [one if one is None else pytest.approx(one) for one in (fraction, pass_all)], why
+    assert found == [one if one is None else pytest.approx(one) for one in (fraction, pass_all)]
 
 
 cases = st.lists(st.tuples(st.sampled_from("ynu-"), st.floats(0.5, 4) | st.floats(-4, -0.5)), min_size=1, max_size=7)

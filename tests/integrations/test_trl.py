@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import truebench_hf
-from tests.support.tiny_chat import tiny_chat
-from tests.support.trl_import import import_trl
+from tests.support.tiny_chat import import_trl, tiny_chat
 from tests.vllm.export_smollm2 import embedded
 from truebench_hf import checklist_reward
 from truebench_hf.models.scripted import verdicts

@@ -28,14 +28,12 @@ STUDIES, JUDGED, LABELLED = 2000, 2000, 200
 
 @dataclass(frozen=True)
 class Cell:
-    """What came of the studies of one kind: `length` is against the labels alone, `worth` the median effective n."""
+    """What came of the studies of one kind; `length` is against that of the labels alone."""
 
     rate: float
     judge: tuple[float, float]
     coverage: float
     length: float
-    worth: float
-    alone: float  # coverage of the labels alone, exactly where they are independent
 
 
 class Tally:
@@ -43,25 +41,23 @@ class Tally:
 
     def __init__(self, rate: float, labels: int, seed: int) -> None:
         self.rate, self.labels, self.random = rate, labels, np.random.default_rng(seed)
-        self.held, self.length = 0, 0.0
-        self.worth: list[float] = []
+        self.studies, self.held, self.length = 0, 0, 0.0
 
-    def add(self, found: Estimate) -> None:
+    def add(self, estimate: Estimate) -> None:
         """Add one study."""
-        assert found.ci95 is not None
-        assert found.effective_labels is not None
-        self.held += found.ci95[0] <= self.rate <= found.ci95[1]
-        self.length += found.ci95[1] - found.ci95[0]
-        self.worth.append(found.effective_labels)
+        assert estimate.ci95 is not None
+        low, high = estimate.ci95
+        self.studies += 1
+        self.held += low <= self.rate <= high
+        self.length += high - low
 
     def cell(self, judge: tuple[float, float]) -> Cell:
         """The figures of all studies added."""
-        studies, n, p = len(self.worth), self.labels, self.rate
+        n, p = self.labels, self.rate
         chances = [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
         ends = [effective_interval(k / n, n) for k in range(n + 1)]
-        alone = sum(chance for chance, (low, high) in zip(chances, ends, strict=True) if low <= p <= high)
-        length = self.length / studies / sum(c * (high - low) for c, (low, high) in zip(chances, ends, strict=True))
-        return Cell(p, judge, self.held / studies, length, float(np.median(self.worth)), alone)
+        alone = sum(c * (high - low) for c, (low, high) in zip(chances, ends, strict=True))
+        return Cell(p, judge, self.held / self.studies, self.length / self.studies / alone)
 
 
 def by_verdict(undecided: float = 0.0, studies: int = STUDIES, seed: int = 7) -> Iterator[Cell]:

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from .loopback import HOST
-from .openai_answers import chat_text, chat_usage, judge_prompt
-from .openai_decisions import decisions, systemone
+from .openai_answers import chat_text, chat_usage, decisions, judge_prompt, systemone
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,14 @@
 In a test:            with OpenAIServer(delay=0.01) as server: ... server.url ... server.stats()
 As its own process:   python -m tests.support.openai_server --port 0 --delay 0.2 --quiet   (first line: the port)
 
-POST /v1/chat/completions (stream too), /v1/systemone, /v1/decisions; GET /v1/models, GET /stats; and to steer it:
-POST /faults    list of {match: {nth, contains, kind, path}, status, headers, body, raw, drop, hang}, each used once.
-                `nth` counts the requests that fit the rest of `match` since the fault was posted; 1 is the next one.
+POST /v1/chat/completions (stream too), /v1/systemone, /v1/decisions; GET /v1/models, GET /stats. To steer it:
+POST /settings  {delay, record}; record = how many of the last request bodies /stats shows.
+`add_faults`    list of {match: {nth, contains, kind, path}, status, headers, body, raw, drop, hang}, each used once.
+                `nth` counts the requests that fit the rest of `match` since the fault was added; 1 is the next one.
                 `hang` waits that many seconds, then goes on with the rest; alone it only makes the answer late.
-POST /scripts   list of {contains, message, usage, finish_reason, times}: what an answer should look like instead.
+`add_scripts`   list of {contains, message, usage, finish_reason, times}: what an answer should look like instead.
                 `message` is laid over the usual one, so `{"content": null}` or `{"reasoning_content": "..."}` will do.
                 In its `content` `{id}` is the id by which the prompt wants an answer signed.
-POST /settings  {delay, record}; record = how many of the last request bodies /stats shows.
-POST /reset     forget counters, bodies, faults and scripts.
 `contains` is looked for in the strings of the request body, after JSON decoding.
 """
 
@@ -31,11 +30,11 @@ from typing import Any
 
 from aiohttp import web
 
-from . import loopback, openai_decisions
+from . import loopback, openai_answers
 from .openai_answers import Json, JudgePrompt, chat_text, chat_usage, judge_prompt, strings
 
 CHAT, SYSTEMONE, DECISIONS = "/v1/chat/completions", "/v1/systemone", "/v1/decisions"
-DECIDERS = {SYSTEMONE: openai_decisions.systemone, DECISIONS: openai_decisions.decisions}
+DECIDERS = {SYSTEMONE: openai_answers.systemone, DECISIONS: openai_answers.decisions}
 FAULT_KEYS = {"match", "status", "headers", "body", "raw", "drop", "hang"}
 MATCH_KEYS = {"nth", "contains", "kind", "path"}
 _ID = re.compile(r'"id", which is "(\w+)"')
@@ -148,8 +147,10 @@ class OpenAIServer(loopback.Server):
         raw = await request.content.read()
         try:
             body = json.loads(raw or b"null")
-            if path in ("/faults", "/scripts", "/settings", "/reset"):
-                return self._steer(path, body)
+            if path == "/settings":
+                self.delay = float(body.get("delay", self.delay))
+                self.record(int(body.get("record", self._bodies.maxlen)))
+                return _reply({})
         except ValueError as error:
             return _error(str(error), 400)
         if path != CHAT and path not in DECIDERS:
@@ -165,18 +166,6 @@ class OpenAIServer(loopback.Server):
             return await self._call(request, body, kind, prompt)
         finally:
             counters.leave(kind)
-
-    def _steer(self, path: str, body: Any) -> web.Response:
-        if path == "/faults":
-            self.add_faults(body)
-        elif path == "/scripts":
-            self.add_scripts(body)
-        elif path == "/reset":
-            self.reset()
-        else:
-            self.delay = float(body.get("delay", self.delay))
-            self.record(int(body.get("record", self._bodies.maxlen)))
-        return _reply({})
 
     async def _call(
         self, request: web.BaseRequest, body: Json, kind: str, prompt: JudgePrompt | None
@@ -194,7 +183,7 @@ class OpenAIServer(loopback.Server):
         if request.path in DECIDERS:
             try:
                 return _reply(DECIDERS[request.path](body))
-            except openai_decisions.BadRequest as error:
+            except openai_answers.BadRequest as error:
                 return _error(str(error), 422 if request.path == SYSTEMONE else 400)
         completion = self._completion(body, prompt, script or {})
         return await _stream(request, body, completion) if body.get("stream") else _reply(completion)
