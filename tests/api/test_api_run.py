@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import truebench_hf
+from tests.support.corpus import each_row
 from tests.support.runs import command_here, row, write_jsonl
 from truebench_hf import run
 from truebench_hf.api.face import BuildOptions
@@ -215,21 +216,7 @@ def test_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert done.stderr == "truebench: --column prompt: write it as name=value\n"
 
 
-@pytest.mark.parametrize(
-    ("flags", "arguments"),
-    [
-        ("--data a/b.jsonl: no such file", "data='a/b.jsonl': no such file"),
-        ("--column a=b:c: has no use", "column='a=b:c': has no use"),
-        ("--name-one and --name-two only go with --panel", "name_one= and name_two= only go with panel="),
-        (
-            "--judge none: with --rules off, say; leave out --rules",
-            "judge='none': with rules='off', say; leave out rules=",
-        ),
-        ("--no-reasoning goes with --judge-level rubric", "reasoning=False goes with judge_level='rubric'"),
-        ("run `truebench judge --out x` first", "run `truebench judge --out x` first"),  # is to be typed
-        ("a--b -- c", "a--b -- c"),
-    ],
-)
+@each_row(__file__, "api_run", "flags_as_arguments")
 def test_flags_as_arguments(flags: str, arguments: str) -> None:
     assert as_arguments(flags) == arguments
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, Done, command_here, row, script, write_jsonl
 from truebench_hf.cli import commands
@@ -287,17 +288,7 @@ def test_show_shows_what_is_put_in_place(capsys: Capsys, tmp_path: Path) -> None
     assert command_here(capsys, *show, "checklist=plain").stdout.startswith("You assess")
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("checklst", "unknown prompt 'checklst': did you mean checklist"),
-        ("_rules", "unknown prompt '_rules'"),
-        ("rubric.plain", "unknown prompt 'rubric.plain'"),
-        ("rubric --prompt rubric=nowhere.jinja", "no such file, and no variant of ours (plain, second, third)"),
-        ("rubric --prompt rubric={tmp}/evil.jinja", "SecurityError"),
-        ("--official {tmp}/prompts.csv", "--official goes with --out"),
-    ],
-)
+@each_row(__file__, "cli", "what_cannot_be_shown_is_one_line")
 def test_what_cannot_be_shown_is_one_line(capsys: Capsys, tmp_path: Path, line: str, words: str) -> None:
     evil = f"{{{{ cycler.__init__.__globals__.os.popen('touch {tmp_path}/run').read() }}}}"
     (tmp_path / "evil.jinja").write_text(evil)

@@ -21,6 +21,7 @@ import pytest
 
 from tests.golden.case import Case, play
 from tests.golden.cases import case_named
+from tests.support.corpus import each_row
 from tests.support.finished import finished
 from tests.support.runs import ROOT, command_here
 
@@ -172,19 +173,7 @@ def test_a_study_that_was_killed_while_it_wrote_is_finished_first(name: str, fol
     assert (done.returncode, done.stderr.count("\n"), "is not finished" in done.stderr) == (2, 1, True), done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "message"),
-    [
-        ("run", "open out --annotator ../eva", "annotator '../eva'"),
-        ("run", "open out --port 99999", "--port 99999: cannot be opened"),
-        ("rows", "out data.jsonl --n 0", "--n 0: must be at least 1"),
-        ("rows", "out data.jsonl --ask dirct", "did you mean direct"),
-        ("rows", "out data.jsonl --annotators eva,Eva", "each with a name of its own"),
-        ("rows", "out data.jsonl --annotators ../eva", "annotator '../eva'"),
-        ("flex", "out talks", "is a study of kind flexsimulate, about which people are not asked"),
-        ("run", "out absent", "absent"),
-    ],
-)
+@each_row(__file__, "label_any_folder", "what_means_nothing_is_refused_in_a_line")
 def test_what_means_nothing_is_refused_in_a_line(
     name: str, folder: Path, line: str, message: str, capsys: Capsys
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.finished import finished, golden, numbered, table
 from tests.support.runs import command_here, write_jsonl
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
@@ -117,16 +118,7 @@ def test_runs_judged_otherwise_are_marked_and_two_of_one_model_refused(tmp_path:
         read_scores([str(tmp_path)], (), "SCORES", "--column")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "columns", "wanted"),
-    [
-        ("a.csv", "Model,Score\no1,69.07%\nx, 5 \ny,\n", {"Score": {"o1": 69.07, "x": 5.0, "y": None}}, ()),
-        ("a.csv", "id,s,t\no1,1,2\nx,-,nan\n", {"t": {"o1": 2.0, "x": None}}, ("t",)),
-        ("a.tsv", "\ufeffname\ts\no1\t1\n", {"s": {"o1": 1.0}}, ()),
-        ("a.jsonl", '{"llm": "o1", "s": 1, "note": "a"}\n{"llm": "x", "s": null}\n', {"s": {"o1": 1.0, "x": None}}, ()),
-        ("a.csv", "model,s\no1,1\n,2\n", {"s": {"o1": 1.0}}, ()),
-    ],
-)
+@each_row(__file__, "leaderboard", "tables_are_read")
 def test_tables_are_read(
     tmp_path: Path, name: str, text: str, columns: dict[str, Any], wanted: tuple[str, ...]
 ) -> None:
@@ -135,20 +127,7 @@ def test_tables_are_read(
     assert scores.astype(object).where(scores.notna(), None).to_dict() == columns
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted", "match"),
-    [
-        ("a,b\n1,2\n", (), "no column names the models"),
-        ("model,b\nx,red\n", (), "no column of numbers"),
-        ("model,s\nx,1\nx,2\n", (), r"record 2: 'x' stands twice"),
-        ("model,s\nopenai:x,1\norg/x,2\n", (), "'openai:x' and 'org/x' are both 'x'"),
-        ("model,s\nx,1\n", ("t",), "unknown column for --column 't'"),
-        ("model,s,t\nx,1,red\n", ("t",), "column 't' is not all numbers"),
-        ("model,a,b,c,d,e,f,g\nx,1,2,3,4,5,6,7\n", (), "has 7 columns of numbers"),
-        ("model,s\nx,True\n", (), "no column of numbers"),
-        ("model,s\nx,inf\n", (), "no column of numbers"),
-    ],
-)
+@each_row(__file__, "leaderboard", "tables_that_cannot_be_used")
 def test_tables_that_cannot_be_used(tmp_path: Path, text: str, wanted: tuple[str, ...], match: str) -> None:
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(UserError, match=match):
@@ -234,7 +213,9 @@ def test_what_is_left_out_is_said(folder: Path, tmp_path: Path) -> None:
     info = json.loads((folder / "runs" / "Apart" / "run.json").read_text())
     without_board = {key: value for key, value in info.items() if key != "board"}
     study = {"kind": "criteria-types", "format": 1}
+    twice = info["board"] | {"columns": [*info["board"]["columns"], info["board"]["columns"][0]]}
     infos = {
+        "a column twice": (info | {"board": twice}, "no results that a leaderboard"),
         "other kind": (info | {"kind": "tick"}, "of kind tick; --kind tick ranks it"),
         "unfinished": (without_board, "finish it by repeating its command"),
         "no board": (study | {"sessions": [{"finished": "2026-01-01T00:00:00Z"}]}, "kind criteria-types like this one"),
@@ -246,7 +227,7 @@ def test_what_is_left_out_is_said(folder: Path, tmp_path: Path) -> None:
     board = leaderboard([str(folder / "runs" / "Apart"), str(tmp_path)])
     assert len(board.entries) == 1
     assert all(why in board.left_out[str(tmp_path / name)] for name, (_, why) in infos.items()), board.left_out
-    assert sum(line.startswith("Left out: ") for line in sections_of.notes(board)) == 4
+    assert sum(line.startswith("Left out: ") for line in sections_of.notes(board)) == 5
 
 
 @pytest.mark.parametrize(

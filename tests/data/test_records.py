@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.support.corpus import each_row
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged, Mark, Marked, Tone, filled
@@ -231,20 +232,8 @@ def test_published_lines_name_no_folder_also_where_another_judged() -> None:
 # --- pieces of a text -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "marks", "expected", "why"),
-    [
-        ("One. Two.", [(5, "Two."), (0, "One.")], ["One.", " ", "Two."], "in the order of the text"),
-        ("One. Two.", [(0, "One.")], ["One.", " Two."], "what nobody marked"),
-        ("One. Two.", [], ["One. Two."], "nothing marked"),
-        ("", [(None, "Lost.")], ["Lost."], "no text at all"),
-        ("One. Two.", [(None, "Lost."), (0, "One.")], ["One.", " Two.", "Lost."], "not in the text"),
-        ("One. Two.", [(0, "One. T"), (5, "Two.")], ["One. T", "wo.", "Two."], "two that overlap"),
-        ("One.", [(1, "One.")], ["One.", "One."], "a place where it does not stand"),
-        ("일. 이.", [(3, "이.")], ["일. ", "이."], "Korean"),
-    ],
-)
-def test_a_text_in_pieces_is_whole(text: str, marks: Any, expected: list[str], why: str) -> None:
+@each_row(__file__, "records", "a_text_in_pieces_is_whole")
+def test_a_text_in_pieces_is_whole(text: str, marks: Any, expected: list[str]) -> None:
     pieces = filled(text, [(start, Mark(part, "yes", "supported")) for start, part in marks])
-    assert [mark.text for mark in pieces] == expected, why
-    assert "".join(mark.text for mark in pieces).startswith(text), why
+    assert [mark.text for mark in pieces] == expected
+    assert "".join(mark.text for mark in pieces).startswith(text)

@@ -1,19 +1,9 @@
-"""The `evaluate` modules: loaded offline and by name, examples of their cards run, and what people hand to them: labels in
-every spelling and library, texts that look like something else."""
+"""What people hand to the `evaluate` modules: labels in every spelling and library, texts that look like something else."""
 
 from __future__ import annotations
 
-import doctest
-import importlib.util
 import json
-import os
-import re
-import shutil
-import subprocess
-import sys
-import textwrap
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,117 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import truebench_hf
-from tests.support.hub_stub import HubStub
+from tests.support.corpus import each_row
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.binary import preference, tri_valued, yes_no
 from truebench_hf.metrics.pass_rate import grounding
-
-FOLDER = Path(truebench_hf.__file__).parent / "evaluate_modules"
-NAMES = sorted(path.name for path in FOLDER.iterdir() if (path / "README.md").is_file())
-
-# Connecting anywhere ends the process; HF_HOME must be set by the caller.
-BLOCKED = """
-import socket
-def refuse(*arguments, **options):
-    raise SystemExit("a connection was tried")
-socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = socket.create_connection = refuse
-"""
-
-
-def python(code: str, home: Path, **env: str) -> Any:
-    """The value that `code` prints as JSON on its last line, from a fresh process with its caches in `home`."""
-    environment = {**os.environ, "HF_HOME": str(home), "HF_UPDATE_DOWNLOAD_COUNTS": "0", **env}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        cwd=home,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def test_there_are_the_six_modules_and_an_unknown_one_is_refused() -> None:
-    assert NAMES == [
-        "checklist_drfr", "flexeval", "grounding_score", "preference_agreement", "rubric_agreement", "truebench_score",
-    ]  # fmt: skip
-    assert truebench_hf.metric("flexeval") == str(FOLDER / "flexeval")
-    with pytest.raises(UserError, match="rubric_agreement"):
-        truebench_hf.metric("rubric_agreemnt")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_module_is_a_folder_of_three_files(name: str) -> None:
-    files = sorted(path.name for path in (FOLDER / name).iterdir() if path.name != "__pycache__")
-    assert files == sorted(["README.md", f"{name}.py", "requirements.txt"])
-    assert "truebench-hf" in (FOLDER / name / "requirements.txt").read_text()
-    header = (FOLDER / name / "README.md").read_text().split("---")[1]
-    assert "sdk: gradio" in header
-    assert "app_file: app.py" in header
-    # evaluate's scanner reads `import a, b` as one package called "a, b".
-    assert not re.findall(r"^import .*,", (FOLDER / name / f"{name}.py").read_text(), re.M)
-
-
-@pytest.mark.slow
-def test_all_load_offline_with_the_network_blocked(tmp_path: Path) -> None:
-    code = f"""
-        {textwrap.indent(BLOCKED, " " * 8).strip()}
-        import json, evaluate, truebench_hf
-        loaded = [evaluate.load(truebench_hf.metric(name)) for name in {NAMES}]
-        found = loaded[4].compute(predictions=["yes", "no"], references=["yes", "yes"])
-        print(json.dumps([[metric.name for metric in loaded], found["accuracy"]]))
-    """
-    names, accuracy = python(code, tmp_path, HF_HUB_OFFLINE="1")
-    assert [name.replace("_", "") for name in names] == [name.replace("_", "") for name in NAMES]
-    assert accuracy == 0.5
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_examples_of_a_card_give_what_they_say(name: str) -> None:
-    blocks = re.findall(
-        r"^```python\n(.*?)^```", (FOLDER / name / "README.md").read_text(encoding="utf-8"), re.M | re.S
-    )
-    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, name, "README.md", 0)
-    failures: list[str] = []
-    result = doctest.DocTestRunner(verbose=False).run(test, out=failures.append)
-    assert result.attempted >= 4
-    assert not failures, "\n".join(failures)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_the_app_builds_a_page_and_computes_its_own_example(name: str, tmp_path: Path) -> None:
-    for file in (FOLDER / "app.py", FOLDER / name / f"{name}.py"):  # as they are published
-        shutil.copy(file, tmp_path)
-    spec = importlib.util.spec_from_file_location(f"app_of_{name}", tmp_path / "app.py")
-    assert spec is not None
-    assert spec.loader is not None
-    app = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(app)
-    values = app.demo.fn(*(field.value for field in app.demo.input_components))
-    assert any(isinstance(value, float) for value in values.values())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("typed", "shown"),
-    [
-        ('["yes"', "not JSON"),  # cut off while typing
-        ('"yes"', "must be a list"),  # one value in place of a column
-        ('["<b>maybe</b>", "no"]', "neither 'yes' nor 'no'"),  # a word that is no label
-        ('["yes", "no", "no"]', "Mismatch|parallel"),  # longer than the other column
-    ],
-)
-def test_the_app_says_in_words_what_is_wrong(load: Any, typed: str, shown: str) -> None:
-    import gradio as gr
-
-    from truebench_hf.evaluate_modules.widget import metric_widget
-
-    demo = metric_widget(load("rubric_agreement"))
-    with pytest.raises(gr.Error, match=shown):
-        demo.fn(typed, '["yes", "no"]')
 
 
 def test_truebench_score_never_replaces_what_is_said_of_other_responses(load: Any, tmp_path: Path) -> None:
@@ -148,33 +31,6 @@ def test_truebench_score_never_replaces_what_is_said_of_other_responses(load: An
     with pytest.raises(UserError, match="belongs to a run with other options"):
         load("truebench_score").compute(predictions=["Adieu"], **given)
     assert "Bonjour" in (tmp_path / "run" / "judgments.jsonl").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_a_pushed_metric_loads_by_name_from_the_hub(tmp_path: Path) -> None:
-    with HubStub() as hub:
-        push = f"""
-            import json
-            from huggingface_hub import HfApi
-            HfApi().create_repo("user/rubric_agreement", repo_type="space", space_sdk="gradio")
-            HfApi().upload_folder(folder_path={truebench_hf.metric("rubric_agreement")!r}, repo_id="user/rubric_agreement",
-                                  repo_type="space", ignore_patterns=["__pycache__/*"])
-            print(json.dumps(None))
-        """
-        load = """
-            import json, evaluate
-            found = evaluate.load("user/rubric_agreement").compute(predictions=[None, "no"], references=["yes", "no"])
-            print(json.dumps(found))
-        """
-        homes = [tmp_path / "push", tmp_path / "load"]
-        for home in homes:
-            home.mkdir()
-        python(push, homes[0], **hub.env)
-        found = python(load, homes[1], **hub.env)
-    assert (found["tn"], found["undecided"], found["accuracy"]) == (1, 1, 1.0)
-
-
-# --- what the modules add to the functions beneath them -------------------------------------------------------------
 
 
 def test_truebench_score_asks_the_judge_with_the_instruction_and_its_history(load: Any, tmp_path: Path) -> None:
@@ -203,19 +59,7 @@ def test_truebench_score_asks_the_judge_with_the_instruction_and_its_history(loa
     assert (tmp_path / "run" / "ledger.sqlite").is_file()
 
 
-@pytest.mark.parametrize(
-    ("grounded", "eligible", "unadjusted", "final", "ineligible"),
-    [
-        ([["yes"], ["no"]], None, 0.5, 0.5, 0),  # one judge: the plain share
-        ([["yes", "no"], ["yes", "yes"]], None, 0.75, 0.75, 0),  # mean of 1 and 0.5
-        ([["yes", "yes"]], [["no", "yes"]], 1.0, 1.0, 0),  # not all judges say ineligible
-        ([["yes", "yes"]], [["no", None]], 1.0, 1.0, 0),  # an undecided judge disqualifies nothing
-        ([["yes", "yes"], ["yes", "yes"]], [["no", "no"], ["yes", "yes"]], 1.0, 0.5, 1),  # disqualified = inaccurate
-        ([[None], ["yes"]], [["no"], ["yes"]], 1.0, 0.5, 1),  # undecided before, settled by disqualification
-        ([[None], [None]], None, None, None, 0),  # nothing decided
-        ([], None, None, None, 0),  # nothing at all
-    ],
-)
+@each_row(__file__, "modules", "grounding")
 def test_grounding(grounded: Any, eligible: Any, unadjusted: Any, final: Any, ineligible: int) -> None:
     found = grounding(grounded, eligible)
     assert (found.unadjusted, found.final, found.ineligible) == (unadjusted, final, ineligible)
@@ -247,24 +91,6 @@ def tensor(values: Any, **how: Any) -> Any:
     import torch
 
     return torch.tensor(values, **how)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the modules keep their rows."""
-    return tmp_path_factory.mktemp("rows")
-
-
-@pytest.fixture(scope="module")
-def load(folder: Path) -> Callable[..., Any]:
-    """Load a module by its name: once, but for those with options."""
-    import evaluate
-
-    def loaded(name: str, **options: Any) -> Any:
-        return evaluate.load(truebench_hf.metric(name), cache_dir=str(folder / name), **options)
-
-    kept = cache(loaded)
-    return lambda name, **options: loaded(name, **options) if options else kept(name)
 
 
 def column(values: list[Any], feature: Any) -> Any:
@@ -311,19 +137,7 @@ def test_labels_in_every_spelling_and_no_others(read: Callable[..., str | None])
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("label", "positive", "negative", "read"),
-    [
-        ("Ineligible", "ineligible", "eligible", "yes"),
-        ("eligible", "ineligible", "eligible", "no"),
-        (0, 0, 1, "yes"),  # a data set whose class 0 is the good one
-        (1.0, 0, 1, "no"),
-        (-1, 1, -1, "no"),  # -1 is a class where it is named
-        (None, 0, 1, None),
-        (-1, 0, 1, None),
-        (False, False, True, "yes"),
-    ],
-)
+@each_row(__file__, "modules", "classes_may_have_other_names")
 def test_classes_may_have_other_names(label: Any, positive: Any, negative: Any, read: str | None) -> None:
     assert yes_no(label, positive, negative) == read
     with pytest.raises(UserError, match="'yes' is neither"):
@@ -450,23 +264,7 @@ def test_texts_reach_the_score_as_they_are(load: Any) -> None:
 # --- forms of references, and the shape of results ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "predictions", "references", "expected"),
-    [
-        ("truebench_score", ["yes", "no"], "Is polite", {"unscored": 0}),
-        ("truebench_score", [["yes"], ["no"]], {"id": "a", "prompt": "Hi", "criteria": ["Is polite"]}, {"unscored": 0}),
-        ("truebench_score", [None, [["yes"], None]], [["a", "b"], [["c"], ["d"]]], {"n": 0, "unscored": 2, "drfr": 1.0}),
-        ("flexeval", [{"ask": "yes"}, {"ask": "no"}], {"ask": None}, {"base_total": 2}),
-        ("rubric_agreement", ["yes", "no"], "yes", {"fn": 1}),
-        ("preference_agreement", ["A", "B"], "A", {"n": 2}),
-        ("preference_agreement", [None, "tie"], ["win", "tie"], {"n": 1, "undecided": 1, "wpld": 0.0}),
-        ("grounding_score", [["yes"], ["no"]], "yes", {"ineligible": 0}),
-        # Lists are the labels of several people.
-        ("rubric_agreement", ["yes", "yes", "no"], [["yes", "yes", "no"], ["no", "no", None], ["yes", "no"]],
-         {"tp": 1, "fp": 1, "unlabelled": 1}),
-        ("preference_agreement", ["A"], [["A", "A", "tie"]], {"pld_0": 1.0}),
-    ],
-)  # fmt: skip
+@each_row(__file__, "modules", "forms_of_references")
 def test_forms_of_references(
     load: Any, name: str, predictions: list[Any], references: Any, expected: dict[str, Any]
 ) -> None:

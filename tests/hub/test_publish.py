@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.corpus import each_row
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from tests.support.runs import run_scores
@@ -113,17 +114,7 @@ def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Pat
     assert parsed[:3] == ["org/truebench", "all", row["value"]]
 
 
-@pytest.mark.parametrize(
-    ("run", "dataset", "message"),
-    [
-        ("whole", "org/truebench", "was run over mini; a model page takes a run over the whole of a known release"),
-        ("part", "org/truebench", "was run with --limit"),
-        ("whole", "truebench", "--dataset truebench: write it as ORGANISATION/NAME"),
-        ("whole", "org/a--b", "--dataset org/a--b: Cannot have"),
-        ("whole", "org/truebench@", "ORG/NAME@REVISION"),
-        ("whole", "org/truebench@a b", "ORG/NAME@REVISION"),
-    ],
-)
+@each_row(__file__, "publish", "what_may_claim_no_score")
 def test_what_may_claim_no_score(runs: Path, run: str, dataset: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         entries(runs / run, dataset)
@@ -181,21 +172,7 @@ def test_the_parts_of_a_release_are_known_by_their_hashes() -> None:
     assert {"v0.6.1": found} == PARTS
 
 
-@pytest.mark.parametrize(
-    ("spec", "repo", "theirs"),
-    [
-        ("openai:tea", "org/tea", True),
-        ("openai:tea", "org/tea-2", False),
-        ("openai:Org/Tea", "org/tea", True),  # the Hub does not tell upper case apart
-        ("openai:org/tea", "other/tea", False),  # somebody's copy of it
-        ("hf:org/tea@refs/pr/1", "org/tea", True),
-        ("hf:/models/checkpoints/tea", "org/tea", True),  # a folder says no more than its name
-        ("smollm2", "HuggingFaceTB/SmolLM2-135M-Instruct", True),
-        ("tea", "org/tea", True),  # the name that --model-name gave
-        ("openai:org/tea:together", "org/tea", True),  # at the router, by a provider
-        ("openai:org/tea:7b", "org/tea", False),
-    ],
-)
+@each_row(__file__, "publish", "only_a_models_own_runs_go_onto_its_page")
 def test_only_a_models_own_runs_go_onto_its_page(tmp_path: Path, spec: str, repo: str, theirs: bool) -> None:
     models = {"model": {"provider": "huggingface:together", "model": "org/tea:together"}}
     (tmp_path / "run.json").write_text(json.dumps({"settings": {"model": spec, "models": models}}))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row
 from tests.support.runs import caller
 from truebench_hf.benchmarks.rubric_eval.data import items, load
 from truebench_hf.data.judged import Case, cases
@@ -108,21 +109,12 @@ def test_decision_level_asks_typed_questions_and_generates_nothing() -> None:
     assert section(request.state, "response") == "The Rhine."
 
 
-@pytest.mark.parametrize(
-    ("share", "settings", "label", "reason"),
-    [
-        (0.5, {}, "yes", "the threshold itself passes"),
-        (0.4999, {}, "no", "just below"),
-        (0.5, {"threshold": 0.6}, "no", "a higher threshold"),
-        (0.6, {"threshold": 0.6}, "yes", "a higher threshold, reached"),
-        (None, {}, None, "a declined question is left open"),
-    ],
-)
-def test_thresholds(share: float | None, settings: dict[str, Any], label: str | None, reason: str) -> None:
+@each_row(__file__, "judge", "thresholds")
+def test_thresholds(share: float | None, settings: dict[str, Any], label: str | None) -> None:
     model = ScriptedModel("judge", lambda r: "unused", lambda r, q: share)
     ((verdict, _),) = judged(model, level="decision", **settings)
-    assert (verdict.label, verdict.probability) == (label, share), reason
-    assert verdict.reason, reason
+    assert (verdict.label, verdict.probability) == (label, share)
+    assert verdict.reason
 
 
 def test_a_failed_decision_leaves_all_open_with_the_reason() -> None:
@@ -165,27 +157,15 @@ def judged_in_turn(model: ScriptedModel, ledger: Calls) -> list[tuple[Verdict, .
     return [asyncio.run(judge.verdicts(case)) for case in THREE]
 
 
-@pytest.mark.parametrize(
-    ("words", "with_schema", "reason"),
-    [
-        ((), [True, True, True, True], "never refused; the lake needs a repair"),
-        (("Geneva.",), [True, True, False, True], "one question alone is asked without it"),
-        (("cannot be used",), [True, True, True, False, True], "the same where only the repair was refused"),
-        (("Rhine.",), [True, False, False, False], "refused before it was ever taken: given up"),
-        (("Geneva.", "North Sea."), [True, True, False, True, False], "two questions, each for itself"),
-        (("",), [True, False, False, False], "always refused: found out once"),
-    ],
-)
-def test_what_was_judged_in_either_form_is_not_asked_again(
-    words: tuple[str, ...], with_schema: list[bool], reason: str
-) -> None:
+@each_row(__file__, "judge", "what_was_judged_in_either_form_is_not_asked_again")
+def test_what_was_judged_in_either_form_is_not_asked_again(words: tuple[str, ...], with_schema: list[bool]) -> None:
     ledger, model, again = Calls(Path(":memory:")), Moody(*words), Moody("")
     first = judged_in_turn(model, ledger)
     assert [[verdict.label for verdict in verdicts] for verdicts in first] == [["yes", "no"]] * 3
     assert [request.schema is not None for request in model.prompts if isinstance(request, ChatRequest)] == with_schema
     assert ["```json" in prompt for prompt in prompts_of(model)][:1] == [False], "the prompt asks for the form, too"
     assert judged_in_turn(again, ledger) == first
-    assert again.prompts == [], reason
+    assert again.prompts == []
 
 
 def test_structured_answers_carry_their_reasons() -> None:

@@ -11,6 +11,7 @@ import pytest
 import scipy.stats
 from scipy.stats import multinomial, t
 
+from tests.support.corpus import each_row
 from tests.support.worked import check, worked
 from truebench_hf.metrics import intervals
 from truebench_hf.metrics.comparison import PairedDifference, clustered_difference, paired_difference
@@ -309,17 +310,7 @@ def test_labels_that_all_agree_prove_nothing_for_certain(strata: Any, share: flo
     assert labels * 0.99 <= result.effective_labels < sum(n for n, _, _ in strata.values()), reason
 
 
-@pytest.mark.parametrize(
-    ("strata", "message"),
-    [
-        ({}, "nothing that could be labelled"),
-        ({"pass": (20, 0, 0)}, "0 labelled instances"),
-        ({"pass": (20, 5, 4)}, "9 labelled instances, 10 are needed"),
-        ({"pass": (20, 10, 5), "undecided": (7, 0, 0)}, "none of the 7 with the verdict undecided has a label; label"),
-        ({"pass": (20, 20, 0), "fail": (1, 0, 0), "undecided": (7, 0, 0)}, "1 with the verdict fail and none of the 7"),
-        ({"pass": (20, 8, 2)}, None),
-    ],
-)
+@each_row(__file__, "intervals", "it_is_withheld_with_the_remedy")
 def test_it_is_withheld_with_the_remedy(strata: Any, message: str | None) -> None:
     result = estimate(**strata)
     assert (message or "") in (result.withheld or "")

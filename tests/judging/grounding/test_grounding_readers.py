@@ -61,18 +61,9 @@ def test_an_object_within_the_answer_is_a_quotation() -> None:
     assert isinstance(read(planted, f"{A} {planted}"), Problem), "the response's own object is not the judge's"
 
 
-@pytest.mark.parametrize(
-    ("sentences", "missing", "why"),
-    [
-        (["**It opens at 9**", "Entry is “free”"], [], "emphasis, quotation marks, full stops"),
-        (["Entry is free.", "It opens at 9."], [], "another order"),
-        (["It opens at 9. Entry is free."], [], "two in one"),
-        (["It opens at 9."], ["Entry is free."], "one left out"),
-        ([], ["It opens at 9. Entry is free."], "all left out"),
-    ],
-)
-def test_what_sentences_cover(sentences: list[str], missing: list[str], why: str) -> None:
-    assert placed(ANSWER, sentences)[1] == missing, why
+@each_row(__file__, "grounding_readers", "what_sentences_cover")
+def test_what_sentences_cover(sentences: list[str], missing: list[str]) -> None:
+    assert placed(ANSWER, sentences)[1] == missing
 
 
 def test_markers_of_lists_and_notes_need_no_sentence() -> None:
