@@ -102,26 +102,25 @@ def test_sorting_searching_and_going_back(space: Served, open_page: Open) -> Non
 def test_a_row_opens_its_model_and_two_are_compared(space: Served, open_page: Open) -> None:
     page = open_page(space.url + "?board=truebench")
     name = names(page)[1]
-    page.locator(NAMES).nth(0).focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    told = page.locator(".told .model-page")
-    told.locator("h2", has_text=name).wait_for()
+    link, told = page.locator(NAMES).nth(1), page.locator("tr.open + .told .model-page")
+    link.press("Enter")
+    told.wait_for()
     for part in ("rank", "Against the field", "Why it fails", "3 examples", "It is right."):
         assert part in told.inner_text()
-    page.keyboard.press("Escape")
+    link.press("Enter")
     told.wait_for(state="detached")
-    assert page.evaluate("document.activeElement.innerText") == name
-    page.keyboard.press("Enter")
+    link.press("Enter")
     told.get_by_role("link", name="Open its conversations").click()
     page.locator(".explorer article", has_text="Question q").wait_for()
     page.go_back()
-    told.locator("h2", has_text=name).wait_for()
-    for place in (0, 2, 1):  # with a third the first one goes
-        page.locator("[data-pick]").nth(place).check()
-    assert [box.is_checked() for box in page.locator("[data-pick]").all()[:3]] == [False, True, True]
-    page.get_by_role("link", name="Compare", exact=True).click()
+    told.wait_for()
+    compare = page.get_by_role("button", name="Compare two models")
+    assert not compare.is_visible()
+    for place in (2, 1):
+        page.locator("tr[data-key] input").nth(place).check()
+    compare.click()
     page.locator(".versus .tb-dot").first.wait_for()
+    assert page.locator("[name=run] :checked").inner_text() == name
     current = page.locator(".list [aria-current] b:not(.tb-word)")
     first = current.inner_text()
     for key in "jk":
@@ -129,7 +128,7 @@ def test_a_row_opens_its_model_and_two_are_compared(space: Served, open_page: Op
         page.wait_for_url(re.compile("id=.*#results"))
         assert (current.inner_text() == first) is (key == "k")
     page.goto(page.url.replace("explorer", "model").replace("run=", "model="))
-    page.locator("main .model-page h2").wait_for()
+    page.locator("h1", has_text=name).wait_for()
 
 
 def test_the_table_keeps_its_models_in_sight_and_explains_itself(space: Served, open_page: Open) -> None:

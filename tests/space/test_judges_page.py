@@ -67,12 +67,12 @@ def test_judges_by_paradigm_and_part_with_the_best_first() -> None:
     first = _drawn(now)
     assert (first.title, first.names) == ("labels · 100 rubrics", ("good", "weak"))
     drawn = first.tables[0]
-    titles = ["Judge", "Paradigm", "All", "Easy", "Hard", "Decided", "Calls per verdict", "Tokens per verdict"]
+    titles = ["Judge", "Paradigm", "All", "Easy", "Hard", "Decided"]
     assert [column.title for column in drawn.columns] == titles
     assert _cells(drawn) == {
-        ("good", "checklist, reasoning"): ["90.0", "", "", "100 %", "", ""],
-        ("good", "rubric, no reasoning"): ["70.0", "", "", "100 %", "", ""],
-        ("weak", "rubric, no reasoning"): ["60.0", "70.0", "50.0", "100 %", "", ""],
+        ("good", "checklist, reasoning"): ["90.0", "", "", "100 %"],
+        ("good", "rubric, no reasoning"): ["70.0", "", "", "100 %"],
+        ("weak", "rubric, no reasoning"): ["60.0", "70.0", "50.0", "100 %"],
     }
     assert (drawn.columns[2].mark, drawn.rows[0]["all"].n) == (0.5, 100)
     (alone,), (sent,) = first.others.values()
@@ -142,7 +142,7 @@ def test_the_page_says_what_words_mean_and_keeps_texts_texts(measured: Path) -> 
     board = BoardStore([measured])
     board.refresh()
     markup = page(board, tab="judges")
-    assert markup.count("<dt>") == 3
+    assert markup.count("<b>Paradigm</b>") == 1
     assert "What RubricEval prints of judges</a>" in markup, "never in one table with ours"
     assert "Demonstrations: made-up models" in markup
     assert str(measured) not in markup

@@ -43,6 +43,7 @@ from truebench_hf.types import Score
         ("my tasks.csv", "my tasks", words.data),
         ("TRUEBench paper, 1,329 instances", "TRUEBench paper, 1,329 instances", words.data),
         ("Safety", "Safety", words.column),
+        ("openai:o3", "o3", words.column),
     ],
 )
 def test_words(fact: str, reads: str, how: Any) -> None:
@@ -150,6 +151,22 @@ def test_a_sample_is_ranked_among_its_own_and_the_title_names_it() -> None:
     assert [(row.name, row.rank.text) for row in _rows(now)] == [("a", "1"), ("b", "2")]
     board, *_ = boards.boards(now)
     assert boards.title(board, board.groups[0]) == "2 models on support, sample of 600"
+    asked = (entry("j", score, key=str(score), facts={"Poet": how}) for score, how in ((0.9, "me"), (0.88, "you")))
+    board, *_ = boards.boards(snapshot(*asked))
+    assert boards.lead(board.groups[0]) == "j (me) and j (you) share the top: they cannot be told apart."
+    assert boards.counted(board, board.groups[0]) == "1 model"
+
+
+@pytest.mark.parametrize(
+    ("values", "ends"),
+    [([1.0], (90, 100)), ([0.0], (0, 10)), ([2 / 3, 2 / 3], (60, 70)), ([0.5, 0.52], (50, 52)), ([0.1, 0.9], (10, 90))],
+)
+def test_the_axis_of_the_main_score_holds_every_value_and_no_share_beyond_100(
+    values: list[float], ends: tuple[float, float]
+) -> None:
+    kind = snapshot(entry("a", 0.5)).kinds[0]
+    lines = [replace(entry("a", value), overall=Score(value, 2)) for value in values]
+    assert leaderboard.score_axis(kind, lines) == ends
 
 
 def test_results_as_json() -> None:
@@ -180,6 +197,8 @@ def test_cells_say_what_stands_behind_them() -> None:
     assert list(rows) == ["all", "few", "open"], "what has no rank comes last"
     assert rows["all"].score == Cell("80.0", 80.0, "95 %: 71.1 to 86.7, 100 tasks")
     assert 'cx="66.7"' in page(now), "80 on an axis from 40 to 100"
+    parted = snapshot(replace(entry("a", None), overall=Score(None, 7, 1)))
+    assert "a part of what it is made of was not measured" in page(parted, tab="model", model="a")
     (part,) = _rows(snapshot(entry("part", 0.5, facts={"Data": "truebench, sample of 9"})))
     assert part.rank == Cell("–", None, "the only result of its kind: nothing to rank it among")
     printed = snapshot(
@@ -318,7 +337,9 @@ def test_a_story_is_what_the_judgments_say(tmp_path: Path) -> None:
     told = items.story(RecentItems().of(result))
     assert (told.decided, told.missed) == ({"Format": 7}, {"Format": 5})
     assert told.most == {"Format": (("c0", 4), ("c1", 1))}
-    assert [e.name + e.category for e in told.examples] == ["1A", "3B", "2A"], "of each category first"
+    assert [item.name + item.drawn.category for item, *_ in told.examples] == ["1A", "3B", "2A"], (
+        "of each category first"
+    )
     for broken in ("[]", '{"id": 1}', '{"messages": [3], "verdicts": 1}'):
         file.write_text(broken)
         with pytest.raises(UserError, match="cannot be read"):

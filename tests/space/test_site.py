@@ -17,7 +17,7 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from tests.space.made import entry, page, text_of
+from tests.space.made import page, text_of
 from tests.space.sample_runs import changed, many_runs
 from tests.space.visitor import launched
 from truebench_hf.space import pages, site, visitors
@@ -161,21 +161,17 @@ def test_programs_are_told_the_same_over_mcp(url: str) -> None:
 
 
 def test_about_tells_what_the_board_holds(tmp_path: Path) -> None:
-    assert "No run has been measured here yet." in page(BoardStore(), tab="about")
     board = BoardStore([many_runs(tmp_path, 2, 20)])
     board.refresh()
     text = text_of(page(board, tab="about"))
     assert "Results Published Measured Submitted TRUEBench 32 2 0 Judges 50 0 0" in text
-    assert "TRUEBench v0.6.1 (2 results)" in text
     assert re.search(r"Sources last read: [\d-]+ [\d:]+ UTC", text)
-    entries = tuple(entry(f"m{n}", 0.5, source="submitted", facts={"Data": f"<b>{n}"}) for n in range(20))
-    told = site.about(Snapshot(entries, (), stale="Since 04:00 UTC it is out of reach."), "org/results@v2", "org/space")
-    assert "&lt;b&gt;0 (1 result)" in told
-    assert "<b>" not in told
-    for part in ("and 12 more", "not yet", "out of reach"):
-        assert part in told
-    assert 'href="https://huggingface.co/datasets/org/results/tree/v2"' in told
-    assert 'href="https://huggingface.co/spaces/org/space/tree/main/truebench_hf/prompts"' in told
+    markup = site.about(Snapshot((), (), stale="Since 04:00 UTC it is out of reach."), "org/results@v2", "org/space")
+    for part in (
+        "last read: not yet. Since 04:00 UTC it is out of reach.", "huggingface.co/datasets/org/results/tree/v2",
+        "huggingface.co/spaces/org/space/tree/main/truebench_hf/prompts",
+    ):  # fmt: skip
+        assert part in markup
 
 
 def test_every_paper_can_be_cited() -> None:

@@ -28,7 +28,7 @@ def build(options: SpaceOptions, board: BoardStore, engine: Engine) -> Any:
     import gradio as gr
 
     with gr.Blocks(title="TRUEBench playground", analytics_enabled=False, delete_cache=(3600, 3600)) as app:
-        heading = gr.HTML(head(board.snapshot, GRADIO[0]), elem_id="head")
+        heading = gr.HTML(head(GRADIO[0]), elem_id="head")
         with gr.Tabs(elem_id="tabs") as tabs:  # whose own row of buttons is hidden: the heading leads to all pages
             with gr.Tab(TABS["playground"], id="playground"):
                 playground.build_tab(engine, app)
@@ -39,7 +39,7 @@ def build(options: SpaceOptions, board: BoardStore, engine: Engine) -> Any:
         def open_tab(request: Any) -> Any:
             wanted = request.query_params.get("tab")
             wanted = wanted if wanted in GRADIO else GRADIO[0]
-            return head(board.snapshot, wanted), gr.update(selected=wanted)
+            return head(wanted), gr.update(selected=wanted)
 
         # Gradio reads the type to know what to pass, and cannot look up a name that only this function has imported.
         open_tab.__annotations__ = {"request": gr.Request}

@@ -1,8 +1,8 @@
 // What helps on pages that stand without it: sorting, searching, models that open in their row, choices that go at once.
 const query = new URLSearchParams(location.search);
-const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const squashed = text => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
-const board = document.querySelector(".board table"), rows = board ? all("tr[data-key]", board) : [];
+const board = document.querySelector(".board table"), rows = [...board?.querySelectorAll("tr[data-key]") ?? []];
+const field = document.getElementById("find");
 
 // The theme of a frame, and a private Space's key, stay in all addresses of the page.
 const kept = ["__theme", "__sign"].filter(name => query.has(name));
@@ -42,63 +42,42 @@ function sort(order) {
 
 function find(text) {
   const words = text.split(/\s+/).map(squashed).filter(Boolean), line = document.getElementById("found");
-  let count = 0;
   for (const row of rows) {
     row.text ??= squashed(row.querySelector(".name").textContent + row.dataset.search);
     row.hidden = !words.every(word => row.text.includes(word));
     if (row.told) row.told.hidden = row.hidden;
-    count += !row.hidden;
   }
+  const count = rows.filter(row => !row.hidden).length;
   line.hidden = !words.length;
   line.textContent = count ? `${count} of ${rows.length}` : "No model of this name here: try fewer letters, or another board";
 }
 
 // A model opens in a row of its own, with what its page shows.
 async function open(key) {
-  for (const row of rows.filter(row => row.told)) {
-    row.told.remove();
+  for (const row of rows) {
+    row.told?.remove();
     row.told = null;
-    row.classList.remove("open");
-    row.querySelector(".model").ariaExpanded = "false";
+    row.classList.toggle("open", row.dataset.key === key);
+    row.querySelector(".model").ariaExpanded = row.dataset.key === key;
   }
-  const row = rows.find(row => row.dataset.key === key), link = row?.querySelector(".model");
+  const row = rows.find(row => row.dataset.key === key);
   if (!row) return;
   const told = row.told = document.createElement("tr"), cell = told.insertCell();
   told.className = "told";
-  row.classList.add("open");
-  link.ariaExpanded = "true";
+  told.style.setProperty("--frame", board.parentNode.clientWidth + "px");
   cell.colSpan = row.cells.length;
   cell.textContent = "…";
   row.after(told);
-  told.style.setProperty("--frame", board.parentNode.clientWidth + "px");
-  const page = await fetch(link.href).then(answer => answer.text()).catch(() => "");
+  const page = await fetch(row.querySelector(".model").href).then(answer => answer.text()).catch(() => "");
   const part = new DOMParser().parseFromString(page, "text/html").querySelector(".model-page");
   part?.removeAttribute("id");
   if (row.told === told) cell.replaceChildren(part ?? "The server gave no answer. Try again in a moment.");
-}
-const toggle = key => {
-  const next = query.get("model") === key ? "" : key;
-  say({ model: next }, true);
-  open(next);
-};
-
-// Two models whose boxes are chosen are compared; with a third the first goes.
-let picked = [];
-function pick(box) {
-  picked = box.checked ? [...picked, box].slice(-2) : picked.filter(other => other !== box);
-  all("[data-pick]").forEach(other => { other.checked = picked.includes(other); });
-  const lines = picked.map(other => other.closest("tr")), names = lines.map(row => row.querySelector(".model").textContent);
-  const line = document.getElementById("picked"), link = line.querySelector("a");
-  line.hidden = !names.length;
-  line.firstElementChild.textContent = names.length > 1 ? names.join(" and ") : `${names[0]}: choose a second model to compare it with`;
-  link.hidden = names.length < 2;
-  if (names.length > 1) link.href = "?" + new URLSearchParams({ tab: "explorer", run: lines[0].dataset.key, beside: lines[1].dataset.key });
 }
 
 function restore() {
   const order = query.get("sort") || "", text = query.get("q") || "";
   if (order || board.querySelector("[aria-sort]")) sort(order);
-  document.getElementById("find").value = text;
+  field.value = text;
   find(text);
   open(query.get("model") || "");
 }
@@ -109,60 +88,40 @@ if (board) {
     new URLSearchParams(location.search).forEach((value, name) => query.set(name, value));
     restore();
   });
-  const field = document.getElementById("find");
   field.addEventListener("input", () => { say({ q: field.value.trim() }); find(field.value); });
   board.addEventListener("click", event => {
     const head = event.target.closest("[data-sort]"), row = event.target.closest("tr[data-key]");
-    if (event.target.matches("[data-pick]")) pick(event.target);
-    else if (head) {
+    if (head) {
       const id = head.dataset.sort, current = query.get("sort") || "", first = head.parentNode.matches(".name, .words") ? "+" : "-";
       const order = id === "rank" ? "" : (current === first + id ? { "+": "-", "-": "+" }[first] : first) + id;
       say({ sort: order });
       sort(order);
-    } else if (row && !event.ctrlKey && !event.metaKey && !event.shiftKey && !String(getSelection())) {
+    } else if (row && !event.target.matches("input") && !event.ctrlKey && !event.metaKey && !event.shiftKey && !String(getSelection())) {
       event.preventDefault();
-      toggle(row.dataset.key);
-    }
-  });
-  board.addEventListener("keydown", event => {
-    const at = event.target.closest("tr"), names = rows.filter(row => !row.hidden).map(row => row.querySelector(".model"));
-    names.sort((a, b) => a.compareDocumentPosition(b) & 2 ? 1 : -1);
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], place = names.indexOf(event.target);
-    if (step && place >= 0) {
-      event.preventDefault();
-      names[Math.min(Math.max(place + step, 0), names.length - 1)].focus();
-    } else if (event.key === "Escape" && query.get("model") && (place >= 0 || at?.matches(".told"))) {
-      const row = rows.find(row => row.told);
-      toggle(query.get("model"));
-      row?.querySelector(".model").focus();
+      say({ model: query.get("model") === row.dataset.key ? "" : row.dataset.key }, true);
+      open(query.get("model"));
     }
   });
 }
 
-// A chosen tab that lies outside of its row comes into sight.
-all(".choices [aria-current]").forEach(link => link.scrollIntoView({ block: "nearest", inline: "nearest" }));
+// What is chosen comes into sight in its row or list.
+document.querySelectorAll(".choices [aria-current], .list [aria-current]").forEach(link => link.scrollIntoView({ block: "nearest", inline: "nearest" }));
 
-// Sends a form with what stays in all addresses, without what is empty.
-function go(form) {
-  kept.forEach(name => form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value: query.get(name) })));
-  [...form.elements].filter(field => !field.value).forEach(field => { field.disabled = true; });
-  form.submit();
-}
-const highlight = document.querySelector(".highlight");
-if (highlight) {
-  highlight.querySelector("button").hidden = true;
-  highlight.addEventListener("change", () => go(highlight));
-}
+// A choice goes at once, with what stays in all addresses, without what is empty; another run has other filters.
+let changed = "";
+addEventListener("change", event => {
+  if (!event.target.closest(".filters, .highlight")) return;
+  changed = event.target.name;
+  event.target.form.requestSubmit();
+});
+addEventListener("formdata", event => {
+  const data = event.formData, others = ([name]) => changed === "run" && name !== "run" && name !== "tab";
+  [...data].filter(pair => !pair[1] || others(pair)).forEach(([name]) => data.delete(name));
+  kept.forEach(name => data.append(name, query.get(name)));
+});
 
-// The explorer: a choice goes at once; j and k go through the list, and Enter into the conversation, but where one types.
-const form = document.querySelector(".filters");
-if (form) {
-  form.addEventListener("change", event => {
-    const others = [...form.elements].filter(field => field.name && field !== event.target && field.name !== "tab");
-    if (event.target.name === "run") others.forEach(field => { field.disabled = true; });
-    go(form);
-  });
-  document.querySelector(".list [aria-current]")?.scrollIntoView({ block: "nearest" });
+// The explorer: j and k go through the list, and Enter into the conversation, but where one types.
+if (document.querySelector(".explorer")) {
   addEventListener("keydown", event => {
     const way = { j: "next", k: "prev" }[event.key];
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;

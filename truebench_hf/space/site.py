@@ -17,7 +17,6 @@ from markupsafe import Markup
 from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
 from truebench_hf.comparing import table
 from truebench_hf.comparing.runs import Source
-from truebench_hf.comparing.table import UNKNOWN
 from truebench_hf.errors import UserError
 from truebench_hf.report.page import rich, style
 from truebench_hf.report.table import Column, Table
@@ -26,7 +25,7 @@ from truebench_hf.space.board.explorer import Explorer
 from truebench_hf.space.board.items import RecentItems, Story, story
 from truebench_hf.space.board.store import BoardStore, Recent, Snapshot
 from truebench_hf.space.pages import Query, address, filled, macro, read
-from truebench_hf.text.terminal import how_many, shortened
+from truebench_hf.text.terminal import shortened
 from truebench_hf.version import __version__
 
 TABS = {
@@ -34,18 +33,22 @@ TABS = {
     "submit": "Submit", "about": "About",
 }  # fmt: skip
 GRADIO = ("playground", "submit")  # the tabs that Gradio draws
-# What stands below the title of the pages that are not about the results that the title names.
-_SUBTITLES = {
-    "explorer": "Every answer with its verdicts, what went wrong first.",
-    "playground": "Have an answer written, held against a checklist or a document, and improved.",
-    "submit": "Hand in the judgments of a run.",
-}
-_NAME = "TRUEBench: do models do office work as told?"
-_ALL_CRITERIA = "Real tasks, each with a checklist. An answer passes only when it meets every criterion."
-_FIRST = Query()  # the results that stand first
+# The title of a page and what stands below it; where results are shown they say it themselves.
+_HEADS = {
+    "leaderboard": (
+        "TRUEBench: do models do office work as told?",
+        "Real tasks, each with a checklist. An answer passes only when it meets every criterion.",
+    ),
+    "judges": ("A score is worth no more than its judge", "Here judges decide rubrics whose answers are known."),
+    "explorer": ("Conversations", "Every answer with its verdicts, what went wrong first."),
+    "playground": (
+        "Playground", "Have an answer written, held against a checklist or a document, and improved.",
+    ),
+    "submit": ("Submit a run", "Hand in the judgments of a run."),
+    "about": ("About these pages", "What is measured, how, and what becomes of what you type."),
+}  # fmt: skip
 _KEPT = 40  # pages of one state of the results
 _SOURCES: dict[Source, str] = {"paper": "Published", "measured": "Measured", "submitted": "Submitted"}
-_MOST_DATA = 8  # names of data sets; submissions may name any number of them
 _CITATIONS = Path(__file__).parents[1] / "citations.txt"
 
 
@@ -67,9 +70,22 @@ class Pages:
             tab = tab if tab in TABS else "leaderboard"
             content = self._recent.of((snapshot.version, tab, query), lambda: self._content(tab, snapshot, query))
         return filled(
-            "page", heading=head(snapshot, tab, query), content=Markup(content), style=_STYLE, script=_SCRIPT,
+            "page", heading=self._head(tab, snapshot, query), content=Markup(content), style=_STYLE, script=_SCRIPT,
             theme=theme if (theme := values.get("__theme")) in ("light", "dark") else "",
         )  # fmt: skip
+
+    def _head(self, tab: str, snapshot: Snapshot, query: Query) -> Markup:
+        """Return the heading: of a model its name, of a leaderboard what is shown, of other pages what they are."""
+        if tab == "model" and (where := model.place(snapshot, query.model)):
+            board, group, entry = where
+            return head("leaderboard", words.model(entry.name), boards.named(board, group))
+        if tab != "leaderboard":
+            return head(tab)
+        _, board, group = leaderboard.chosen(snapshot, query)
+        below = "" if board.kind.name == TRUEBENCH else board.kind.title
+        # Papers' tables that nobody asked for are what there is for want of results.
+        is_asked_for = bool(query.board or query.group) or group.what != "paper"
+        return head(tab, boards.title(board, group) if is_asked_for else "", below)
 
     def _content(self, tab: str, snapshot: Snapshot, query: Query) -> str:
         """Return what stands below the heading."""
@@ -80,7 +96,8 @@ class Pages:
         if tab == "about":
             return about(snapshot, self._results, os.environ.get("SPACE_ID", ""))
         if tab == "model":
-            return filled("model", page=model.page(snapshot, query.model, self._story(snapshot, query.model)))
+            page = model.page(snapshot, query.model, self._story(snapshot, query.model))
+            return filled("model", page=page, shortened=shortened)
         drawn = leaderboard.page(snapshot, query)
         return filled("board", page=drawn, heading=boards.heading, model_name=words.model, few=leaderboard.FEW)
 
@@ -106,14 +123,10 @@ class Pages:
         return filled("badge", name=board.title, score=f"{model.score(board.kind, entry)}{unit}")
 
 
-def head(snapshot: Snapshot, tab: str, query: Query = _FIRST) -> Markup:
-    """Return the heading of all pages, and the way to other pages; on the leaderboard it comes from the results shown."""
+def head(tab: str, title: str = "", below: str = "") -> Markup:
+    """Return the heading of a page, by default what the page is, and the way to all pages."""
     tab = tab if tab in TABS else "leaderboard"
-    _, board, group = leaderboard.chosen(snapshot, query if tab == "leaderboard" else _FIRST)
-    is_asked_for = bool(query.board or query.group)  # else papers' tables are what there is for want of results
-    title = boards.title(board, group) if is_asked_for or group.what != "paper" else _NAME
-    below = _ALL_CRITERIA if board.kind.name == TRUEBENCH else board.kind.title
-    return Markup(macro("parts", "head", title, _SUBTITLES.get(tab, below), TABS, tab))
+    return Markup(macro("parts", "head", title or _HEADS[tab][0], below or _HEADS[tab][1], TABS, tab))
 
 
 def results_json(snapshot: Snapshot, query: Query) -> dict[str, Any]:
@@ -147,16 +160,10 @@ def about(snapshot: Snapshot, results: str, space: str) -> str:
     rows = [
         {"kind": kind.title, **{source: count[kind.name, source] for source in _SOURCES}} for kind in snapshot.kinds
     ]
-    data = Counter(
-        words.data(entry.facts.get("Data", UNKNOWN)) for entry in snapshot.entries if entry.source != "paper"
-    )
-    named = ", ".join(f"{name} ({how_many(lines, 'result')})" for name, lines in data.most_common(_MOST_DATA))
-    more = f", and {len(data) - _MOST_DATA} more" if len(data) > _MOST_DATA else ""
     columns = (Column("kind", "Results"), *(Column(source, title, "count") for source, title in _SOURCES.items()))
     name, _, revision = results.partition("@")
     return filled(
         "about", held=Table("held", columns, rows, "What this board holds"), version=__version__, space=space,
-        data=f"Data of the runs: {named}{more}." if data else "No run has been measured here yet.",
         when=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(snapshot.read_at)) if snapshot.read_at else "not yet",
         stale=snapshot.stale, results=name, tree=f"/tree/{revision}" if revision else "",
         citations=_CITATIONS.read_text("utf-8").replace("VERSION", __version__).strip(),
@@ -198,7 +205,8 @@ class Site:
         shared = {"Access-Control-Allow-Origin": "*"}  # for pages elsewhere that show results
 
         def page(request: Any) -> Any:
-            return HTMLResponse(pages.html(request.query_params))
+            picked = zip(("run", "beside"), request.query_params.getlist("pick"), strict=False)  # in a leaderboard
+            return HTMLResponse(pages.html({**request.query_params, **dict(picked)}))
 
         def results(request: Any) -> Any:
             return JSONResponse(results_json(pages.board.snapshot, Query.of(request.query_params)), headers=shared)

@@ -144,9 +144,14 @@ def is_part(group: BoardGroup, other: BoardGroup) -> bool:
     )
 
 
+def counted(board: ShownBoard, group: BoardGroup) -> str:
+    """Return how many models, or judges, a group holds; each may have several results."""
+    return how_many(len({entry.name for entry in group.entries}), "judge" if board.kind.name == JUDGES else "model")
+
+
 def title(board: ShownBoard, group: BoardGroup) -> str:
     """Return what a page of a group is about: how many models, on which data."""
-    count = how_many(len(group.entries), "judge" if board.kind.name == JUDGES else "model")
+    count = counted(board, group)
     data = _without_count(group.entries[0].facts.get("Data", "")) or board.title
     return f"{count}, as printed in the {data}" if group.what == "paper" else f"{count} on {data}"
 
@@ -154,8 +159,13 @@ def title(board: ShownBoard, group: BoardGroup) -> str:
 def lead(group: BoardGroup) -> str:
     """Return who leads, and who cannot be told apart behind; "" where nothing is ranked."""
 
+    also = differing(group)
+
+    def name(entry: BoardEntry) -> str:
+        return words.model(entry.name) + (f" ({also[entry.key]})" if entry.key in also else "")
+
     def listed(entries: Sequence[BoardEntry]) -> str:
-        names = [words.model(entry.name) for entry in entries]
+        names = [name(entry) for entry in entries]
         if len(names) > _MOST_NAMED:
             return f"{names[0]} and {len(names) - 1} others"
         return f"{', '.join(names[:-1])} and {names[-1]}"
@@ -168,7 +178,7 @@ def lead(group: BoardGroup) -> str:
         return f"{listed(first)} share the top: they cannot be told apart."
     second = [entry for entry in ranked[1:] if entry.rank == 2]
     behind = f" Behind it {listed(second)} cannot be told apart." if len(second) > 1 else ""
-    return f"{words.model(first[0].name)} leads.{behind}"
+    return f"{name(first[0])} leads.{behind}"
 
 
 def heading(group: BoardGroup) -> str:
@@ -180,6 +190,12 @@ def heading(group: BoardGroup) -> str:
         how_many(most, group.noun) if most else "",
     ]
     return " · ".join(filter(None, parts))
+
+
+def named(board: ShownBoard, group: BoardGroup) -> str:
+    """Return the name of a board and what the results of a group have in common."""
+    text = heading(group)
+    return text if text.startswith(board.title) else f"{board.title} · {text}"
 
 
 def _judge(group: BoardGroup) -> str:

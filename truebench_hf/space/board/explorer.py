@@ -132,7 +132,7 @@ def _runs(snapshot: Snapshot, others: Iterable[StudyRun]) -> Iterator[tuple[str,
                 for e in group.entries if e.folder
             )  # fmt: skip
             if options:
-                yield f"{board.title} · {boards.heading(group)}", options
+                yield boards.named(board, group), options
     by_title: dict[str, list[tuple[str, str]]] = {}
     for study in others:
         by_title.setdefault(study.title, []).append((study.key, f"{study.name} · {study.folder.name}"))
@@ -314,7 +314,10 @@ def _compared(first: BoardEntry, second: BoardEntry) -> _Compared:
     try:
         return compare_runs(_run(first), _run(second))
     except (UserError, OSError, ValueError, KeyError, TypeError) as error:
-        return f"The runs cannot be compared as a whole: {anonymous.text(str(error))}."
+        reason = str(error)
+        for entry in (first, second):
+            reason = reason.replace(str(entry.folder), words.model(entry.name))
+        return f"The runs cannot be compared as a whole: {anonymous.text(reason)}."
 
 
 def _run(entry: BoardEntry) -> Finished:

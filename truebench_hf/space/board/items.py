@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -203,33 +203,22 @@ _MOST = 3  # criteria of a type
 _LONGEST = 240  # characters of what is quoted
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A conversation that failed: the name of its instance, what was asked, and a criterion that was not met, with why."""
-
-    name: str
-    language: str
-    category: str
-    prompt: str
-    criterion: str
-    reason: str
-
-
 @dataclass(frozen=True)
 class Story:
     """What a run's judgments tell: by type of criteria ("" where the data names none) how many were decided and missed,
-    and the missed ones with how often; examples of failed conversations, of different categories."""
+    and the missed ones with how often; examples of failed conversations, of different categories, each with the text of a
+    criterion that was not met and why."""
 
-    decided: Counter[str] = field(default_factory=Counter)
-    missed: Counter[str] = field(default_factory=Counter)
-    most: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
-    examples: tuple[Example, ...] = ()
+    decided: Counter[str]
+    missed: Counter[str]
+    most: Mapping[str, tuple[tuple[str, int], ...]]
+    examples: tuple[tuple[ExplorerItem, str, str], ...]
 
 
 def story(items: Items) -> Story:
     """Return what the conversations of a run tell."""
     decided, missed, texts = Counter[str](), Counter[str](), dict[str, Counter[str]]()
-    failures: dict[str, Example] = {}
+    failures: dict[str, tuple[ExplorerItem, str, str]] = {}
     for item in items.values():
         for criterion, label, reason in item.verdicts():
             kind = criterion.kind or ""
@@ -237,14 +226,9 @@ def story(items: Items) -> Story:
             if label == "no":
                 missed[kind] += 1
                 texts.setdefault(kind, Counter())[shortened(criterion.text, _LONGEST)] += 1
-                quotes = (shortened(text, _LONGEST) for text in (item.opening, criterion.text, reason))
-                failures.setdefault(item.name, Example(item.name, item.language, item.drawn.category, *quotes))
+                failures.setdefault(item.name, (item, criterion.text, reason))
     most = {kind: tuple(count.most_common(_MOST)) for kind, count in texts.items()}
-    seen = Counter[str]()
-
-    def turn(example: Example) -> int:
-        """The first failure of each category comes first."""
-        seen[example.category] += 1
-        return seen[example.category]
-
-    return Story(decided, missed, most, tuple(sorted(failures.values(), key=turn)[:_EXAMPLES]))
+    # The first failure of each category comes before the second of any.
+    first = {item.drawn.category: item for item, *_ in reversed(failures.values())}
+    examples = sorted(failures.values(), key=lambda example: first[example[0].drawn.category] is not example[0])
+    return Story(decided, missed, most, tuple(examples[:_EXAMPLES]))

@@ -102,9 +102,12 @@ def by_paradigm(group: BoardGroup, parts: Sequence[BoardGroup] = ()) -> Table:
         _accuracy("all", "All" if parts else "Balanced accuracy"),
         *(_accuracy(f"part:{part}", part.capitalize()) for part in sorted(of_parts)),
         Column("decided", "Decided", about="The share of rubrics that the judge decided"),
+    ]  # fmt: skip
+    costs = (
         Column(CALLS, "Calls per verdict", "score", "All calls of this judge and paradigm, repeats included", ""),
         Column(TOKENS, "Tokens per verdict", "score", "Tokens read and written, per rubric", "", 0),
-    ]  # fmt: skip
+    )
+    columns += [column for column in costs if any(_value(entry, column.name) >= 0 for entry in group.entries)]
     mean = "mean of the four instruction categories, as in the paper"
     pooled = "all rubrics counted together, as some of the paper's instruction categories are missing here"
     note = (

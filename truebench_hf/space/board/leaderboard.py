@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any
 
-from truebench_hf.comparing.papers import JUDGES, PAPERS
+from truebench_hf.comparing.papers import PAPERS
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.comparing.table import COVERED, MISPRINT, SIZE, UNKNOWN, Kind, coverage, size
 from truebench_hf.report.sections import Axis, Plot, Series, percent, points
@@ -100,7 +100,7 @@ def _facts(snapshot: Snapshot, board: ShownBoard, group: BoardGroup) -> Iterator
         parts = sum(column.name in present for column in board.kind.groups.get(name, ()))
         if parts > 1:
             yield str(parts), name.lower()
-    count, _, noun = how_many(len(group.entries), "judge" if board.kind.name == JUDGES else "model").partition(" ")
+    count, _, noun = boards.counted(board, group).partition(" ")
     yield count, noun
     if snapshot.read_at:
         yield time.strftime("%H:%M UTC", time.gmtime(snapshot.read_at)), "last read"
@@ -129,7 +129,8 @@ def table(kind: Kind, group: BoardGroup, view: str) -> dict[str, Any]:
         )
         for entry, parts in zip(group.entries, brackets(group.entries), strict=True)
     )  # fmt: skip
-    return {"columns": columns, "rows": rows, "main": main, "axis": f"{low:g} to {high:g}"}
+    tinted = any(cell.tint and not cell.few for row in rows for cell in row.cells)
+    return {"columns": columns, "rows": rows, "main": main, "axis": f"{low:g} to {high:g}", "tinted": tinted}
 
 
 def _columns(kind: Kind, entries: Sequence[BoardEntry], view: str) -> Iterator[Column]:
@@ -175,7 +176,8 @@ def _cell(entry: BoardEntry, column: Column, spread: tuple[float, float] | None)
         return Cell(f"{percent(decided, 0)} %", decided, f"{overall.unscored:,} left open")
     score = entry.scores.get(column.name)
     if score is None or score.value is None:
-        return _nothing(_left_open(score) or ("not published" if printed else "not in the data of this run"))
+        absent = "not published" if printed else "not in the data of this run"
+        return _nothing(without_score(score) if score and score.n + score.unscored else absent)
     mark = MISPRINT if column.name in entry.misprints else ""
     parts = [f"{column.title}: {column.factor * score.value:.1f}"]
     parts += [f"{score.n:,} decided"] if score.n else []
@@ -191,7 +193,7 @@ def _cell(entry: BoardEntry, column: Column, spread: tuple[float, float] | None)
 def _score(kind: Kind, score: Score, main: Column) -> Cell:
     """Return the cell of the main score."""
     if score.value is None:
-        return _nothing(_left_open(score) or "nothing was decided")
+        return _nothing(without_score(score))
     parts = [f"95 %: {_ends(score.ci95, kind.factor)}" if score.ci95 else "no interval is known"]
     parts += [how_many(score.n, kind.noun)] if score.n else []
     return Cell(main.number(score.value), round(kind.factor * score.value, 4), ", ".join(parts))
@@ -201,8 +203,11 @@ def _nothing(why: str) -> Cell:
     return Cell("–", None, why)
 
 
-def _left_open(score: Score | None) -> str:
-    return f"{score.unscored:,} left open, none decided" if score and score.unscored else ""
+def without_score(score: Score) -> str:
+    """Return why a score has no value."""
+    if score.n:
+        return "a part of what it is made of was not measured"
+    return f"{score.unscored:,} left open, none decided" if score.unscored else "nothing was decided"
 
 
 def _ends(interval: tuple[float, float], factor: int) -> str:
@@ -217,7 +222,7 @@ def _rank(group: BoardGroup, entry: BoardEntry) -> Cell:
     if entry.rank is not None:
         return Cell(places(entry), entry.rank)
     if entry.overall.value is None:
-        return _nothing("not ranked: nothing was decided")
+        return _nothing(f"not ranked: {without_score(entry.overall)}")
     if coverage(entry.overall) < COVERED:
         return _nothing(f"not ranked: {percent(1 - coverage(entry.overall), 0)} % of it was left open")
     return _nothing("not ranked: there is no interval")
@@ -251,10 +256,13 @@ def score_axis(kind: Kind, entries: Sequence[BoardEntry]) -> tuple[float, float]
     values = [factor * end for score in overall for end in (score.value or 0.0, *(score.ci95 or ()))]
     if not values:
         return 0.0, float(factor)
-    width = max(max(values) - min(values), 1.0 if factor == 100 else 1e-6)
+    spread = max(values) - min(values)
+    width = max(spread or 10.0, 1.0) if factor == 100 else max(spread, 1e-6)
     step = 10.0 ** floor(log10(width))
     low, high = step * floor(min(values) / step), step * ceil(max(values) / step)
-    return round(low, 6), round(high if high > low else low + step, 6)
+    if high == low:  # one value, at a round number: 50 to 60 for 50, but 90 to 100 for 100
+        low, high = (low - step, high) if low == factor == 100 else (low, high + step)
+    return round(low, 6), round(high, 6)
 
 
 def _plots(kind: Kind, group: BoardGroup, board: ShownBoard, selected: str) -> Iterator[Plot]:
@@ -288,11 +296,12 @@ def _against(
     wide = low > 0 and high > 10 * low
     x = Axis(title, low / 1.2, 1.2 * high, log=True) if wide else Axis(title, 0.0, 1.1 * high or 1.0)
     y = Axis(kind.unit, *score_axis(kind, entries))
-    best, named = list[tuple[float, float, float, str]](), list[tuple[float, float]]()
+    best = list[tuple[float, float, float, str]]()
+    named = [(x.share(across), y.share(score)) for entry, across, score in placed if entry.key == selected]
     for entry, across, score in placed:
         if not best or score > best[-1][1]:
             place = x.share(across), y.share(score)
-            has_room = all(place[0] - other[0] > 0.25 or place[1] - other[1] > 0.04 for other in named)
+            has_room = all(abs(place[0] - other[0]) > 0.25 or abs(place[1] - other[1]) > 0.04 for other in named)
             if is_named := has_room and entry.key != selected:
                 named.append(place)
             best.append((across, score, 0.0, words.model(entry.name) if is_named else ""))

@@ -8,6 +8,7 @@ from contextlib import suppress
 from statistics import fmean
 from typing import Any
 
+from truebench_hf.comparing.papers import JUDGES
 from truebench_hf.comparing.runs import BoardEntry
 from truebench_hf.comparing.table import UNKNOWN, Kind
 from truebench_hf.errors import UserError
@@ -16,7 +17,7 @@ from truebench_hf.results.folder import Results
 from truebench_hf.space.board import boards, words
 from truebench_hf.space.board.boards import BoardGroup, ShownBoard
 from truebench_hf.space.board.items import Story
-from truebench_hf.space.board.leaderboard import FEW, places
+from truebench_hf.space.board.leaderboard import FEW, places, without_score
 from truebench_hf.space.board.store import Snapshot
 from truebench_hf.space.pages import address
 from truebench_hf.study.ranking import COST
@@ -48,7 +49,7 @@ def page(snapshot: Snapshot, key: str, story: Story | None) -> dict[str, Any] | 
     if where is None:
         return None
     board, group, entry = where
-    kind, overall, summary = board.kind, entry.overall, "Nothing was decided."
+    kind, overall, summary = board.kind, entry.overall, f"No score: {without_score(entry.overall)}."
     if overall.value is not None:
         number = f" over {how_many(overall.n, kind.noun)}" if overall.n else ""
         rank = f"rank {places(entry)} of {sum(other.rank is not None for other in group.entries)}"
@@ -74,7 +75,7 @@ def page(snapshot: Snapshot, key: str, story: Story | None) -> dict[str, Any] | 
         "trust": boards.judge_trust(snapshot, group), "facts": list(_facts(kind, entry)), "hub_page": hub[1] if hub else "",
         "against": list(_against(kind, group, entry)), "alone": alone, "missing": missing,
         "missed": list(_missed(story)) if story else [], "examples": story.examples if story else (),
-        "others": list(_others(snapshot, entry)),
+        "others": list(_others(snapshot, entry)), "is_judge": kind.name == JUDGES,
     }  # fmt: skip
 
 
@@ -108,9 +109,7 @@ def _others(snapshot: Snapshot, entry: BoardEntry) -> Iterator[tuple[str, str, s
     """Yield address, heading, score and day of the other results of the same name, in the order of the boards."""
     for board, group, other in _places(snapshot):
         if other.key != entry.key and words.model(other.name) == words.model(entry.name):
-            heading = boards.heading(group)
-            heading = heading if heading.startswith(board.title) else f"{board.title} · {heading}"
-            yield address("model", model=other.key), heading, score(board.kind, other), _day(other)
+            yield address("model", model=other.key), boards.named(board, group), score(board.kind, other), _day(other)
 
 
 def _against(kind: Kind, group: BoardGroup, entry: BoardEntry) -> Iterator[tuple[str, _Pairs]]:

@@ -18,8 +18,8 @@ _DATA = {"truebench": f"TRUEBench {LATEST}", "mini": "built-in sample", "trueben
 
 
 def column(title: str) -> str:
-    """A column's title; a language by its name."""
-    return LANGUAGE_NAMES.get(title, title)
+    """A column's title; a language by its name, a judge without who provides it."""
+    return LANGUAGE_NAMES.get(title) or model(title)
 
 
 def language(code: str) -> str:
