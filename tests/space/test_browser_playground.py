@@ -47,9 +47,16 @@ def test_answer_improve_edit_and_come_back(well: str, open_page: Open) -> None:
     page.locator("#checklist textarea").fill("")
     page.locator("#guided-start").click()
     page.locator("#guided-line .tb-fail", has_text="The answer fails").wait_for()
+    assert answer.input_value() == author.FIRST, "a text in a text field, whatever it holds"
+    assert "Does the response name Friday?" in page.locator("#checklist textarea").input_value()
+    page.locator("#verdicts .tb-no", has_text="say thank you").first.wait_for()
     page.locator("#improve-start").click()
-    page.locator("#improved .tb-turned").wait_for()
-    page.locator("#guided-line .tb-good").wait_for()
+    page.locator("#improved .tb-moved", has_text="say thank you").wait_for()
+    page.locator("#guided-line .tb-good", has_text="mended, 0 broken").wait_for()
+    assert answer.input_value() == author.SECOND
+    assert "repaired by" in " ".join(page.locator("#improved ins").all_inner_texts())
+    page.locator("#improve-start").click()
+    page.locator("#guided-line", has_text="nothing to improve").wait_for()
     assert page.locator("#verdicts img, #improved img").count() == 0
     assert page.evaluate("window.broken") is None
     assert page.evaluate(NAMELESS) == []

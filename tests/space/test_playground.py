@@ -87,34 +87,6 @@ def line(visitor: Visitor, name: str = "guided") -> str:
     return str(visitor.shown[f"{name}-line", "value"])
 
 
-def test_one_button_writes_a_checklist_answers_and_judges_and_a_fail_is_never_green(written: str) -> None:
-    writer = filled(written, prompt="Write a notice: the lift is broken. Use exactly three bullet points.")
-    told = writer.whole("guided")
-    assert "Writing a checklist" in told
-    assert "Judging criterion 2 of 3" in told
-    assert writer.shown["checklist", "value"].splitlines()[1] == "Does the response name Friday?"
-    assert writer.shown["answer", "value"] == author.FIRST, "a text in a text field, whatever it holds"
-    verdicts = writer.shown["verdicts", "value"]
-    assert re.search(r"tb-no.*?Fail.*?say thank you", verdicts, re.DOTALL)
-    assert "The answer fails" in verdicts
-    assert 'tb-status tb-fail"' in line(writer)
-    assert "tb-good" not in line(writer)
-    assert "criteria met" in line(writer)
-    writer.whole("improve")
-    assert writer.shown["answer", "value"] == author.SECOND
-    page = writer.shown["improved", "value"]
-    assert re.search(r"<del>[^<]*broken until[^<]*</del><ins>[^<]*repaired by[^<]*</ins>", page)
-    assert "&lt;script&gt;" in page
-    assert "<script" not in page
-    assert "<img" not in page
-    assert re.search(r"tb-moved.*?say thank you.*?Fail.*?Pass", page, re.DOTALL)
-    assert "mended, 0 broken" in page
-    assert "measured: 3 list items" in writer.shown["verdicts", "value"]
-    assert 'tb-status tb-good"' in line(writer)
-    writer.whole("improve")
-    assert "nothing to improve" in line(writer)
-
-
 LONG = "x" * 6001
 MUSEUM = {"document": author.DOCUMENT, "request": "Tell me of the museum."}
 # Over which model, what was typed, the button, and by part of the page what it shows then ("told": what was told meanwhile).
@@ -177,13 +149,6 @@ def test_a_button(request: pytest.FixtureRequest, name: str) -> None:
     assert "criterion 3 of 2" not in told
 
 
-def test_texts_cannot_be_edited_while_they_are_worked_on(visitor: Visitor) -> None:
-    told = visitor.whole("guided")
-    assert '"interactive": false' in told.replace('"interactive":false', '"interactive": false')
-    for name in ("example", "prompt", "checklist", "answer"):
-        assert visitor.shown[name, "interactive"] is True
-
-
 def test_an_example_with_verdicts_is_there_before_any_model_is_asked(scripted: str) -> None:
     page = Visitor(scripted)
     assert "three bullet points" in page.shown["prompt", "value"]
@@ -193,21 +158,6 @@ def test_an_example_with_verdicts_is_there_before_any_model_is_asked(scripted: s
     assert "3 of 4 criteria met, 1 not met (2 measured)" in verdicts
     assert "measured: 3 list items" in verdicts
     assert "It ends with the caretaker; nobody is thanked." in verdicts
-
-
-def test_what_can_be_counted_is_decided_while_one_types(scripted: str) -> None:
-    page = Visitor(scripted)
-    page.typed("answer", "- one\n- two")
-    verdicts = page.shown["verdicts", "value"]
-    assert re.search(r"tb-no.*?Fail.*?exactly three bullet points.*?measured: 2 list items", verdicts, re.DOTALL)
-    assert "tb-none" in verdicts, "what only a judge can tell waits"
-    assert page.shown["answer-rendered", "value"].count("<li>") == 2
-    page.typed("answer", "x" * 6001)
-    assert "The answer has 6,001 characters; the limit is 6,000." in page.shown["guided-refused", "value"]
-    assert page.shown["verdicts", "value"] == ""
-    page.typed("answer", "<script>alert(1)</script>")
-    assert page.shown["guided-refused", "value"] == ""
-    assert "<script" not in page.shown["answer-rendered", "value"] + page.shown["verdicts", "value"]
 
 
 def test_a_model_that_fails_leaves_no_old_answer_and_tells_the_operator_why(
@@ -226,26 +176,6 @@ def test_a_model_that_fails_leaves_no_old_answer_and_tells_the_operator_why(
     judging = capsys.readouterr().err
     assert judging.count("gave no answer: 503") == 1
     assert "private" not in log + judging
-
-
-@pytest.mark.parametrize(
-    ("example", "texts", "others"),
-    [
-        ("example", ("prompt", "checklist"), ("answer", "verdicts", "improved")),
-        ("document-example", ("document", "request"), ("document-answer", "grounding", "grounding-outcome")),
-    ],
-)
-def test_a_new_example_clears_all_that_belonged_to_the_old_one(
-    written: str, example: str, texts: tuple[str, ...], others: tuple[str, ...]
-) -> None:
-    writer = Visitor(written)
-    for name in (*texts, *others):
-        writer.shown[name, "value"] = "old"
-    writer.shown[example, "value"] = writer.shown[example, "choices"][0][1]
-    (event,) = writer.on(example, "input")
-    writer.at_once(event)
-    assert all(len(writer.shown[name, "value"]) > 20 for name in texts)
-    assert [writer.shown[name, "value"] for name in others] == [""] * len(others)
 
 
 def test_levels_that_the_embedded_model_cannot_serve_are_not_offered_for_it(opened: Open) -> None:

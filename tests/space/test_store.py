@@ -61,16 +61,6 @@ def test_a_run_is_read_and_changes_are_seen(tmp_path: Path) -> None:
     assert board.snapshot.version > first.version
 
 
-def _refused(run: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """What the operator reads of a run that is left out."""
-    found = _shown(run.parent)
-    assert [entry.folder for entry in found] == [run.parent / "run001"], "and no other run is hidden"
-    assert "Model-001" in table.to_csv(BoardStore().snapshot.kinds[0], found)
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1, "once, not whenever the board looks"
-    return told
-
-
 def test_an_unfinished_run_is_passed_over_in_silence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = many_runs(tmp_path, 2, 20) / "run000"
     (run / "run.json").write_text('{"settings": {}}')
@@ -97,27 +87,33 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
     ("info", {"format": 2}, "another format"),
     ("info", {"submitted": "no"}, "a flag that is a text"),
 ]
-FILES = [b"{", b"[" * 100_000, b'{"board": 3}', b"\xff\xfe"]
+FILES = {"torn": b"{", "nested": b"[" * 100_000, "no board": b'{"board": 3}', "no text": b"\xff\xfe"}
 
 
-@pytest.mark.parametrize(("part", "change"), [row[:2] for row in BROKEN], ids=[row[2] for row in BROKEN])
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [*(row[:2] for row in BROKEN), *(("file", content) for content in FILES.values())],
+    ids=[*(row[2] for row in BROKEN), *FILES],
+)
 def test_a_board_that_cannot_be_drawn_hides_no_other_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str, change: dict[str, Any]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str, change: Any
 ) -> None:
+    file = many_runs(tmp_path, 2, 20) / "run000" / "run.json"
+
     def broken(info: Any) -> None:
         row = info["board"]["rows"][0]
         {"score": row["scores"]["overall"], "board": info["board"], "row": row, "info": info}[part].update(change)
 
-    run = many_runs(tmp_path, 2, 20) / "run000"
-    _change(run / "run.json", broken)
-    assert _refused(run, capsys).startswith("board: run000 is left out: run.json")
-
-
-@pytest.mark.parametrize("content", FILES, ids=range(len(FILES)))
-def test_a_bad_file_hides_no_other_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes) -> None:
-    run = many_runs(tmp_path, 2, 20) / "run000"
-    (run / "run.json").write_bytes(content)
-    assert _refused(run, capsys).startswith("board: run000 is left out: run.json")
+    if part == "file":
+        file.write_bytes(change)
+    else:
+        _change(file, broken)
+    shown = _shown(tmp_path)
+    assert [entry.folder for entry in shown] == [tmp_path / "run001"], "and no other run is hidden"
+    assert "Model-001" in table.to_csv(BoardStore().snapshot.kinds[0], shown)
+    log = capsys.readouterr().err
+    assert log.startswith("board: run000 is left out: run.json")
+    assert log.count("\n") == 1, "once, not whenever the board looks"
 
 
 @pytest.mark.parametrize(
