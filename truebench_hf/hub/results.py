@@ -18,11 +18,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from truebench_hf.data.catalogue import NAMES
+from truebench_hf.benchmarks.truebench import data
+from truebench_hf.benchmarks.truebench.results import KIND
+from truebench_hf.data.catalogue import CATALOGUE, MINI, built
 from truebench_hf.data.records import JUDGMENTS
 from truebench_hf.errors import UserError
 from truebench_hf.hub import layout
-from truebench_hf.hub.layout import RUNS, TABLE, Rows
+from truebench_hf.hub.layout import RUNS, TABLE, Rows, task_of
 from truebench_hf.hub.push import (
     HubOptions,
     Pushed,
@@ -34,7 +36,7 @@ from truebench_hf.hub.push import (
     push_folder,
 )
 from truebench_hf.hub.staging import Staged, stage, stage_file
-from truebench_hf.hub.submission import known_data, validate
+from truebench_hf.hub.submission import validate
 from truebench_hf.results.folder import Results
 from truebench_hf.text import anonymous
 from truebench_hf.text.terminal import warn
@@ -65,10 +67,14 @@ def publish_run(options: ResultsOptions) -> Pushed:
         folder = Path(scratch)
         records = stage(run, folder)
         check_real(run, options.force)
-        texts = _own_texts(run, folder)
-        if texts and not (options.public or options.private or options.dry_run):
+        is_known = _is_known(Results.open(run), records)
+        texts = (
+            () if is_known else tuple(file.relative_to(folder).as_posix() for file in sorted(folder.rglob(JUDGMENTS)))
+        )
+        if not (is_known or options.public or options.private or options.dry_run):
+            quoted = f"{', '.join(texts)} holds every prompt and answer" if texts else "its tables may quote it"
             raise UserError(
-                f"{run}: its data is no known benchmark, and {', '.join(texts)} holds every prompt and answer; add "
+                f"{run}: its data is no known benchmark, and {quoted}; add "
                 "--private for a private data set, or --public where everybody may read them"
             )
         has_card = False
@@ -256,6 +262,7 @@ def _faults(run: Path, rows: Rows) -> list[str]:
     try:
         with tempfile.TemporaryDirectory() as scratch:
             (again,) = stage(run, Path(scratch))
+            files = {path.name for path in Path(scratch, RUNS, again.run_id).iterdir()}
         stated = {TABLE: rows}
         if again.submission:  # the board of another study is what its table was made of
             results = Results.open(run)
@@ -263,6 +270,9 @@ def _faults(run: Path, rows: Rows) -> list[str]:
     except (UserError, LookupError, TypeError, ValueError, AttributeError) as error:
         reason = " ".join(str(error).replace(f"{run}: ", "").split())
         return [*faults, f"{where}: cannot be laid out again: {reason[:200]}"]
+    there = {path.name for path in run.iterdir()}
+    faults += [f"{where}: holds no {name}" for name in sorted(files - there)]
+    faults += [f"{where}/{name}: is no file of a run" for name in sorted(there - files)]
     if again.run_id != run.name:
         faults.append(f"{where}: is the run {again.run_id}")
     for file, held in stated.items():
@@ -304,13 +314,17 @@ def _fetched(place: str | Path) -> Path:
         return Path(snapshot_download(name, repo_type="dataset", revision=commit))
 
 
-def _own_texts(run: Path, staged: Path) -> tuple[str, ...]:
-    """The staged files with prompts and answers, where these are not of a release of TRUEBench, or a part of one."""
-    settings = Results.open(run).settings
-    hashes = (settings.get(name) for name in ("data_sha256", "selection_sha256"))
-    if (settings.get("data") in NAMES or any(map(known_data, map(str, hashes)))) and not settings.get("criteria"):
-        return ()
-    return tuple(file.relative_to(staged).as_posix() for file in sorted(staged.rglob(JUDGMENTS)))
+def _is_known(results: Results, records: list[Staged]) -> bool:
+    """Whether everybody may read the data of a run: rows of a TRUEBench release or of mini, or another set by its name."""
+    settings = results.settings
+    if settings.get("criteria"):
+        return False
+    if results.kind not in ("", KIND):
+        return any(built(str(settings.get("data")), name) for name in CATALOGUE)
+    if any(task_of(str(settings.get(name))) for name in ("data_sha256", "selection_sha256")):
+        return True
+    of_mini = {data.data_hash([instance]) for instance in data.load(str(MINI))}  # a folder may be called mini
+    return all(data.data_hash([item.instance]) in of_mini for record in records for item in record.checked.judged)
 
 
 def _check_new(records: list[Staged], repo_id: str) -> None:
