@@ -70,7 +70,9 @@ def test_a_score_that_was_edited_is_neither_published_nor_exported(tmp_path: Pat
     folder = Path(shutil.copytree(EXPECTED / "tick" / "out", tmp_path / "tick"))
     edit_score(folder, file, 0.8, 0.9)  # DRFR of a model
     for attempt in (lambda: stage(folder, tmp_path / "staged"), lambda: export(str(folder), "csv", tmp_path / "csv")):
-        with pytest.raises(UserError, match=r"scores\.json does not hold the drfr of scripted:two\.json that run\.json"):
+        with pytest.raises(
+            UserError, match=r"scores\.json does not hold the drfr of scripted:two\.json that run\.json"
+        ):
             attempt()
 
 
@@ -103,13 +105,15 @@ def test_the_check_knows_the_files_of_a_run(tmp_path: Path, spoil: Callable[[Pat
 
 
 def test_an_export_leaves_nothing_of_an_earlier_one(tmp_path: Path) -> None:
-    more, fewer = finished(tmp_path, "ann", {"a": True, "b": False}), golden("facts", tmp_path / "facts")
-    for form, judgements in (("csv", str(EXPECTED / "metaeval" / "out")), ("verifiers", fewer)):
-        export(more, form, tmp_path / form)
-        for run_folder, out in ((judgements, tmp_path / form), (judgements, tmp_path / "fresh" / form)):
-            export(run_folder, form, out)
-        used, fresh = (
-            {file.relative_to(out) for file in out.rglob("*") if file.is_file()}
-            for out in (tmp_path / form, tmp_path / "fresh" / form)
-        )
-        assert used == fresh
+    ann, tick = finished(tmp_path, "ann", {"a": True, "b": False}), golden("tick", tmp_path / "tick")
+    for form, earlier, later in (("csv", ann, str(EXPECTED / "metaeval" / "out")), ("verifiers", tick, ann)):
+        used, fresh = tmp_path / form, tmp_path / f"fresh-{form}"
+        export(earlier, form, used)
+        before = files(used)
+        export(later, form, used)
+        export(later, form, fresh)
+        assert files(used) == files(fresh) < before
+
+
+def files(folder: Path) -> set[Path]:
+    return {file.relative_to(folder) for file in folder.rglob("*") if file.is_file()}

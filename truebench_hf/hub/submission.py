@@ -11,6 +11,7 @@ from typing import Any
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data import jsonl
+from truebench_hf.data.catalogue import MINI
 from truebench_hf.data.judged import Judged, by_instance
 from truebench_hf.data.records import Reader
 from truebench_hf.errors import UserError
@@ -105,7 +106,7 @@ def by_rules(judged: Sequence[Judged]) -> bool:
 
 def known_data(data_sha256: str) -> str | None:
     """The name of the release, or `mini`, whose whole has this data hash."""
-    if data_sha256 == data.data_hash(data.load("mini")):
+    if data_sha256 == data.data_hash(data.load(str(MINI))):
         return "mini"
     release, task = task_of(data_sha256) or (None, ALL)
     return release if task == ALL else None
@@ -130,7 +131,7 @@ def _numbers(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     numbers = {}
     for row in rows:
         score = row["score"] or Score(None, 0)
-        value = None if score.value is None else round(score.value, 8)
+        value = round(score.value, 8) if isinstance(score.value, float) else score.value  # a file may hold anything
         numbers[".".join(filter(None, (row["group"], row["name"])))] = value, score.n, score.unscored
     return numbers
 

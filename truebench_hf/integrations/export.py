@@ -178,6 +178,8 @@ def write_verifiers(run: Exported, out: Path) -> dict[Path, str]:
     lines = [line for answered in run.answered for line in _tasks(answered, files)]
     if not files:
         raise UserError(f"{run.where}: holds no judged answer to export; judge the run first")
+    for earlier in (out / "rubrics").glob("[0-9][0-9][0-9][0-9][0-9].json"):
+        earlier.unlink()
     for text, name in files.items():
         put(out / name, text)
     put_lines(out / "tasks.jsonl", lines)
@@ -187,6 +189,7 @@ def write_verifiers(run: Exported, out: Path) -> dict[Path, str]:
 def _write_tables(run: Exported, out: Path, to: str) -> dict[Path, str]:
     """CSV files that a spreadsheet program opens, and runs nothing of, or Parquet files with typed columns."""
     out.mkdir(parents=True, exist_ok=True)
+    (out / f"verdicts.{to}").unlink(missing_ok=True)  # of an earlier export; this run may have none
     written = {}
     for name, frame in tables(run).items():
         path = out / f"{name}.{to}"

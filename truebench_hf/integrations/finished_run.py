@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from truebench_hf.benchmarks.truebench.results import KIND as TRUEBENCH
-from truebench_hf.benchmarks.truebench.results import scores_in
+from truebench_hf.benchmarks.truebench.results import one_model, provenance
+from truebench_hf.benchmarks.truebench.scores import score as score_judged
 from truebench_hf.comparing import runs
 from truebench_hf.data.judged import Judged, public, sent
 from truebench_hf.errors import UserError
+from truebench_hf.hub.submission import check_scores
 from truebench_hf.prompts import Prompts
 from truebench_hf.results.folder import Results
 from truebench_hf.study.notes import identities
@@ -164,7 +166,9 @@ def read(where: str) -> Exported:
     results = Results.open(where)
     path, info, kind = results.path, results.info, results.kind or TRUEBENCH
     results.check_finished()
-    about, responses = "", dict[str, list[AnsweredInstance]]()
+    results.check_scores()
+    about, responses, named = "", dict[str, list[AnsweredInstance]](), dict[str, str]()
+    rows: list[tuple[Judged, float | None]] = []
     if kind in runs.KINDS:
         judged_kind, _, rows = runs.rows_of(where)
         about = judged_kind.about
@@ -188,9 +192,9 @@ def read(where: str) -> Exported:
             for c in columns
             if c.group != COST and (value := entry.scores.get(c.name)) is not None
         )
-    for model, measured in scores.items() if kind == TRUEBENCH else ():
-        others = scores_in(path, model)
-        measured += [
+    for model, public_name in named.items() if kind == TRUEBENCH else ():
+        others = _scores_of(results, model, [judged for judged, _ in rows if judged.response.model == model])
+        scores[public_name] += [
             MeasuredScores(name, title, others[name]) for name, title in _NOT_ON_THE_BOARD.items() if name in others
         ]
     public_info: dict[str, Any] = {
@@ -198,6 +202,15 @@ def read(where: str) -> Exported:
     }
     judges = sorted(map(anonymous.name, runs.judges(kind, info.get("settings", {}))))
     return Exported(where, kind, public_info, scores, responses, about, judges, _prompt(info))
+
+
+def _scores_of(results: Results, model: str, judged: Sequence[Judged]) -> dict[str, Score]:
+    """The scores of a model over all instances, from its verdicts. Raises UserError where scores.json has other ones."""
+    alone = one_model(results.info, model) if "model" in results.settings else results.info
+    report = score_judged(judged, provenance=provenance(alone))
+    table = results.tables.get("scores")
+    check_scores(report, [row for row in table.rows if row["model"] == model] if table else ())
+    return {name: score for name, score in report.scores.items() if isinstance(score, Score)}
 
 
 def _prompt(info: Mapping[str, Any]) -> str:

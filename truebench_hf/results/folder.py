@@ -17,7 +17,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.report.sections import Conversation, read_conversation
 from truebench_hf.report.table import SCORES, Table
 from truebench_hf.study.outcome import CONVERSATIONS
-from truebench_hf.study.ranking import Board
+from truebench_hf.study.ranking import COST, Board
 from truebench_hf.types import Usage
 
 
@@ -76,6 +76,19 @@ class Results:
                 f"{file}: is not as its study wrote it ({type(error).__name__}); repeat the command of {self.path}, which "
                 "writes it again without a call"
             ) from error
+
+    def check_scores(self) -> None:
+        """Raise UserError where the leaderboard in run.json shows a score that no table of scores.json holds."""
+        if not (self.tables and self.board):
+            return
+        cells = [cell for table in self.tables.values() for row in table.rows for cell in row.values()]
+        costs = {column.name for column in self.board.columns if column.group == COST}  # which no table holds
+        for row in self.board.rows:
+            if edited := [name for name, score in row.scores.items() if name not in costs and score not in cells]:
+                raise UserError(
+                    f"{self.path}: {SCORES} does not hold the {edited[0]} of {row.name} that run.json shows; repeat the "
+                    "command of the run, which writes both again without a call"
+                )
 
     @cached_property
     def board(self) -> Board | None:
