@@ -14,6 +14,7 @@ import pytest
 from tests.space.made import entry, page
 from tests.space.sample_runs import SCRIPT, many_runs
 from tests.support import facts
+from tests.support.corpus import each_row
 from truebench_hf.benchmarks.facts.run import FactsOptions, FactsRun
 from truebench_hf.comparing import papers, table
 from truebench_hf.comparing.papers import JUDGES
@@ -52,20 +53,9 @@ def test_table_6_repeats_table_5() -> None:
     assert both[0] == both[1]
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected", "why"),
-    [
-        ("hf:/data/models/Qwen3-8B", "hf:Qwen3-8B", "an absolute folder"),
-        ("hf:../models/Qwen3-8B/", "hf:Qwen3-8B", "a relative folder"),
-        ("hf:C:\\models\\Qwen3-8B", "hf:Qwen3-8B", "a Windows folder"),
-        ("hf:Qwen/Qwen3-8B", "hf:Qwen/Qwen3-8B", "a Hub id is no folder"),
-        ("openai:gpt-5", "openai:gpt-5", "a name"),
-        ("smollm2", "smollm2", "a name without a kind"),
-        ("scripted:/tmp/a/rules.json", "scripted:rules.json", "a file"),
-    ],
-)
-def test_specs_are_shown_without_folders(spec: str, expected: str, why: str) -> None:
-    assert anonymous.name(spec) == expected, why
+@each_row(__file__, "cases", "specs")
+def test_specs_are_shown_without_folders(spec: str, expected: str) -> None:
+    assert anonymous.name(spec) == expected
 
 
 def test_reasons_are_scrubbed_and_plain_ones_stay() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.space.made import page, text_of
 from tests.space.sample_runs import SCRIPT, many_runs, real_runs
+from tests.support.corpus import each_row
 from truebench_hf.data.judged import Judged
 from truebench_hf.report.page import rich
 from truebench_hf.space.board import explorer
@@ -168,27 +169,9 @@ def test_every_text_of_a_conversation_stays_text(text: str, markdown: bool) -> N
     assert not any(sign in markup for sign in ("${", "{{", "`", "<script", "<img", 'onfocus="'))
 
 
-@pytest.mark.parametrize(
-    ("text", "html_", "why"),
-    [
-        ("**a** `b`", "<strong>a</strong> <code>b</code>", "Markdown"),
-        ("# A", "<h4>A</h4>", "below the page's own headings"),
-        ("![a<b>](https://e.org/x.png)", "<em>[picture: a&lt;b&gt;]</em>", "nothing is asked for from elsewhere"),
-        ("[a](javascript:alert(1))", "[a](javascript:alert(1))", "no script in links"),
-        ("[a](data:text/html,x)", "[a](data:text/html,x)", "nor data"),
-        ("[a](//e.org)", "[a](//e.org)", "nor what a page's own address completes"),
-        (
-            "[a](https://e.org)",
-            'rel="noopener noreferrer nofollow ugc" target="_blank">a</a>',
-            "links are what they are",
-        ),
-        ("<b onclick=x>a</b>", "&lt;b onclick=x&gt;a&lt;/b&gt;", "no HTML of theirs"),
-        ("|a|b|\n|-|-|\n|1|2|", "<td>1</td>", "tables"),
-        ("a\u202eb", "a\\u202eb", "the direction of reading is not turned"),
-    ],
-)
-def test_markdown_can_do_no_harm(text: str, html_: str, why: str) -> None:
-    assert html_ in (rich(text) or ""), why
+@each_row(__file__, "cases", "markdown")
+def test_markdown_can_do_no_harm(text: str, markup: str) -> None:
+    assert markup in (rich(text) or "")
 
 
 def test_markdown_that_is_too_long_is_shown_as_it_is() -> None:

@@ -6,48 +6,28 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.space.made import COLUMNS, entry, page, snapshot, text_of
 from tests.space.sample_runs import SCRIPT, real_runs
+from tests.support.corpus import each_row
 from truebench_hf.comparing import table
 from truebench_hf.comparing.runs import BoardEntry, BoardRun
-from truebench_hf.errors import UserError
+from truebench_hf.data.judged import Judged
 from truebench_hf.space import site
 from truebench_hf.space.board import boards, items, leaderboard, words
-from truebench_hf.space.board.items import RecentItems
+from truebench_hf.space.board.items import ExplorerItem
 from truebench_hf.space.board.leaderboard import Cell, PageRow
 from truebench_hf.space.board.store import BoardStore, Snapshot
 from truebench_hf.space.pages import Query
 from truebench_hf.study.ranking import Board, BoardColumn
-from truebench_hf.types import Score
+from truebench_hf.types import Criterion, Instance, Message, Response, Score, Turn, Verdict
 
 
-@pytest.mark.parametrize(
-    ("fact", "reads", "how"),
-    [
-        ("openai:gpt-4o", "gpt-4o", words.model),
-        ("vllm:Qwen/Qwen3-8B", "Qwen3-8B", words.model),
-        ("scripted:rules.json", "rules", words.model),
-        ("Claude-3.5-Sonnet (2024-10-22)", "Claude-3.5-Sonnet (2024-10-22)", words.model),
-        (SCRIPT, SCRIPT, words.model),
-        ("", "", words.model),
-        ("openai:o3 (checklist, 5 votes)", "o3", words.judge),
-        ("openai:o3 (response) + hf:a/b (json)", "o3 + b", words.judge),
-        ("openai:o3 (rubric, no reasoning)", "rubric, no reasoning", words.paradigm),
-        ("openai:o3 (decision, 5 votes)", "decision", words.paradigm),
-        ("truebench, KO, sample of 20", "TRUEBench v0.6.1, Korean, sample of 20", words.data),
-        ("mini", "built-in sample", words.data),
-        ("my tasks.csv", "my tasks", words.data),
-        ("TRUEBench paper, 1,329 instances", "TRUEBench paper, 1,329 instances", words.data),
-        ("Safety", "Safety", words.column),
-        ("openai:o3", "o3", words.column),
-    ],
-)
-def test_words(fact: str, reads: str, how: Any) -> None:
-    assert how(fact) == reads
+@each_row(__file__, "cases", "words")
+def test_words(fact: str, reads: str, how: str) -> None:
+    assert getattr(words, how)(fact) == reads
 
 
 def test_boards_and_groups_in_the_order_of_the_page() -> None:
@@ -78,18 +58,7 @@ def test_boards_and_groups_in_the_order_of_the_page() -> None:
     assert "answers and judge are their word" in page(now, board="truebench", group=by_title["TRUEBench"].groups[3].id)
 
 
-LEADS = [
-    # the spans of places of some models, the sentence, why
-    ([(1, 1), (2, 3), (2, 3), (4, 4)], "A leads. Behind it B and C cannot be told apart.", "one surely first"),
-    ([(1, 2), (1, 2), (3, 4), (3, 4)], "A and B share the top: they cannot be told apart.", "two could be first"),
-    ([(1, 1), (2, 2), (3, 3), (4, 4)], "A leads.", "all are told apart"),
-    ([(1, 4)] * 4, "A, B, C and D share the top: they cannot be told apart.", "none is told apart"),
-    ([(1, 5)] * 5, "A and 4 others share the top: they cannot be told apart.", "too many to be named"),
-    ([None] * 4, "", "nothing is ranked"),
-]
-
-
-@pytest.mark.parametrize(("spans", "sentence"), [row[:2] for row in LEADS], ids=[row[2] for row in LEADS])
+@each_row(__file__, "cases", "leads")
 def test_one_sentence_says_who_leads(spans: Sequence[tuple[int, int] | None], sentence: str) -> None:
     entries = [
         replace(entry(name, 0.5), rank=span and span[0], last=span and span[1])
@@ -98,20 +67,7 @@ def test_one_sentence_says_who_leads(spans: Sequence[tuple[int, int] | None], se
     assert boards.lead(boards.BoardGroup("id", "measured", tuple(entries))) == sentence
 
 
-BRACKETS = [
-    # the spans of places of some models, the parts of each bracket from top to bottom, why
-    ([(1, 1), (2, 3), (2, 3), (4, 4)], [" se "], "one pair"),
-    ([(1, 2), (1, 3), (2, 3), (4, 4)], ["se  ", " se "], "the second is like both of its neighbours, which differ"),
-    ([(1, 3), (1, 3), (1, 3), (4, 4)], ["sme "], "none stands within another"),
-    ([(1, 2), (1, 2), (3, 4), (3, 4)], ["sese"], "one below the other in one lane"),
-    ([(1, 1), (2, 2), (3, 3), (4, 4)], [], "all are told apart"),
-    ([(1, 2), (1, 2), None, None], ["se  "], "without a rank nothing is said"),
-    ([(1, 6), (1, 7), (1, 8), (1, 9), (1, 10), (1, 11), *[(2, 11)] * 5],
-     ["smmmme     ", " smmmme    ", "  smmmme   ", "   smmmme  ", "    smmmme "], "five at most"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("spans", "lanes"), [row[:2] for row in BRACKETS], ids=[row[2] for row in BRACKETS])
+@each_row(__file__, "cases", "brackets")
 def test_brackets_join_models_that_cannot_be_told_apart(
     spans: Sequence[tuple[int, int] | None], lanes: list[str]
 ) -> None:
@@ -299,10 +255,6 @@ def test_models_of_real_runs_and_hostile_texts_stay_texts(tmp_path: Path) -> Non
     (group,) = (g for g in boards.boards(board.snapshot)[0].groups if g.what == "demonstration")
     alpha = next(e for e in group.entries if "Alpha" in e.name)
     markup = page(board, tab="model", model=alpha.key)
-    text = text_of(markup)
-    assert "Pass rate in %: 75.0 (58.9 to 86.2) over 36 tasks, rank 1–2 of 2" in text
-    assert "3 examples" in text
-    assert "Measured on 20" in text
     assert "<script" not in markup
     pages = site.Pages(board)
     assert ">75.0 %</text>" in pages.badge({"model": alpha.key})
@@ -313,34 +265,15 @@ def test_models_of_real_runs_and_hostile_texts_stay_texts(tmp_path: Path) -> Non
     assert "are not published" in page(board, tab="model", model=paper.key)
 
 
-def test_a_story_is_what_the_judgments_say(tmp_path: Path) -> None:
-    file = tmp_path / "judgments.jsonl"
-    texts = [
-        ("1", "EN", "A", ["no", "yes"]), ("2", "KO", "A", ["no", "no"]), ("3", "DE", "B", ["no", None]),
-        ("4", "DE", "A", ["no", "yes"]),
-    ]  # fmt: skip
-    undecided = {"probability": None, "votes": [], "conflicting": False}
-    rows = [
-        {
-            "id": i, "language": language, "category": category, "task": "", "model": "m", "judge": "j", "error": None,
-            "truncated": [], "reasoning": [""], "usage": {}, "passed": None,
-            "messages": [{"role": "user", "content": f"ask {i}"}, {"role": "assistant", "content": "# T\n- **a**\n- b"}],
-            "verdicts": [[
-                {"criterion": f"c{n}", "kind": "Format", "label": label, "reason": SCRIPT, **undecided}
-                for n, label in enumerate(labels)
-            ]],
-        }
-        for i, language, category, labels in texts
-    ]  # fmt: skip
-    file.write_text("\n".join(map(json.dumps, rows)))
-    result = BoardEntry("k", "truebench", "m", "measured", "s", Score(None, 0), folder=tmp_path)
-    told = items.story(RecentItems().of(result))
-    assert (told.decided, told.missed) == ({"Format": 7}, {"Format": 5})
-    assert told.most == {"Format": (("c0", 4), ("c1", 1))}
-    assert [item.name + item.drawn.category for item, *_ in told.examples] == ["1A", "3B", "2A"], (
-        "of each category first"
-    )
-    for broken in ("[]", '{"id": 1}', '{"messages": [3], "verdicts": 1}'):
-        file.write_text(broken)
-        with pytest.raises(UserError, match="cannot be read"):
-            RecentItems().of(result)
+def test_a_story_is_what_the_judgments_say() -> None:
+    texts = [("1", "A", ["no", "yes"]), ("2", "A", ["no", "no"]), ("3", "B", ["no", None]), ("4", "A", ["no", "yes"])]
+    run = {}
+    for name, category, labels in texts:
+        verdicts = tuple(Verdict(Criterion(f"c{n}", "Format"), label, "r", "j") for n, label in enumerate(labels))
+        instance = Instance(name, "EN", category, "", (Turn("ask", tuple(v.criterion for v in verdicts)),))
+        response = Response(name, "m", (Message("user", "ask"), Message("assistant", "answer")))
+        run[name] = ExplorerItem.of(Judged(instance, response, (verdicts,)))
+    story = items.story(run)
+    assert (story.decided, story.missed) == ({"Format": 7}, {"Format": 5})
+    assert story.most == {"Format": (("c0", 4), ("c1", 1))}
+    assert [item.name for item, *_ in story.examples] == ["1", "3", "2"], "of each category first"

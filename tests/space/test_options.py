@@ -12,33 +12,15 @@ from typing import Any
 
 import pytest
 
+from tests.support.corpus import each_row, options_of
 from truebench_hf.errors import UserError
 from truebench_hf.space.options import SpaceOptions, from_environment
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"runs": ("/no/such/folder",)}, "--runs /no/such/folder: no such folder"),
-        ({"runs": ("",)}, "--runs : no such folder"),  # not the folder that we happen to be in
-        ({"runs": (__file__,)}, "no such folder"),  # a file
-        ({"results": "noslash"}, "--results noslash: write it as"),
-        ({"results": "org/name@"}, "--results org/name@: write it as ORG/NAME or"),
-        ({"results": "org/--"}, "--results org/--"),  # the Hub's own rules
-        ({"model": "opnai:x"}, "unknown --model spec 'opnai:x': did you mean openai:MODEL"),
-        ({"model": "smollm2:x"}, "unknown --model spec"),
-        ({"judge": "hf-classifier:x"}, "unknown --judge spec 'hf-classifier:x'"),  # it decides no criteria
-        (
-            {"model": "hf:x", "model_base_url": "http://here"},
-            "--model-base-url http://here: only goes with specs of servers such as openai:",
-        ),
-        ({"model_arg": ("temperature",)}, "--model-arg temperature: write it as name=value"),
-        ({"judge_arg": ("a=b",)}, "only go with --judge"),  # it would be passed over in silence
-    ],
-)
-def test_what_cannot_work_is_refused_at_once(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=re.escape(said)):
-        SpaceOptions(**given)
+@each_row(__file__, "cases", "refused_options")
+def test_what_cannot_work_is_refused_at_once(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        SpaceOptions(**options_of(values))
 
 
 def test_what_may_come_later_is_allowed(tmp_path: Path) -> None:
@@ -57,18 +39,10 @@ def test_options_from_the_environment() -> None:
     assert (options.submit, options.model) == (False, "smollm2")
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"TRUEBENCH_SUBMIT": "maybe"}, "TRUEBENCH_SUBMIT=maybe: must be yes or no"),  # it was taken for yes
-        ({"TRUEBENCH_RUNS": "/no/such"}, "TRUEBENCH_RUNS /no/such: no such folder"),  # the variable, not a flag
-        ({"TRUEBENCH_JUDGE": "gpt-5"}, "unknown TRUEBENCH_JUDGE spec 'gpt-5'"),
-        ({"TRUEBENCH_JUDGE_BASE_URL": "http://x"}, "TRUEBENCH_JUDGE_BASE_URL and TRUEBENCH_JUDGE_ARG only go with"),
-    ],
-)
-def test_refusals_name_the_variable(given: dict[str, str], said: str) -> None:
-    with pytest.raises(UserError, match=re.escape(said)):
-        from_environment(given)
+@each_row(__file__, "cases", "refused_variables")
+def test_refusals_name_the_variable(values: dict[str, str], message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        from_environment(values)
 
 
 def _space() -> subprocess.Popen[str]:

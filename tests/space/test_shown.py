@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.corpus import each_row
 from truebench_hf.benchmarks.tick.revision import Rewrite
 from truebench_hf.engine.ledger import Calls
 from truebench_hf.judging.grounding.classifier import grounding_by_decisions
@@ -20,7 +21,7 @@ from truebench_hf.models.protocol import DecisionRequest
 from truebench_hf.models.scripted import ScriptedModel
 from truebench_hf.prompts import Prompts
 from truebench_hf.space import playground_html as shown
-from truebench_hf.space.playground_html import Piece, difference
+from truebench_hf.space.playground_html import difference
 from truebench_hf.types import Criterion, Label, Verdict
 
 HOSTILE = "<img src=x onerror=alert(1)>![i](http://x/y.png)${1+1}{{x}}</li><script>"
@@ -99,20 +100,9 @@ def test_what_a_check_of_grounding_comes_to(labels: tuple[UnitLabel, ...], more:
     assert shown.grounding_outcome(found).more == more
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "pieces"),
-    [
-        ("", "", []),
-        ("", "a", [Piece("new", "a")]),
-        ("the cat sat", "the dog sat", [Piece("same", "the "), Piece("gone", "cat"), Piece("new", "dog"), Piece("same", " sat")]),
-        ("is it so", "was he so", [Piece("gone", "is it"), Piece("new", "was he"), Piece("same", " so")]),  # one change
-        ("今日は雨です", "今日は晴です", [Piece("same", "今日は"), Piece("gone", "雨"), Piece("new", "晴"), Piece("same", "です")]),
-        ("PDFを開く", "PDFを閉じる", [Piece("same", "PDFを"), Piece("gone", "開く"), Piece("new", "閉じる")]),
-        ("a\nb", "a\n\nb", [Piece("same", "a"), Piece("gone", "\n"), Piece("new", "\n\n"), Piece("same", "b")]),
-    ],
-)  # fmt: skip
-def test_the_difference_word_by_word(old: str, new: str, pieces: list[Piece]) -> None:
-    assert difference(old, new) == pieces
+@each_row(__file__, "cases", "differences")
+def test_the_difference_word_by_word(old: str, new: str, pieces: list[list[str]]) -> None:
+    assert [list(piece) for piece in difference(old, new)] == pieces
 
 
 @given(st.text(max_size=60), st.text(max_size=60))

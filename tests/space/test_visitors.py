@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.space.visitor import Visitor, launched
+from tests.support.corpus import each_row
 from tests.support.loopback import free_port
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
@@ -43,19 +44,7 @@ def test_half_a_character_is_no_text_for_a_model() -> None:
     assert visitors.lines_within("\ud83c is named") == ["? is named"]
 
 
-@pytest.mark.parametrize(
-    ("line", "kept"),
-    [
-        ("- one", "one"), ("  * two ", "two"), ("• three", "three"), ("3. four", "four"), ("12) five", "five"),
-        ("-5 °C is stated", "-5 °C is stated"),  # a minus, not a mark
-        ("3.5 km is stated", "3.5 km is stated"),
-        ("**Title** stands first", "**Title** stands first"),
-        ("*emphasis* is used", "*emphasis* is used"),
-        ("2024. That year is named", "2024. That year is named"),  # no list is that long
-        ("- 3. is named", "3. is named"),  # one mark, the rest is content
-        ("a - b", "a - b"),
-    ],
-)  # fmt: skip
+@each_row(__file__, "cases", "list_marks")
 def test_only_marks_are_taken_off_a_checklist(line: str, kept: str) -> None:
     assert visitors.lines_within(f"{line}\n\nlast") == [kept, "last"]
 
