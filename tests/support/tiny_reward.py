@@ -15,6 +15,7 @@ def save(folder: Path, *, padded: bool = True, labels: int = 1, head: bool = Tru
     chat, tokenizer = tiny_chat(window=256)
     tokenizer.save_pretrained(folder)
     if not head:
+        chat.config.num_labels = labels
         chat.save_pretrained(folder)
         return str(folder)
     torch.manual_seed(0)
