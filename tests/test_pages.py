@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from tests.bench import sizes
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import ROOT, command_here, script
+from tests.support.runs import RELEASE, ROOT, command_here, script
 from tests.test_readme import found
 from truebench_hf.cli import studies
 from truebench_hf.cli.app import whole
@@ -147,7 +147,6 @@ def test_files_that_a_page_names_are_there(page: str) -> None:
 
 
 SIZES = (ROOT / "docs" / "sizes.md").read_text(encoding="utf-8")
-RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 
 
 def told_sizes() -> dict[str, Usage]:

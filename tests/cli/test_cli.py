@@ -118,62 +118,20 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return Call(tmp_path, monkeypatch, capsys)
 
 
-# Flags in place of those of the good call, and words of the one line that they get.
-BAD: list[tuple[str, list[str], str]] = [
-    ("--data {tmp}/nowhere.jsonl", ["--data", "no such file", "v0.6.1"], "no data"),
-    ("--data {tmp}/broken.jsonl", ["line 1", "has no prompt"], "a malformed line"),
-    ("--language SWEDISH", ["unknown language 'SWEDISH': choose from DE"], "an unknown language"),
-    ("--category Edits", ["unknown category 'Edits'", "Editing"], "an unknown category"),
-    ("--model opeanai:gpt-5", ["unknown spec", "openai:MODEL"], "a slip of the pen"),
-    ("--judge scripted:{tmp}/broken.json", ["broken.json", "not a usable script"], "a broken script"),
-    ("--model openai:gpt-5", ["OPENAI_API_KEY"], "no key"),
-    ("--model-arg speed=9", ["unknown option", "'speed'", "record"], "an unknown provider option"),
-    ("--judge-arg record", ["--judge-arg record", "name=value"], "an option without a value"),
-    ("--model-base-url http://127.0.0.1:9", ["base URL", "openai:"], "a URL for a model without a server"),
-    ("--judge-level checklists", ["unknown judge level", "checklist"], "an unknown level"),
-    ("--protocol offical", ["unknown --protocol 'offical'", "did you mean official"], "an unknown protocol"),
-    ("--protocol official --judge-level rubric", ["checklist"], "the official protocol at another level"),
-    ("--threshold 1.5", ["--threshold"], "no probability"),
-    ("--votes 3", ["temperature"], "votes that would all be the same"),
-    ("--model-concurrency 0", ["--model-concurrency 0"], "no request to the model at a time"),
-    ("--temperature -1", ["--temperature"], "a negative temperature"),
-    ("--model openai:m --model-arg top_p=0", ["top_p lies between 0 and 1"], "no token to draw from"),
-    ("--prompt checklst={tmp}/bad.jinja", ["unknown prompt", "checklist"], "an unknown prompt"),
-    ("--prompt checklist={tmp}/none.jinja", ["no such file"], "no template"),
-    ("--prompt checklist={tmp}/bad.jinja", ["bad.jinja"], "a broken template"),
-    ("--out {tmp}", ["--out", "scores.json", "report.html", "choose another"], "a folder with files of others"),
-    ("--out {tmp}/file/below", ["--out", "cannot write"], "an unwritable folder"),
-]
-OTHERS = [
-    ("study score {tmp}/nowhere", "cannot be read"),
-    ("study score {tmp}/broken.jsonl", "line 1"),
-    ("study score {tmp}/broken.jsonl --protocol x", "unknown protocol"),
-    ("judge --judge smollm2 --out {tmp}", "holds no answers"),
-    ("table {tmp} --format x", "unknown format 'x': choose from terminal"),
-]
-USAGE = [
-    ("run", "Missing option"),
-    ("rum", "No such command 'rum'"),
-    ("run --dta x", "No such option"),
-    ("run --limit many", "valid integer"),
-    ("study score", "Missing argument"),
-]
-
-
-@pytest.mark.parametrize(("flags", "words", "reason"), BAD, ids=[reason for *_, reason in BAD])
-def test_bad_input_is_one_line_and_exit_code_2(call: Call, flags: str, words: list[str], reason: str) -> None:
+@each_row(__file__, "cli", "bad_input")
+def test_bad_input_is_one_line_and_exit_code_2(call: Call, flags: str, words: list[str]) -> None:
     done = call(*flags.split())
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert done.stderr.startswith("truebench: ")
-    assert all(word in done.stderr for word in words), (reason, done.stderr)
+    assert all(word in done.stderr for word in words), done.stderr
     assert not (call.folder / "out").exists(), "nothing is begun"
 
 
-@pytest.mark.parametrize(("line", "words"), [*OTHERS, *USAGE])
-def test_the_other_commands_too(call: Call, line: str, words: str) -> None:
+@each_row(__file__, "cli", "other_commands")
+def test_the_other_commands_too(call: Call, line: str, words: str, usage: bool | None) -> None:
     done = call.command(*line.split())
     assert (done.returncode, words in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr
-    assert done.stderr.count("\n") == 1 or (line, words) in USAGE, done.stderr
+    assert done.stderr.count("\n") == 1 or usage, done.stderr
 
 
 @pytest.mark.skipif(importlib.util.find_spec("vllm") is not None, reason="vLLM is installed here")

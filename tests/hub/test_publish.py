@@ -15,7 +15,7 @@ import yaml
 from tests.support.corpus import each_row
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
-from tests.support.runs import run_scores
+from tests.support.runs import RELEASE, needs_release, run_scores
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.scores import score
 from truebench_hf.data.judged import Judged
@@ -30,13 +30,10 @@ from truebench_hf.types import Instance, Message, Response, Verdict
 
 pytestmark = pytest.mark.slow  # round trips to a Hub
 
-REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
-needs_real = pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
-
 
 @functools.cache
 def release_instances() -> list[Instance]:
-    return data.load(str(REAL))
+    return data.load(str(RELEASE))
 
 
 @functools.cache
@@ -80,7 +77,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_run(tmp_path_factory.mktemp("release") / "run", [judged(i, len(i.turns)) for i in instances])
 
 
-@needs_real
+@needs_release
 def test_the_entry_of_a_model_page(hub: HubStub, client: HubClient, release: Path) -> None:
     client.value("import huggingface_hub as h; print(len(h.create_repo('org/tea')))")
     arguments = ("publish", "results", release, "--model-repo", "org/tea", "--dataset", "org/truebench@v1")
@@ -137,7 +134,7 @@ def german(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_run(tmp_path_factory.mktemp("german") / "run", items, **settings)
 
 
-@needs_real
+@needs_release
 def test_a_run_over_a_language_is_published_as_its_task(german: Path, tmp_path: Path) -> None:
     (only,) = entries(german, "org/truebench")
     assert (only["dataset"]["task_id"], only["value"]) == ("de", round(100 * score_of(german), 2))
@@ -163,7 +160,7 @@ def score_of(run: Path) -> float:
     return float(run_scores(run)["overall"]["value"])
 
 
-@needs_real
+@needs_release
 def test_the_parts_of_a_release_are_known_by_their_hashes() -> None:
     every = release_instances()
     found = {"all": data.data_hash(every)}
@@ -185,7 +182,7 @@ def test_only_a_models_own_runs_go_onto_its_page(tmp_path: Path, spec: str, repo
     assert model_of_page(tmp_path, repo, force=True) == spec
 
 
-@needs_real
+@needs_release
 def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_does_not(tmp_path: Path) -> None:
     instances = release_instances()
     broken = next(i for i, instance in enumerate(instances) if len(instance.turns) > 1)
@@ -195,7 +192,7 @@ def test_a_conversation_that_broke_off_leaves_the_run_whole_but_a_missing_one_do
         entries(write_run(tmp_path / "less", items[:-1]), "org/truebench")
 
 
-@needs_real
+@needs_release
 def test_nothing_is_pushed_where_the_model_is_not_there(hub: HubStub, client: HubClient, release: Path) -> None:
     both = ("--repo-id", "org/results", "--dataset", "org/truebench", "--model-repo", "org/absent", "--force")
     done = client.truebench("publish", "results", release, *both)

@@ -12,16 +12,13 @@ import pytest
 from tests.golden.compare import EXPECTED
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
-from tests.support.runs import command_here
+from tests.support.runs import RELEASE, command_here, needs_release
 from truebench_hf import push_data
 from truebench_hf.data.catalogue import MINI
 from truebench_hf.errors import UserError
 from truebench_hf.hub.push import HubOptions, push_folder
 from truebench_hf.loaders.export import export
 from truebench_hf.text.redaction import learn
-
-REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
-needs_real = pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
 
 
 def contents(folder: Path, repo_id: str = "") -> dict[str, bytes]:
@@ -41,10 +38,10 @@ def write(folder: Path, files: dict[str, bytes]) -> None:
         (folder / name).write_bytes(data)
 
 
-@needs_real
+@needs_release
 @pytest.mark.slow
 def test_truebench_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_path: Path) -> None:
-    built = client.truebench("data", "build", "truebench", "--source", REAL, "--out", tmp_path / "tb")
+    built = client.truebench("data", "build", "truebench", "--source", RELEASE, "--out", tmp_path / "tb")
     assert built.returncode == 0, built.stderr
     assert built.stderr == ""  # no notes on a pinned release, and no progress bars
     pushed = client.truebench("data", "push", tmp_path / "tb", "--repo-id", "org/truebench")
@@ -61,7 +58,7 @@ def test_truebench_comes_back_row_by_row(hub: HubStub, client: HubClient, tmp_pa
     """)
     first = ("first_prompt", "first_criteria")  # ours, beside the published columns
     loaded = [[{name: row[name] for name in row if name not in first} for row in rows] for rows in loaded]
-    published = [json.loads(line) for line in REAL.read_text(encoding="utf-8").splitlines()]
+    published = [json.loads(line) for line in RELEASE.read_text(encoding="utf-8").splitlines()]
     assert loaded[0] == published
     assert loaded[1] == [row for row in published if row["language"] == "DE"]
     assert loaded[2] == [row for row in published if row["category"] == "Multi-Turn"]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import pytest
 
+from tests.support.runs import RELEASE
 from truebench_hf.loaders.export import Built, export
-
-REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 
 
 @pytest.fixture(scope="session")
@@ -19,9 +17,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Built]:
 
     @cache
     def by_name(name: str) -> Built:
-        if name == "truebench" and not REAL.is_file():
+        if name == "truebench" and not RELEASE.is_file():
             pytest.skip("the real file ../shared/data/truebench is not here")
-        source = str(REAL) if name == "truebench" else None
+        source = str(RELEASE) if name == "truebench" else None
         return export(name, tmp_path_factory.mktemp(name) / "out", source=source)
 
     return by_name

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import truebench_hf
+from tests.support.runs import RELEASE, needs_release
 from tests.support.tables import named
 from truebench_hf.benchmarks.rubric_eval.data import COLUMNS, SPLITS, mini_rows
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubric_rows
@@ -22,8 +23,6 @@ from truebench_hf.loaders.export import Built, export
 from truebench_hf.loaders.prepare import corpus
 
 PACKAGE = Path(truebench_hf.__file__).parent / "benchmarks"
-REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
-needs_real = pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
 # set -> configuration -> (number of rows, the rows as they ship)
 FILES = {
     ("truebench_mini", "all"): PACKAGE.parent / "data" / "truebench_mini.jsonl",
@@ -84,10 +83,10 @@ def test_the_pinned_release(built: Callable[[str], Built]) -> None:
         assert sum(rows["test"] for rows in list(facts.rows.values())[kind]) == 2485
 
 
-@needs_real
+@needs_release
 def test_another_file_under_the_name_of_a_release_is_told_apart(tmp_path: Path) -> None:
     changed = tmp_path / "TRUEBench-v0.6.1.jsonl"
-    changed.write_text("".join(REAL.read_text(encoding="utf-8").splitlines(keepends=True)[:20]), encoding="utf-8")
+    changed.write_text("".join(RELEASE.read_text(encoding="utf-8").splitlines(keepends=True)[:20]), encoding="utf-8")
     facts = export("truebench", tmp_path / "out", source=str(changed)).facts
     assert "is not the pinned v0.6.1" in facts.notes[0]
     assert tuple(facts.tables[0].rows[0].values()) == ("instances", 20, 2485)

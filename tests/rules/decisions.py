@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 STORED = Path(__file__).parent / "decided_before.jsonl"
-RELEASE = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 _UNITS = {
     "w": re.compile(r"\s*\S+"),
     "c": re.compile(r".", re.DOTALL),

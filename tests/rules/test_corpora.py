@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 
 from tests.rules import decisions
 from tests.support.corpus import each_row, lines, table
+from tests.support.runs import RELEASE, needs_release
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows, templates
 from truebench_hf.data.rules import rule_of
 from truebench_hf.judging.rules.matching import read
@@ -127,12 +128,12 @@ def test_a_response_of_a_megabyte_is_not_read() -> None:
     assert (measured.facts, measured.met) == ("more than 100,000 characters, which are not measured", None)
 
 
-@pytest.mark.skipif(not decisions.RELEASE.is_file(), reason="TRUEBench v0.6.1 is not at ../shared/data")
+@needs_release
 @pytest.mark.parametrize("step", [97, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_decision_is_opposite_to_the_one_before(step: int) -> None:
     outcomes: Counter[str] = Counter()
     opposite = []
-    for criterion, recipe, before, today in decisions.replayed(decisions.release(decisions.RELEASE), step):
+    for criterion, recipe, before, today in decisions.replayed(decisions.release(RELEASE), step):
         outcomes["open" if not today else "same" if today == before else "opposite"] += 1
         opposite += [(before, today, recipe, criterion)] if today and today != before else []
     assert opposite == []

@@ -31,9 +31,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from tests.rules.decisions import RELEASE
 from tests.support.corpus import each_row, table
-from tests.support.runs import caller, command_here
+from tests.support.runs import RELEASE, caller, command_here, needs_release
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows as rubrics
 from truebench_hf.data.instances import as_row, of_row
 from truebench_hf.data.rows import Record
@@ -52,8 +51,6 @@ from truebench_hf.types import Criterion
 PACKAGE = Path(__file__).parents[2] / "truebench_hf"
 KNOWN = PACKAGE / "judging" / "rules" / "known.jsonl"
 HAND_LABELS = Path(__file__).parent / "labels.jsonl"
-
-needs_release = pytest.mark.skipif(not RELEASE.is_file(), reason="TRUEBench v0.6.1 is not at ../shared/data")
 
 
 def key(criterion: str) -> str:

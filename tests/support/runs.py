@@ -21,6 +21,8 @@ from truebench_hf.models.caller import Caller
 from truebench_hf.models.protocol import ChatModel
 
 ROOT = Path(__file__).parents[2]
+RELEASE = ROOT.parent / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
+needs_release = pytest.mark.skipif(not RELEASE.is_file(), reason="the real file ../shared/data/truebench is not here")
 
 
 def row(index: int | str, turns: Sequence[tuple[str, Sequence[str]]], **more: Any) -> dict[str, Any]:
