@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from truebench_hf.comparing import papers, table
@@ -33,6 +34,13 @@ def snapshot(*entries: BoardEntry, columns: tuple[BoardColumn, ...] = COLUMNS) -
     runs = [BoardRun("truebench", Board("overall", columns, ()), entries), papers.PAPERS["metaeval"].published()]
     kinds, found = table.merged(runs)
     return Snapshot(table.by_score(found), kinds)
+
+
+def board_of(*folders: Path) -> BoardStore:
+    """A board that has looked at these folders."""
+    board = BoardStore(folders)
+    board.refresh()
+    return board
 
 
 def page(board: BoardStore | Snapshot, /, **query: str) -> str:

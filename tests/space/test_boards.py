@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.space.made import entry, page
+from tests.space.made import board_of, entry, page
 from tests.space.sample_runs import SCRIPT, many_runs
 from tests.support import facts
 from tests.support.corpus import each_row
@@ -150,12 +150,6 @@ def _haiku(errors: dict[str, float], **more: Any) -> study.Board:
     return study.Board("errors", columns, rows, "ascending", **more)
 
 
-def _read(folder: Path) -> BoardStore:
-    board = BoardStore([folder])
-    board.refresh()
-    return board
-
-
 def _kind(board: BoardStore, name: str) -> Kind:
     (found,) = (kind for kind in board.snapshot.kinds if kind.name == name)
     return found
@@ -170,7 +164,7 @@ def _row(kind: Kind, entry: BoardEntry) -> dict[str, str]:
 def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
     _written(tmp_path / "haiku", _haiku({"m1": 2.0, "m2": 1.0, "m3": 1.1}))
     _written(tmp_path / "titled", _haiku({"m2": 1.0}, title=f"Haiku {SCRIPT}", unit="Syllables"), kind="other")
-    board = _read(tmp_path)
+    board = board_of(tmp_path)
     assert [kind.name for kind in board.snapshot.kinds if kind.name != JUDGES] == [
         "truebench",
         "facts",
@@ -193,7 +187,7 @@ def test_a_benchmark_nobody_here_knows_has_a_board(tmp_path: Path) -> None:
 
 def test_a_page_offers_the_boards_that_have_come_in(tmp_path: Path) -> None:
     many_runs(tmp_path / "runs", 1, 20)
-    board = _read(tmp_path)
+    board = board_of(tmp_path)
     offered = [f'href="?tab=leaderboard&amp;board={name}"' for name in ("truebench", "facts", "metaeval", "haiku")]
     assert [address in page(board) for address in offered] == [True, True, True, False]
     _written(tmp_path / "runs" / "haiku", _haiku({"m1": 2.0, SCRIPT: 1.0}))
@@ -210,7 +204,7 @@ def test_runs_of_a_kind_share_a_table_and_a_row_of_any_of_them_is_found(tmp_path
         study.BoardRow("m2", "all", {"errors": Score(1.0, 40, 0, (0.9, 1.1)), "x": Score(9.0, 1)}, {"Poet": "you", "Rank": "1"}),
     ))  # fmt: skip
     _written(tmp_path / "b", more)
-    board = _read(tmp_path)
+    board = board_of(tmp_path)
     kind = _kind(board, "haiku")
     assert (kind.main, list(kind.scores)[-1]) == ("Syllables off", "X"), "the first run of a kind says what is ranked"
     assert kind.facts == ("Poet",), "no fact takes the place of a column of ours"
@@ -234,28 +228,15 @@ def test_no_two_headers_read_the_same(titles: tuple[str, str], headers: list[str
 def test_what_facts_run_writes_is_what_board_and_explorer_show(tmp_path: Path) -> None:
     judges = (facts.oracle(tmp_path / "one.json"), facts.oracle(tmp_path / "two.json", severe=False))
     answers = facts.log(tmp_path / "log.jsonl", ["ungrounded", "evasive"], model="openai:gpt-x")
-    FactsRun(FactsOptions(
-        data="facts_mini", answers=answers, judge=judges, template=("response",), out=str(tmp_path / "runs" / "x")
-    )).run()  # fmt: skip
-    board = _read(tmp_path / "runs")
-    kind = _kind(board, "facts")
-    assert kind.name != JUDGES
-    (entry,) = (e for e in board.snapshot.of(kind) if e.source == "measured")
-    row = _row(kind, entry)
-    shown = [row[name] for name in ("Rank", "Model", "Final", "Unadjusted", "n", "Judge", "Baseline")]
-    assert shown == [
-        "1", "openai:gpt-x", "50.0", "50.0", "24", "scripted:one.json (response) + scripted:two.json (response)",
-        "the data's baseline answers",
-    ]  # fmt: skip
-    assert set(kind.groups) == {
-        "The paper's judges, final", "Judges, final", "Judges, unadjusted", "Domains", "Tasks", "Document length",
-        "Languages",
-    }  # fmt: skip
-    rows = RecentItems().of(entry)
-    assert (len(rows), [item.ended for item in rows.values()].count("failed")) == (24, 12)
-    passed = explorer.select(rows, Query(category="finance", outcome="passed"))
+    out = str(tmp_path / "runs" / "x")
+    FactsRun(FactsOptions(data="facts_mini", answers=answers, judge=judges, template=("response",), out=out)).run()
+    board = board_of(tmp_path / "runs")
+    (line,) = (e for e in board.snapshot.entries if e.kind == "facts" and e.source == "measured")
+    row = _row(_kind(board, "facts"), line)
+    assert [row[name] for name in ("Rank", "Model", "Final", "n")] == ["1", "openai:gpt-x", "50.0", "24"]
+    passed = explorer.select(RecentItems().of(line), Query(category="finance", outcome="passed"))
     assert [item.name for item in passed] == ["facts-mini-01#2", "facts-mini-02#2", "facts-mini-03#2"]
-    markup = page(board, tab="explorer", run=entry.key, outcome="failed")
+    markup = page(board, tab="explorer", run=line.key, outcome="failed")
     assert "<b>12 of 24</b>, failures first" in markup
     assert "Harlow Valley Credit Union" in markup, "the document is beside the answer"
     assert "grounded in its prompt (scripted:one.json, response)" in markup

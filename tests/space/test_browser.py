@@ -233,6 +233,11 @@ def test_a_page_without_scripts_can_be_read_and_gone_through(space: Served, brow
     page = context.new_page()
     page.goto(space.url + "?board=truebench")
     assert page.locator("tbody tr").count() == 6
+    for place in (0, 1):
+        page.locator("tr[data-key] input").nth(place).check()
+    page.get_by_role("button", name="Compare two models").click()
+    page.locator(".versus .tb-dot").first.wait_for()
+    page.go_back()
     page.locator(NAMES).first.click()
     page.locator("main .model-page", has_text="Why it fails").wait_for()
     page.get_by_role("link", name="Open its conversations").click()

@@ -13,7 +13,7 @@ import pytest
 
 from tests.golden.case import play
 from tests.golden.cases import case_named
-from tests.space.made import page, text_of
+from tests.space.made import board_of, page, text_of
 from tests.space.sample_runs import SCRIPT, pairs_run
 from tests.support.runs import row, script, write_jsonl
 from tests.support.stages import run
@@ -34,8 +34,7 @@ PASSING = {"contains": "<criteria", "verdicts": {}}
 
 def opened(folder: Path, name: str = "", beside: str = "", **query: str) -> tuple[SimpleNamespace, str]:
     """The page of the first run whose heading and name match a pattern, and its text."""
-    board = BoardStore([folder])
-    board.refresh()
+    board = board_of(folder)
     explorer = Explorer(roots=board.roots)
     runs = explorer.page(board.snapshot, Query())["runs"]
     keys = {f"{heading} | {text}": key for heading, options in runs for key, text in options}
@@ -110,8 +109,7 @@ def test_a_procedure_stands_step_by_step_beside_its_conversation(hotel: Path) ->
 
 
 def test_the_board_of_an_instruction_names_its_requirements_and_what_is_counted(hotel: Path) -> None:
-    board = BoardStore([hotel])
-    board.refresh()
+    board = board_of(hotel)
     text = text_of(page(board, view="Coverage by dimension"))
     assert boards(board.snapshot)[0].title == "Hotel desk"
     assert all(words in text for words in ("Ask whether a hotel is needed", "2 base actions"))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.space.made import page, text_of
+from tests.space.made import board_of, page, text_of
 from tests.space.sample_runs import SCRIPT, many_runs, real_runs
 from tests.support.corpus import each_row
 from truebench_hf.data.judged import Judged
@@ -28,9 +28,7 @@ from truebench_hf.types import Criterion, Instance, Message, Response, Turn, Ver
 def board(tmp_path_factory: pytest.TempPathFactory) -> BoardStore:
     folder = tmp_path_factory.mktemp("runs")
     many_runs(real_runs(folder), 1, 130)
-    board = BoardStore([folder / "runs"])
-    board.refresh()
-    return board
+    return board_of(folder / "runs")
 
 
 def _key(board: BoardStore, name: str) -> str:
@@ -87,8 +85,7 @@ def test_a_published_result_and_a_broken_file_have_no_conversations(board: Board
     assert _page(board, run=_key(board, "o1")).problem == "This entry has no conversations to show."
     broken = many_runs(tmp_path, 1, 3)
     (broken / "run000" / "judgments.jsonl").write_text("{")
-    other = BoardStore([broken])
-    other.refresh()
+    other = board_of(broken)
     assert _page(other, run=_key(other, "Model-000")).problem == "The judgments of this run cannot be read."
 
 

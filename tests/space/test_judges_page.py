@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.space.made import page, text_of
+from tests.space.made import board_of, page, text_of
 from tests.space.sample_runs import SCRIPT
 from tests.support.runs import script
 from tests.support.tables import row_of
@@ -121,8 +121,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_ours_are_the_figures_of_the_run_with_what_it_spent(measured: Path) -> None:
     tables = Results.open(measured / "study").tables
     spent = {role.rpartition(" ")[2]: usage for role, usage in Results.open(measured / "study").spent.items()}
-    board = BoardStore([measured])
-    board.refresh()
+    board = board_of(measured)
     by_paradigm, by_type = _drawn(board.snapshot).tables
     drawn = _cells(by_paradigm)
     for way, paradigm in (("rubric", "rubric, no reasoning"), ("checklist", "checklist, no reasoning")):
@@ -139,8 +138,7 @@ def test_ours_are_the_figures_of_the_run_with_what_it_spent(measured: Path) -> N
 
 
 def test_the_page_says_what_words_mean_and_keeps_texts_texts(measured: Path) -> None:
-    board = BoardStore([measured])
-    board.refresh()
+    board = board_of(measured)
     markup = page(board, tab="judges")
     assert markup.count("<b>Paradigm</b>") == 1
     assert "What RubricEval prints of judges</a>" in markup, "never in one table with ours"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.space.made import COLUMNS, entry, page, snapshot, text_of
+from tests.space.made import COLUMNS, board_of, entry, page, snapshot, text_of
 from tests.space.sample_runs import SCRIPT, real_runs
 from tests.support.corpus import each_row
 from truebench_hf.comparing import table
@@ -19,7 +19,7 @@ from truebench_hf.space import site
 from truebench_hf.space.board import boards, items, leaderboard, words
 from truebench_hf.space.board.items import ExplorerItem
 from truebench_hf.space.board.leaderboard import Cell, PageRow
-from truebench_hf.space.board.store import BoardStore, Snapshot
+from truebench_hf.space.board.store import Snapshot
 from truebench_hf.space.pages import Query
 from truebench_hf.study.ranking import Board, BoardColumn
 from truebench_hf.types import Criterion, Instance, Message, Response, Score, Turn, Verdict
@@ -250,8 +250,7 @@ def test_a_model_is_held_against_the_field_and_has_a_page_of_its_own() -> None:
 
 
 def test_models_of_real_runs_and_hostile_texts_stay_texts(tmp_path: Path) -> None:
-    board = BoardStore([real_runs(tmp_path)])
-    board.refresh()
+    board = board_of(real_runs(tmp_path))
     (group,) = (g for g in boards.boards(board.snapshot)[0].groups if g.what == "demonstration")
     alpha = next(e for e in group.entries if "Alpha" in e.name)
     markup = page(board, tab="model", model=alpha.key)

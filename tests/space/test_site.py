@@ -17,7 +17,7 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from tests.space.made import page, text_of
+from tests.space.made import board_of, page, text_of
 from tests.space.sample_runs import changed, many_runs
 from tests.space.visitor import launched
 from truebench_hf.space import pages, site, visitors
@@ -161,8 +161,7 @@ def test_programs_are_told_the_same_over_mcp(url: str) -> None:
 
 
 def test_about_tells_what_the_board_holds(tmp_path: Path) -> None:
-    board = BoardStore([many_runs(tmp_path, 2, 20)])
-    board.refresh()
+    board = board_of(many_runs(tmp_path, 2, 20))
     text = text_of(page(board, tab="about"))
     assert "Results Published Measured Submitted TRUEBench 32 2 0 Judges 50 0 0" in text
     assert re.search(r"Sources last read: [\d-]+ [\d:]+ UTC", text)
