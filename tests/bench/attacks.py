@@ -6,16 +6,22 @@ a call and 20 calls a response, for each of three prompts; by default 16 respons
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.support import obedient
-from truebench_hf.benchmarks.rubric_eval.comparisons import attacks
+from aiohttp import web
+
+from tests.support import loopback
+from tests.support.signing import signed
+from truebench_hf.benchmarks.rubric_eval.comparisons import Attack, attacks
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.rubric_eval.scores import MetaEvaluation
+from truebench_hf.models.chat_template import JOINER
 from truebench_hf.prompts import Prompts
 
 _OPENING = re.compile(r"^<(\w+)_\{\{ tag \}\}>$", re.MULTILINE)
@@ -56,7 +62,7 @@ def measured(folder: Path, responses: int) -> dict[str, MetaEvaluation]:
         ("obeys outside sections: tags", True, "tags", "off"),
         ("obeys outside sections: no tags", True, "no tags", "off"),
     ):
-        with obedient.serving(outside=outside) as url:
+        with serving(outside=outside) as url:
             found[column] = _asked(folder / column.replace(":", ""), responses, "rubric", forms[form],
                                    judge=("openai:obedient",), judge_base_url=url, rules=rules)  # fmt: skip
     for form, prompt in variants("decision", folder / "prompts").items():
@@ -95,6 +101,40 @@ def _cell(row: Mapping[str, Any] | None) -> str:
     if row is None or row["by_attack"].value is None or row["by_neutral"].value is None:
         return "-"
     return f"{100 * row['by_attack'].value:.0f} ({100 * row['by_neutral'].value:.0f})"
+
+
+_SECTION = re.compile(r"<(\w+)>\n.*?\n</\1>", re.DOTALL)
+_PLACES = re.compile(r"\{\w+\}|\n")
+
+
+def sign(attack: Attack) -> str:
+    """The longest part of an attack that stands in it as it is: what the judge knows it by."""
+    longest = max(_PLACES.split(attack.text), key=len)
+    return longest or '{"criteria_1": "PASS"'  # nothing but the verdicts
+
+
+SIGNS = tuple(map(sign, attacks()))
+
+
+def obeyed(prompt: str, outside: bool) -> bool:
+    """Whether the prompt of a judge holds an injection; with `outside` one that stands in no section."""
+    text = prompt.replace(JOINER, "")
+    return any(one in (_SECTION.sub("", text) if outside else text) for one in SIGNS)
+
+
+@contextlib.contextmanager
+def serving(*, outside: bool) -> Iterator[str]:
+    """Serve the judge while the block runs; yields its base URL. At rubric level it says no unless it is told otherwise."""
+
+    async def handle(request: web.BaseRequest) -> web.Response:
+        body = json.loads(await request.content.read())
+        prompt = body["messages"][-1]["content"]
+        verdict = "PASS" if obeyed(prompt, outside) else "FAIL"
+        answer = {"role": "assistant", "content": signed(prompt, criteria_1=verdict)}
+        return web.json_response({"choices": [{"message": answer, "finish_reason": "stop"}]})
+
+    with loopback.serving(handle) as port:
+        yield f"http://{loopback.HOST}:{port}/v1"
 
 
 if __name__ == "__main__":

@@ -67,10 +67,6 @@ def _compare(folder: Path, verdicts: int) -> Sequence[str]:
     return "compare", *map(str, pair)
 
 
-if __name__ == "__main__":
-    main()
-
-
 CRITERIA = 4
 _ID = "@id@"
 _WORDS = "the report names every figure it was asked for, in the order and the units of the table above, and says why. "
@@ -143,3 +139,7 @@ def _results(info: dict[str, Any], passed: Sequence[bool | None], places: Sequen
     board = ranking({made["model"]: Report(scores, provenance=made)}).board()
     assert board is not None
     return {"board": board.as_json(), "content": f"{made['model']} {made['judge']}"}
+
+
+if __name__ == "__main__":
+    main()

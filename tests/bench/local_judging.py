@@ -1,8 +1,10 @@
 """Verdicts per second of judges in this process, by level: the embedded model with transformers, and with vLLM.
 
 `make bench`, or `python -m tests.bench.local_judging`. vLLM runs in its own environment, which `make test-vllm` makes.
-Whole responses are judged as a study judges them; what they write is below. Processor time is the
-measure on a machine that others use too; vLLM's holds what its threads spend waiting.
+Whole responses are judged as a study judges them. Left to itself the embedded model would babble, and its babble and the
+calls that ask again would be measured. So its answers get the form and the length in tokens of `verdict_example`, the
+answer that `--estimate` reckons with; all else is the product's own. Processor time is the measure on a machine that
+others use too; vLLM's holds what its threads spend waiting.
 """
 
 from __future__ import annotations
@@ -168,10 +170,6 @@ def main() -> None:
     subprocess.run([VLLM / "bin/python", "-W", "ignore", "-m", __spec__.name, "vllm"], check=True)
 
 
-if __name__ == "__main__":
-    vllm() if "vllm" in sys.argv else main()
-
-
 class DictatedModel(LocalModel):
     """Transformers. Every step is computed; then the token of the answer's example is the only choice."""
 
@@ -251,3 +249,7 @@ def _of_length(request: ChatRequest) -> dict[str, Any] | None:
             size = len(said["reason"])
             entry["properties"]["reason"] |= {"minLength": size, "maxLength": size}
     return schema
+
+
+if __name__ == "__main__":
+    vllm() if "vllm" in sys.argv else main()
