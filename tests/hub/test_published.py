@@ -14,7 +14,7 @@ from tests.golden.compare import EXPECTED
 from tests.support.finished import finished, golden
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
-from tests.support.runs import row, script, write_jsonl
+from tests.support.runs import command_here, row, script, write_jsonl
 from truebench_hf import build_data, run
 from truebench_hf.errors import UserError
 from truebench_hf.hub.results import check_results
@@ -22,6 +22,7 @@ from truebench_hf.hub.staging import stage
 from truebench_hf.integrations.export import export
 
 pytestmark = pytest.mark.slow
+REAL = Path(__file__).parents[3] / "shared" / "data" / "truebench" / "TRUEBench-v0.6.1.jsonl"
 
 
 @pytest.mark.parametrize("called", ["truebench", "mini"])
@@ -74,6 +75,36 @@ def test_a_score_that_was_edited_is_neither_published_nor_exported(tmp_path: Pat
             UserError, match=r"scores\.json does not hold the drfr of scripted:two\.json that run\.json"
         ):
             attempt()
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        ("--repo-id org/r --before org/r", "--before goes with --check"),
+        ("--repo-id org/r --check", "--check publishes nothing: leave --repo-id"),
+        ("--repo-id org/r --dataset org/bench", "--dataset is about the page of a model: name one with --model-repo"),
+        ("--model-repo org/m --dataset org/bench --public", "--public is about the results data set: name one with"),
+    ],
+)  # fmt: skip
+def test_an_option_without_effect_is_refused(capsys: pytest.CaptureFixture[str], options: str, remedy: str) -> None:
+    done = command_here(capsys, "publish", "results", str(EXPECTED / "tick" / "out"), *options.split())
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert remedy in done.stderr
+
+
+@pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
+def test_the_same_scores_are_proposed_to_a_page_once(hub: HubStub, client: HubClient, tmp_path: Path) -> None:
+    client.value("import huggingface_hub as h; h.create_repo('org/tea'); print(1)")
+    model = script(tmp_path / "tea.json", [], {"reply": "So."})
+    judge = script(tmp_path / "judge.json", [{"contains": "<criteria", "verdicts": {}}])
+    run(data=str(REAL), language="DE", model=model, judge=judge, out=str(tmp_path / "run"), no_cache=True)
+    arguments = ("publish", "results", tmp_path / "run", "--force", "--model-repo", "org/tea", "--dataset")
+    for version, pulls in (("v1", 1), ("v1", 1), ("v2", 2)):
+        done = client.truebench(*arguments, f"org/truebench@{version}")
+        assert (done.returncode, len(hub.pulls("model", "org/tea"))) == (0, pulls), done.stderr
+    client.value("import huggingface_hub as h; h.change_discussion_status('org/tea', 1, 'closed'); print(1)")
+    client.truebench(*arguments, "org/truebench@v1")
+    assert len(hub.pulls("model", "org/tea")) == 3, "a refused one waits no longer"
 
 
 @pytest.mark.parametrize("value", [0.25, "high", None])

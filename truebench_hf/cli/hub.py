@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import typer
 
 from truebench_hf.api.face import BuildOptions, build_folder, metric_to_hub
+from truebench_hf.errors import UserError
 from truebench_hf.hub import publish, push
 from truebench_hf.hub.push import MetricOptions, PublishSpaceOptions, PushOptions, ResultsOptions
 from truebench_hf.hub.results import check_results
@@ -64,7 +65,11 @@ class ResultsCommand(ResultsOptions):
 def publish_results(options: ResultsCommand) -> None:
     """`truebench publish results`. Faults of a results data set make the exit code 1."""
     if not options.check:
+        if options.before:
+            raise UserError("--before goes with --check, which publishes nothing")
         return _show(*publish.publish_results(options))
+    if options.repo_id or options.model_repo:
+        raise UserError("--check publishes nothing: leave --repo-id and --model-repo out")
     checked = check_results(options.run, options.before)
     for fault in checked.faults:
         complain(fault)

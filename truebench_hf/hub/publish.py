@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ from truebench_hf.text import anonymous
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
 
+_MESSAGE = "Add TRUEBench results"
+
 
 def publish_results(options: ResultsOptions) -> list[Pushed]:
     """A finished run into a results data set, and onto the page of its model: `truebench publish results` as a call.
@@ -45,8 +48,11 @@ def publish_results(options: ResultsOptions) -> list[Pushed]:
     """
     if not options.repo_id and not options.model_repo:
         raise UserError("say where to: --repo-id ORG/RESULTS, --model-repo ORG/MODEL, or both")
-    if options.private and not options.repo_id:
-        raise UserError("--private is about the results data set: name one with --repo-id")
+    for name in ("private", "public", "replace"):
+        if getattr(options, name) and not options.repo_id:
+            raise UserError(f"--{name} is about the results data set: name one with --repo-id")
+    if options.dataset and not options.model_repo:
+        raise UserError("--dataset is about the page of a model: name one with --model-repo")
     results_page = page(options) if options.model_repo else {}
     pushed = [publish_run(options)] if options.repo_id else []
     try:
@@ -155,14 +161,28 @@ def _is_of(spec: str, model_repo: str) -> bool:
 
 
 def _publish_page(options: ResultsOptions, path: str, content: str) -> Pushed:
-    """Write the file into the model's repository, as a pull request."""
+    """Propose the file to the model's repository by a pull request, unless one with the same content waits there."""
+    repo_id = str(options.model_repo)
+    waiting = None if options.dry_run else _waiting(repo_id, path, content)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, path)
         file.parent.mkdir()
         file.write_text(content, encoding="utf-8")
-        how = HubOptions(create_pr=True, dry_run=options.dry_run)
-        message = "Add TRUEBench results"
-        return push_folder(Path(folder), str(options.model_repo), "model", how, message=message, create=False)
+        how = HubOptions(create_pr=True, dry_run=options.dry_run or waiting is not None)
+        pushed = push_folder(Path(folder), repo_id, "model", how, message=_MESSAGE, create=False)
+    return replace(pushed, dry_run=False, url=waiting, new=False) if waiting else pushed
+
+
+def _waiting(repo_id: str, path: str, content: str) -> str | None:
+    """The address of the open pull request of ours in which the file has this content; None where there is none."""
+    api = hub_api()
+    with hub_errors(repo_id):
+        for pull in api.get_repo_discussions(repo_id, discussion_type="pull_request"):
+            where: Any = {"repo_id": repo_id, "filename": path, "revision": f"refs/pr/{pull.num}"}
+            is_ours = pull.status == "open" and pull.title.startswith(_MESSAGE) and api.file_exists(**where)
+            if is_ours and Path(api.hf_hub_download(**where)).read_text("utf-8") == content:
+                return pull.url
+    return None
 
 
 def _part(run: str | Path, staged: Staged, settings: Mapping[str, Any]) -> tuple[str, str]:
