@@ -74,7 +74,7 @@ def page(snapshot: Snapshot, key: str, story: Story | None) -> dict[str, Any] | 
         "unscored": f"{how_many(overall.unscored, kind.noun)} left open: no verdict could be had" if overall.unscored else "",
         "trust": boards.judge_trust(snapshot, group), "facts": list(_facts(kind, entry)), "hub_page": hub[1] if hub else "",
         "against": list(_against(kind, group, entry)), "alone": alone, "missing": missing,
-        "missed": list(_missed(story)) if story else [], "examples": story.examples if story else (),
+        "missed": list(_missed(story, kind)) if story else [], "examples": story.examples if story else (),
         "others": list(_others(snapshot, entry)), "is_judge": kind.name == JUDGES,
     }  # fmt: skip
 
@@ -148,9 +148,10 @@ def _field(group: BoardGroup, entry: BoardEntry) -> list[BoardEntry]:
     return [other for other in group.entries if other.overall.value is not None and other is not entry]
 
 
-def _missed(story: Story) -> Iterator[tuple[str, _Pairs]]:
+def _missed(story: Story, board: Kind) -> Iterator[tuple[str, _Pairs]]:
     """Yield by type of criteria, the most missed first, the share missed and the criteria missed most."""
+    wrong = "decided wrongly" if board.name == JUDGES else "missed"
     for kind in sorted(story.missed, key=lambda kind: -story.missed[kind])[:4]:
         lost, decided = story.missed[kind], story.decided[kind]
-        title = f"{kind.replace('_', ' ').capitalize() if kind else 'Criteria'}: {lost:,} of {decided:,} missed"
+        title = f"{kind.replace('_', ' ').capitalize() if kind else 'Criteria'}: {lost:,} of {decided:,} {wrong}"
         yield title, tuple((text, f"{count:,}×") for text, count in story.most[kind] if count > 1)
