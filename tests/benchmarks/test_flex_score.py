@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,11 +13,12 @@ import pytest
 from tests.support.corpus import each_row
 from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
-from truebench_hf.benchmarks.flexbench.conversations import Talk, as_row, corpus_folder, read_talks
+from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, Talk, as_row, corpus_folder, read_talks
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
 from truebench_hf.benchmarks.flexbench.score import FlexScore, FlexScoreOptions
-from truebench_hf.benchmarks.flexbench.scores import FlexModelScores
+from truebench_hf.benchmarks.flexbench.scores import FlexModelScores, score_models
 from truebench_hf.errors import UserError
+from truebench_hf.judging.tri_valued import DimensionFacts
 from truebench_hf.metrics.pass_rate import base_actions, flexeval
 from truebench_hf.results.folder import Results
 from truebench_hf.types import Message
@@ -177,6 +176,19 @@ def test_branches_that_exclude_each_other_are_asked_again_and_then_a_conflict(fo
     assert (correct.n, correct.unscored) == (2, 4), "a conflict makes no verdict: the questions alone count"
 
 
+def test_a_base_action_that_applied_and_cannot_be_told_to_be_attempted_is_open() -> None:
+    """Of two conversations the judge settles one: coverage is over that, and the other is no miss."""
+    away, open_ = DimensionFacts(False), DimensionFacts(True, None, reason="no probability")
+    judged = [
+        JudgedConversation(Talk(str(n), "m", tuple(TALK)), {"ask": ask, "limit": away, "form": away},
+                           {"ask": label, "limit": "unknown", "form": "unknown"})
+        for n, (ask, label) in enumerate(((DimensionFacts(True, True, True), "yes"), (open_, None)))
+    ]  # fmt: skip
+    (scores,) = score_models(TWO, judged)
+    for measure in ("coverage", "coverage_applicable"):
+        assert (scores.total[measure].value, scores.total[measure].n) == (1.0, 1), measure
+
+
 def test_only_what_is_new_is_asked(folder: Path) -> None:
     asked: list[str] = []
     spec = as_spec(
@@ -263,34 +275,3 @@ def test_a_judge_is_told_what_was_measured_of_each_message(folder: Path) -> None
     scored(folder, judge=as_spec(lambda messages: asked.append(messages[0]["content"]) or YES), rules="evidence")
     about = {("at most 3 words" in prompt, "What a program measured" in prompt, "[1] " in prompt) for prompt in asked}
     assert about == {(True, True, True), (False, False, False)}, "of the first message, which is the assistant's"
-
-
-def test_the_procedure_is_drawn_branch_by_branch_with_its_scores(folder: Path) -> None:
-    scored(folder, judge=judge(**RIGHT))
-    drawing = (folder / "scores" / "procedure.mmd").read_text(encoding="utf-8").splitlines()
-    assert drawing[:2] == ["flowchart LR", '  start(["hotel"])']
-    limit = (
-        'n2["limit: Does it name the limit?<br/>b: C 100 %<br/>b: A 100 %<br/>model a: C 100 %<br/>model a: A 100 %"]'
-    )
-    assert drawing[3] == f'  n1 -->|"needed, either 1"| {limit}'
-    assert [line.split("[")[0] for line in drawing[2::2]] == ["  start --> n1", '  n1 -->|"not needed, either 1"| n3']
-    page = (folder / "scores" / "report.html").read_text(encoding="utf-8")
-    (tree,) = re.findall(r'<div class="tb-scroll tb-tree".*?</div>\n</section>|tb-tree.*?</ul></div>', page, re.S)[:1]
-    assert (tree.count("<li>"), tree.count("either 1")) == (3, 2)
-    assert not re.search(r'(?:src|href)="https?:', page), "nothing is fetched"
-
-
-def test_boards_stand_by_coverage_and_instructions_share_no_column_of_a_dimension(folder: Path) -> None:
-    names = []
-    for procedure in (TWO, replace(TWO, id="trains")):
-        (folder / "procedure.yaml").write_text(as_yaml(procedure))
-        scored(folder, judge=judge(**RIGHT), out=str(folder / procedure.id))
-        own = [column for column in board(folder / procedure.id)["columns"] if " by dimension" in column["group"]]
-        assert {column["group"] for column in own} == {"Coverage by dimension", "Achievement by dimension"}
-        names.append({column["name"] for column in own})
-    assert [len(some) for some in names] == [6, 6]
-    assert not names[0] & names[1]
-    (folder / "procedure.yaml").write_text(as_yaml(Procedure("flat", "Ask.", TWO.dimensions[:1])))
-    skips = lambda prompt: LEFT_OUT if "b 1" in prompt else YES  # noqa: E731  # without branches
-    models = scored(folder, judge=judge(ask=skips), out=str(folder / "flat"))
-    assert [scores.model for scores in models] == ["model a", "b"]

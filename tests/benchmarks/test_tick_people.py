@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import random
-import re
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -77,6 +76,13 @@ def test_what_may_be_absent_and_people_are_their_majority() -> None:
     assert entry.people(second, entry.chosen) is None
 
 
+@each_row(__file__, "tick_people", "doubled")
+def test_what_stands_twice_is_named(part: str, entry: int, change: dict[str, Any], names: str) -> None:
+    double = RICH[part][entry] | change
+    with pytest.raises(UserError, match=f"^line 1: field '{part}' has more than one of {names}"):
+        read(Record("line 1", RICH | {part: [*RICH[part], double]}))
+
+
 # Sheets
 
 
@@ -135,34 +141,6 @@ def test_sheets_are_blind(tmp_path: Path, protocol: str) -> None:
     rows = rows_of(sheets / "eva.csv")
     assert len(rows) == 3 * {"write": 3, "preference": 1, "direct": 2, "check-then-score": 2 * (2 + 2)}[protocol]
     assert len({row["id"] for row in rows}) == len(rows)
-
-
-def test_scores_after_a_checklist(tmp_path: Path) -> None:
-    def answer(row: dict[str, str]) -> str:
-        empty = row["Response"] == "(the response is empty)"
-        if row["question"] == QUESTIONS[1] and empty:
-            return ""  # left open
-        first = "no" if empty else "Yes"  # spreadsheet programs change capitals
-        kinds = {"yes|no": first, "1|2|3|4|5": "1" if empty else "4"}
-        return kinds.get(row["options"], "harder" if empty else "easier")
-
-    printed, rows = Round(tmp_path, "check-then-score", data()).back(answer)
-    assert "New: 6 answered checklists, 6 scores." in printed
-    for row in rows:
-        about = {"checklist_id": "c1", "annotator": "A"}
-        assert row["answers"] == [
-            {"response_id": "r1", **about, "answers": ["yes", "yes"]},
-            {"response_id": "r2", **about, "answers": ["no", None]},
-        ]
-        old, *new = sorted(row["ratings"], key=lambda rating: (rating["annotator"] != "old", rating["response_id"]))
-        assert old == data()[0]["ratings"][0]
-        shared = about | {"protocol": "check_then_score"}
-        assert new == [
-            {"response_id": "r1", **shared, "score": 4, "effect": "easier"},
-            {"response_id": "r2", **shared, "score": 1, "effect": "harder"},
-        ]
-    assert re.search(r"easier\W+3\W+50\.0", printed)
-    assert "paper: check-then-score" in printed
 
 
 def test_the_checklist_of_another_author(tmp_path: Path) -> None:
