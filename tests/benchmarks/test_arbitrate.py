@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,8 @@ import pytest
 
 from tests.support.arbitration import JUDGES, META, TABLE, panel_specs, read_rows, table_options, table_rows, write_rows
 from tests.support.corpus import each_row
-from tests.support.people import fill
 from tests.support.runs import script
 from tests.support.tables import row_of
-from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration import (
     ArbitrateOptions,
@@ -34,7 +31,7 @@ from truebench_hf.loaders.export import export
 from truebench_hf.prompts import Prompts, sections
 from truebench_hf.report.table import PUBLISHED, Table
 from truebench_hf.results.folder import Results
-from truebench_hf.study.labelling import LabelInOptions, LabelOutOptions
+from truebench_hf.study.labelling import LabelOutOptions
 from truebench_hf.types import Criterion, Message, Usage, Verdict
 
 FORM = SetForm(published="here", title="s", category="constrained", language="EN")
@@ -259,16 +256,6 @@ def figures(table: Table, method: str) -> tuple[int, int, float | None, float | 
     return row["n"], row["undecided"], row["accuracy"].value, row["accuracy_strict"].value
 
 
-def test_validation_joins_a_finished_run_and_pays_under_its_own_name(tmp_path: Path) -> None:
-    before = arbitrate(table_options(tmp_path))["stages"]
-    after = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path)))
-    assert after["stages"] == before
-    # Four judges look at two more rubrics; on one of them none can be read, so that each is asked three times. On the
-    # other they differ, which brings in both meta-judges.
-    spent = Results.open(tmp_path / "out").spent
-    assert sum(usage.calls for role, usage in spent.items() if role.startswith("validation")) == 4 + 4 * 3 + 2
-
-
 def test_labels_of_other_responses_do_not_count(tmp_path: Path) -> None:
     found = arbitrate(table_options(tmp_path, reference=_trusted(tmp_path, response="Something else.")))
     (counts,) = found["reference"].rows
@@ -297,69 +284,6 @@ def test_an_id_may_be_labelled_only_once(tmp_path: Path) -> None:
 def test_trusted_labels_that_cannot_be_used(tmp_path: Path, row: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_trusted(write_rows(tmp_path / "t.jsonl", [row]))
-
-
-def test_an_answer_that_is_only_an_example_sways_no_judge(tmp_path: Path) -> None:
-    conversation = {"name": "c1", "user prompt": "Tea?", "assistant answer": "Yes.", "constraints": [
-        {"type": "Style", "content": "Is it short?"}]}  # fmt: skip
-    (tmp_path / "s.json").write_text(json.dumps([{"whole_conv": [conversation]}]))
-    (item,) = rubric_rows.read(f"structflowbench:{tmp_path}/s.json")
-    answered = item.responded("No.", "m")
-    assert (item.reference, answered.case.reference) == ("Yes.", None)
-    assert Trace(answered, 0, fine=_verdicts("yy")).row()["reference"] is None
-
-
-def _filled(sheet: Path, answers: dict[str, str]) -> None:
-    """Write answers (by rubric, others `yes`) into a sheet."""
-    fill(sheet, lambda row: answers.get(next(text for text in TABLE if row["question"].endswith(text)), "yes"))
-
-
-def test_sheets_are_blind_and_come_back_as_agreement(tmp_path: Path) -> None:
-    arbitrate(table_options(tmp_path))
-    out = tmp_path / "out"
-    ask_people(LabelOutOptions(folder=str(out), annotators="eva,jon"))
-    for sheet in (out / "sheets").iterdir():
-        text = sheet.read_text(encoding="utf-8-sig")
-        for telling in ("scripted", "on it", "hard", "easy", "ann.json"):
-            assert telling not in text, f"{sheet.name} gives {telling!r} away"
-    # Labels: easy yes, no, no; hard no, yes, yes (in the order of TABLE). Eva says yes throughout but for the first no.
-    _filled(out / "sheets" / "eva.csv", {"settled against the majority": "no"})
-    # Jon agrees with her but for "two against two", which is a tie and stays open.
-    _filled(out / "sheets" / "jon.csv", {"settled against the majority": "no", "two against two": "no"})
-    take_labels(LabelInOptions(folder=str(out)))
-    rows = json.loads((out / "human.json").read_text())["against_people"]
-    # People: yes, no, yes (easy), yes, open, yes (hard). Right: 1, 2, 6 of the five settled ones.
-    figures = [
-        (row["rows"], row["settled"], row["open"], row["accuracy"]["value"], row["open_wrong"]["value"]) for row in rows
-    ]
-    assert figures[0] == ("all", 5, 1, 3 / 5, 3 / 6)
-    human = out / "human.jsonl"
-    assert len(read_trusted(str(human))) == 5, "the open one is no label; the rest may validate a run"
-    again = arbitrate(table_options(tmp_path, reference=str(human)))
-    assert again["reference"].rows[0]["rubrics"] == 5
-
-
-def test_an_adjudicator_settles_ties(tmp_path: Path) -> None:
-    arbitrate(table_options(tmp_path))
-    out, sheets = str(tmp_path / "out"), tmp_path / "sheets"
-    ask_people(LabelOutOptions(folder=out, annotators="eva,jon,kim", out=str(sheets)))
-    _filled(sheets / "eva.csv", {"two against two": "no"})
-    _filled(sheets / "jon.csv", {})
-    _filled(sheets / "kim.csv", {"two against two": "no"})
-    eva, jon, kim = (str(sheets / f"{name}.csv") for name in ("eva", "jon", "kim"))
-
-    def settled(**given: Any) -> tuple[Mapping[str, Any], str]:
-        found = take_labels(LabelInOptions(folder=out, **given)).value
-        return row_of(found["against_people"], rows="all"), found["annotators"].rows[0]["annotators"]
-
-    every, names = settled(sheets=(eva,))
-    assert (every["settled"], names) == (6, "eva")
-    every, names = settled(sheets=(jon,))
-    assert (every["settled"], names) == (5, "eva, jon"), "eva's answers are kept"
-    every, names = settled(decisions=(kim,))
-    assert (every["settled"], every["open"]) == (6, 0)
-    assert every["accuracy"].value == every["open_wrong"].value
-    assert names == "eva, jon", "the adjudicator is not one of them"
 
 
 def test_sheets_need_labels_of_their_own_run(tmp_path: Path) -> None:

@@ -369,16 +369,6 @@ def test_sheets_that_cannot_be_used_are_refused_and_change_nothing(tmp_path: Pat
     assert not (tmp_path / "out" / "labels.jsonl").exists()
 
 
-def test_what_a_sheet_that_was_cut_lacks_is_a_missing_answer(tmp_path: Path) -> None:
-    given = write(tmp_path, {"m": [6, 7, 8, 9]}, type=("checklist",))
-    compare(tmp_path, **given)
-    *_, last = map(Path, sheets := rated(tmp_path))
-    whole = last.read_text(encoding="utf-8").splitlines(keepends=True)
-    last.write_text("".join(whole[:3]), encoding="utf-8")
-    found, _, _ = compare(tmp_path, **given, humans=sheets)
-    assert found["people"]["open"] == {"a rater's answer is missing": 2}
-
-
 def test_a_final_score_of_biggen_stands_without_a_rating_of_each_criterion(tmp_path: Path) -> None:
     def lax(request: ChatRequest) -> str:
         return rating(criteria_1=2, final_score=3)

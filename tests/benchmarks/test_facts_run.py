@@ -57,33 +57,6 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
     return oracle(folder / "a.json"), oracle(folder / "b.json"), oracle(folder / "c.json")
 
 
-def test_all_36_answers_by_judges_who_know(tmp_path: Path, judges: tuple[str, ...]) -> None:
-    outcome, scores = ran(
-        tmp_path / "run", data="facts_mini", answers=log(tmp_path / "log.jsonl"), judge=judges,
-        baseline=baselines(tmp_path / "baselines.json"), model_name="three kinds",
-    )  # fmt: skip
-    mean = outcome.value.mean
-    assert (mean["answers"], mean["ineligible"], outcome.incomplete) == (36, 12, 0)
-    assert {row["name"]: row["score"]["value"] for row in scores["scores"]} == pytest.approx(
-        {"Final": 1 / 3, "Unadjusted": 2 / 3}
-    )
-    assert [row["judge"] for row in scores["judges"]] == [*judges, "mean"]
-    for row in scores["judges"]:
-        assert [row[name]["value"] for name in ("unadjusted", "final")] == pytest.approx([2 / 3, 1 / 3])
-        assert row["final"]["n"] == 36
-    rows = lines(tmp_path / "run")
-    assert [row["id"] for row in rows[:3]] == ["facts-mini-01", "facts-mini-01#2", "facts-mini-01#3"]
-    assert [row["ineligible"] for row in rows] == [False, False, True] * 12
-    assert [set(row["grounded"].values()) for row in rows] == [{"yes"}, {"no"}, {"yes"}] * 12
-    assert {row["document"] for row in rows[:3]} == {"facts-mini-01"}
-    groups = scores["groups"]
-    assert list(dict.fromkeys(row["by"] for row in groups)) == ["domain", "task", "length", "language"], "no splits"
-    domains = {row["group"]: row["answers"] for row in groups if row["by"] == "domain"}
-    assert domains == {"finance": 9, "technology": 9, "retail": 6, "medical": 6, "legal": 6}
-    assert all(row["final"]["value"] == pytest.approx(1 / 3) for row in groups if row["by"] == "task")
-    assert len(scores["groups_by_judge"]) == 3 * len(groups)
-
-
 def test_the_answer_is_never_its_own_baseline(tmp_path: Path) -> None:
     """Of an answer that is the baseline of the data nobody is asked, and all others are compared."""
     record, answers = tmp_path / "asked", [ANSWERS[0] | {"answer": "It is in Paris."}, ANSWERS[1]]
@@ -264,25 +237,6 @@ def test_an_estimate_counts_both_questions_of_every_judge(tmp_path: Path, judges
     assert not (tmp_path / "run").exists()
 
 
-def test_the_time_of_a_local_judge_is_told_before_it_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judges: tuple[str, ...]
-) -> None:
-    """At 100 tokens a second; nothing of it is asked or loaded twice, and Python calls are told nothing."""
-    from truebench_hf.models.local import LocalModel
-    from truebench_hf.study.estimate import local_time
-
-    monkeypatch.setattr(LocalModel, "speed", lambda self: (0.01, 0.01))
-    options = {"data": "facts_mini", "model": judges[0], "eligibility": "none", "out": str(tmp_path / "run")}
-    for judge, local in (("smollm2", True), (judges[0], False)):
-        study = FactsRun(FactsOptions(**options, judge=(judge,)))
-        study._open()
-        told = local_time(study)
-        assert len(told) == local
-        assert not local or told[0].startswith("smollm2 runs on this machine: 12 calls, ")
-        assert not local or told[0].endswith(" minutes or more (100 tokens a second read, 100 written)")
-    assert not (tmp_path / "run").exists()
-
-
 # Sentences
 
 
@@ -305,18 +259,6 @@ def test_how_much_of_supported_can_be_checked(tmp_path: Path) -> None:
         ("supported, excerpt not found", "“closes at midnight” (not in the prompt)"),
         ("supported, no excerpt",),
     ]
-
-
-def test_what_cannot_be_generated_is_undecided_and_never_inaccurate(tmp_path: Path) -> None:
-    error = "the prompt has 31000 tokens, the window 8192"
-    rules = [{"contains": "Where?", "error": error}, {"contains": "When?", "reply": "In May."}]
-    outcome, scores = ran(tmp_path / "run", data=DOCUMENTS, model=rules, judge=[RATES_FINE, ACCURATE])
-    final = outcome.value.mean["final"]
-    assert (final.value, final.n, final.unscored) == (1.0, 1, 1)
-    assert scores["unscored"] == [{"answer": "a", "reason": f"turn 1: {error}"}]
-    assert outcome.notes[0].startswith("1 of 2 answers could not be had")
-    assert outcome.incomplete == 1
-    assert error in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_the_command_ends_by_its_score_and_by_what_is_undecided(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,9 @@ from tests.support.people import fill
 from tests.support.runs import Done, command_here, write_jsonl
 from truebench_hf.benchmarks.flexbench.agreement import agree, labels_of, read_labels, stability
 from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, Talk, read_judged
-from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml, built_in
+from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml
 from truebench_hf.errors import UserError
 from truebench_hf.judging.tri_valued import DimensionFacts
-from truebench_hf.report.table import paper_rows
 from truebench_hf.types import Label, Message
 
 TWO = Procedure("hotel", "Ask; name the limit.", (Dimension("ask", "Asks?"), Dimension("limit", "Limit?", base="ask")))
@@ -119,25 +117,6 @@ def test_the_commands_print_and_write_a_page(tmp_path: Path, run: Run) -> None:
     assert "(/" in printed, "one id in two folders: the folders tell them apart"
 
 
-def test_the_built_in_conversations_agree_with_their_own_verdicts(tmp_path: Path) -> None:
-    """All 15 of them, with their 166 verdicts."""
-    lines = (files("truebench_hf.benchmarks.flexbench") / "samples" / "conversations.jsonl").read_text(encoding="utf-8")
-    rows = [json.loads(line) for line in lines.splitlines()]
-    counted = 0
-    for name, procedure in built_in().items():
-        own = [row for row in rows if row["instruction_id"] == name]
-        verdicts = [{v["dimension_id"]: v["label"] for v in row["verdicts"]} for row in own]
-        known = [
-            JudgedConversation(Talk(row["id"], "m", (Message("user", "x"),)), {d: FACTS[v[d]] for d in v}, v)
-            for row, v in zip(own, verdicts, strict=True)
-        ]
-        experts = read_labels([write_jsonl(tmp_path / f"{name}.jsonl", own)], known)
-        agreed = agree(procedure, experts, labels_of(known))
-        assert (agreed.micro.value, agreed.macro.value) == (1.0, 1.0)
-        counted += agreed.micro.n
-    assert counted == 166
-
-
 def test_accuracies_and_correlation_by_hand() -> None:
     # Experts: limit right in 8, 5 and 2 of 10; the judge errs on one of a's, none of b's, four of c's.
     experts, judge = [], []
@@ -195,10 +174,3 @@ def test_of_several_experts_the_majority_counts(tmp_path: Path, votes: str, labe
     files = [write_jsonl(tmp_path / f"{number}.jsonl", [row]) for number, row in enumerate(rows)]
     for given in (files, [write_jsonl(tmp_path / "all.jsonl", rows)]):
         assert read_labels(given, known)["a", "0/1", "ask"] == label
-
-
-def test_the_averages_of_table_3_are_the_papers() -> None:
-    rows = [row for row in paper_rows("flexbench", "flexbench_table3") if row["Dialogues"] and row["Dims"] < 1000]
-    for column, micro, macro in (("Crowd-sourced", 0.750, 0.755), ("LLM-as-Judge", 0.852, 0.855)):
-        assert sum(row[column] * row["Dims"] for row in rows) / 1728 == pytest.approx(micro, abs=0.0011)
-        assert sum(row[column] for row in rows) / 4 == pytest.approx(macro, abs=0.0011)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.golden import compare
+from tests.golden.case import Case, Step, play, run_command
+from tests.golden.cases import COMMANDS
+from tests.golden.held import held as held_files
 from tests.support.openai_server import OpenAIServer
 from tests.support.rubric_rows import few
 from tests.support.runs import command_here, held, row, script, write_jsonl
@@ -16,15 +23,14 @@ from tests.support.stages import generate, judge, run
 from truebench_hf.benchmarks.rubric_eval.arbitration import ArbitrateOptions, arbitrate
 from truebench_hf.benchmarks.rubric_eval.calibration import CalibrateOptions, calibrate
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions, contrast
-from truebench_hf.benchmarks.rubric_eval.data import mini_rows
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.rubric_eval.taxonomy import TaxonomyOptions, taxonomy
-from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions, load
+from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.comparing.runs import read_board
 from truebench_hf.engine.folder import RunFolder
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.errors import UserError
 from truebench_hf.hub.staging import stage_run
-from truebench_hf.text.redaction import shown
 
 # By study: what runs it, its options, the models' argument options, and how much a smaller and a larger sample are.
 STUDIES: dict[str, tuple[Any, Any, dict[str, Any], tuple[str, ...], tuple[int, int]]] = {
@@ -116,22 +122,6 @@ def test_a_study_is_extended_and_pays_only_for_the_new(
     assert calls("out", large) == 0
 
 
-@pytest.mark.parametrize("name", ["run", "metaeval"])
-def test_other_data_are_another_study(tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer], name: str) -> None:
-    server = servers[0]
-    official = [row(n, [(f"Say {n}.", [f"says {n}"])], category=("Editing", "Safety")[n % 2]) for n in range(20)]
-    rows, other = (official, official[:-1]) if name == "run" else (mini_rows()[:60], mini_rows()[60:120])
-    file, given = write_jsonl(tmp_path / "data.jsonl", rows), f"base_url={server.url}"
-    study(name, tmp_path / "out", given, data=file, limit=12)
-    asked = server.stats()["total"]
-    write_jsonl(tmp_path / "data.jsonl", other)
-    with pytest.raises(UserError, match=r"the data changed in|selection_sha256"):
-        study(name, tmp_path / "out", given, data=file, limit=13)
-    write_jsonl(tmp_path / "data.jsonl", rows)
-    study(name, tmp_path / "out", given, data=file, limit=12)
-    assert server.stats()["total"] == asked
-
-
 def test_a_session_is_finished_when_its_files_are_there(
     tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,38 +210,62 @@ def test_results_of_an_interrupted_extension_are_not_taken_for_its_own(
         stage_run(folder.out, tmp_path / "staged")
 
 
-def test_a_login_in_the_url_of_a_server_is_not_written(
-    tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer]
-) -> None:
-    first, second = servers
-    for name, option in (("metaeval", "judge_base_url"), ("taxonomy", "model_base_url")):
-        out = tmp_path / name
-        study(name, out, f"base_url={first.url}")
-        study(name, out, f"base_url={first.url}", **{option: with_login(second)})
-        assert held(out / "run.json")["settings"][option] == second.url
-        assert "geheim" not in written(out)
-    for flag in ("2.base_url", "base_url", " base_url "):
-        assert shown({"judge_arg": (f"{flag}=http://u:geheim@h:1/v1",)}) == {"judge_arg": [f"{flag}=http://h:1/v1"]}
+# Killed in each command of a golden case and repeated, a study ends as if nothing had happened; asked again it asks nothing
+
+QUICK = {"run-decision", "criteria", "contrast", "tick", "checklist"}
+KILLED = QUICK | {
+    "categories", "refine",
+    "run", "run-panel", "stages", "refinement", "compare-criteria", "rules", "calibrate", "arbitrate", "taxonomy", "metaeval",
+    "metaeval-attacks", "facts", "facts-more", "validate", "pairwise", "flex",
+}  # fmt: skip
+CASES = [
+    pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow)
+    for case in COMMANDS
+    if case.name in KILLED
+]
+RESULTS = (".jsonl", ".csv", ".yaml", "scores.json", "calibration.json", "rank.json")
 
 
-def test_the_same_results_are_the_same_files_however_they_were_spent(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In one session or in several; what each took stands in run.json alone."""
-    model = script(tmp_path / "model.json", [], {"reply": "Yes."})
-    base = ("run", "--data", "mini", "--model", model, "--judge", "none")
-    calls: list[tuple[int, int]] = []
-    for out, limits in (("one", ("12",)), ("two", ("5", "12", "12"))):
-        for limit in limits:
-            done = command_here(capsys, *base, "--out", str(tmp_path / out), "--limit", limit)
-            assert done.returncode == 0, done.stderr
-            usage = held(tmp_path / out / "run.json")["usage"]
-            calls.append((usage["total"]["model"]["calls"], usage["now"].get("model", {}).get("calls", 0)))
-    (at_once, _), (first, same), (second, more), last = calls
-    assert (same, second, more, last) == (first, at_once, at_once - first, (at_once, 0))
-    for name in ("scores.json", "judgments.jsonl"):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-    assert "usage" not in json.loads((tmp_path / "one" / "scores.json").read_text())
-    mini = {instance.id: instance for instance in load("mini")}
-    lines = (tmp_path / "one" / "judgments.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
-    assert len({mini[json.loads(line)["id"]].language for line in lines}) == 12, "one of each"
+def answered() -> dict[str, int]:
+    """How many answers the ledgers below this folder hold."""
+    counts = {}
+    for path in Path().rglob("ledger.sqlite"):
+        with closing(sqlite3.connect(path)) as ledger:
+            (counts[str(path)],) = ledger.execute("SELECT COUNT(*) FROM calls").fetchone()
+    return counts
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_killed_and_repeated_it_ends_the_same(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put, left, killed = Calls.put, 0, 0
+
+    def dying(self: Calls, *arguments: Any, **more: Any) -> Any:
+        nonlocal left, killed
+        left -= 1
+        if left == 0:
+            killed += 1
+            raise KeyboardInterrupt
+        return put(self, *arguments, **more)
+
+    def thrice(step: Step) -> Callable[[], str | None]:
+        def play_step() -> str | None:
+            nonlocal left
+            if not isinstance(step, str):
+                return step()
+            left = 2
+            run_command(step)
+            left = 0
+            printed = run_command(step)
+            before = answered()
+            run_command(step)
+            assert answered() == before, step
+            return printed
+
+        return play_step
+
+    monkeypatch.setattr(Calls, "put", dying)
+    play(replace(case, steps=tuple(map(thrice, case.steps))), tmp_path)
+    assert killed
+    here = {name: text for name, text in held_files(tmp_path, "").items() if name.endswith(RESULTS)}
+    expected = {name: text for name, text in compare.read(case.name).items() if name.endswith(RESULTS)}
+    assert not (told := compare.differences(case.name, expected, here)), told

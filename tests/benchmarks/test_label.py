@@ -108,26 +108,6 @@ def said(correction: Mapping[str, Any]) -> str:
 # Out.
 
 
-def test_sheets_are_blind_and_hold_whole_instances_in_an_order_of_their_own(path: Path) -> None:
-    files, orders = sample(str(path), 20, ["Ann", "Bo"], seed=3), list[list[str]]()
-    assert {file.parent for file in files} == {path / "sheets"}
-    for file in files:
-        text = file.read_text(encoding="utf-8-sig")
-        assert text.count("Same answer") >= 40
-        for secret in ("scripted", "model", "judge.json", "PASS", "FAIL", "stratum"):
-            assert secret not in text.split("<script>")[0], f"{secret} would tell who answered or what the judge said"
-    for sheet in (file for file in files if file.suffix == ".csv"):
-        entries = rows_of(sheet)
-        names = [entry["id"].rsplit("-", 2)[:2] for entry in entries]
-        assert [criterion for _, criterion in names] == ["c1", "c2"] * 20
-        assert [instance for instance, _ in names[::2]] == [instance for instance, _ in names[1::2]]
-        assert entries[0]["Criterion"] == "1 of 2. One no settles the instance: the others may stay blank."
-        orders.append([instance for instance, _ in names[::2]])
-    assert orders[0] != orders[1]
-    assert sorted(orders[0]) == sorted(orders[1])
-    assert (path / "sheets" / "Ann.html").read_text(encoding="utf-8").count("""data-settles='["no"]'""") == 40
-
-
 def test_a_larger_sample_holds_the_smaller_and_asks_for_the_rest(path: Path) -> None:
     labelled(path, 20, seed=1, stop=True)
     few = set(drawn(path)["drawn"])
@@ -329,22 +309,6 @@ def test_sheets_of_another_run_or_of_a_lost_sample_are_refused(path: Path, tmp_p
     (path / "sample.json").unlink()
     sheets(path, 12, out=str(path / "again"))
     assert read(str(path), [str(filled(sheet))])[0].bias_corrected["labels"] == 12
-
-
-def test_score_prints_what_labels_say_but_not_in_the_official_protocol(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "truly pass" not in command_here(capsys, "study", "score", str(path)).stdout, "there are no labels yet"
-    labelled(path, None)
-    done = command_here(capsys, "study", "score", str(path))
-    assert (done.returncode, "Truly pass, judged to fail" in done.stdout) == (0, True), done.stderr
-    assert "truly pass" not in command_here(capsys, "study", "score", str(path), "--protocol", "official").stdout
-    first, *_ = (path / "judgments.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    with (path / "judgments.jsonl").open("a", encoding="utf-8") as file:
-        file.write(first)
-    told, _, same = command_here(capsys, "study", "score", str(path)).stdout.partition("\n")
-    assert "1 rows stand twice" in told
-    assert same == done.stdout, "labels are held against each response once"
 
 
 def test_what_is_lost_is_named(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

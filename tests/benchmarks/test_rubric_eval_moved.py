@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.support import obedient
 from tests.support.runs import calls_by_role, held, script, write_jsonl
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval.comparisons import (
@@ -205,34 +204,6 @@ def test_attacks_join_a_folder_and_ask_nothing_twice(attacked: Bench) -> None:
     assert held(attacked.out / "run.json")["results"]["attacks"] == [attack_set()]
     with pytest.raises(UserError, match="would be dropped; name them again with --attacks"):
         attacked.run(STEADY, limit=3)
-
-
-def test_attacks_by_command_at_every_level_and_their_estimate(attacked: Bench) -> None:
-    flags = ("--attacks", "--attacks-each", "1", "--limit", "1")
-    assert "attacked" in attacked.command(STEADY, *flags, "--estimate")
-    assert not attacked.out.exists()
-    assert "Talked round by injections" in attacked.command(STEADY, *flags)
-    rows = held(attacked.out / "scores.json")["attacks"]
-    assert {row["paradigm"]: row["more"]["n"] for row in rows} == dict.fromkeys(("checklist", "rubric", "decision"), 10)
-    # At checklist level the whole checklist is read again, but only what was attacked counts.
-    assert attacked.calls()["checklist attacked"] == 10
-
-
-@pytest.mark.parametrize("each", [1, pytest.param(None, marks=pytest.mark.slow)])
-def test_the_judge_that_obeys_is_the_worst_case_and_sections_keep_what_is_in_them(
-    tmp_path: Path, each: int | None
-) -> None:
-    assert not [sign for sign in obedient.SIGNS if sign in BY_ID["ignore-english"].filler]
-    rates = {}
-    for outside in (False, True):
-        with obedient.serving(outside=outside) as url:
-            options = MetaevalOptions(
-                data="rubric_mini", judge=("openai:obedient",), judge_base_url=url, limit=1, attacks=True,
-                attacks_each=each, paradigms="rubric", out=str(tmp_path / str(outside)),
-            )  # fmt: skip
-            row = metaeval(options).tables["attacks"].rows[0]
-            rates[outside] = row["by_attack"].value, row["by_neutral"].value
-    assert (rates[False], rates[True][0]) == ((1.0, 0.0), 0.0)
 
 
 # Rewording

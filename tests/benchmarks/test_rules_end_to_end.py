@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import truebench_hf
 from tests.support.runs import Done, command_here, held, script, write_jsonl
 from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.data import jsonl
@@ -176,42 +175,6 @@ def test_a_file_alone_tells_that_rules_decided(bench: Bench) -> None:
         validate(bench.folder / "decide" / "judgments.jsonl", provenance={"model": "m", "judge": "j"})
 
 
-def test_rules_are_found_checked_and_judged_by(bench: Bench) -> None:
-    """`truebench data rules` by the real command: its rows are data, an edit of theirs is kept, and nothing is asked twice."""
-    # What phrases read the model is not asked about; the other criterion it does not understand.
-    reader = script(
-        bench.folder / "reader.json", [{"contains": "<criterion", "reply": "No idea."}], {"reply": "Still no idea."}
-    )
-    rows = [
-        {
-            "id": "a",
-            "prompt": "Name a river.",
-            "criteria": ["It should use at most 2 words of text.", "names a river", SHORT],
-        }
-    ]
-    data, out = write_jsonl(bench.folder / "plain.jsonl", rows), bench.folder / "rules"
-    line = ("data", "rules", "--data", data, "--model", reader, "--out", str(out))
-    done = command_here(bench.capsys, *line)
-    assert done.returncode == 0, done.stderr
-    sorts = json.loads((out / "scores.json").read_text())["sorts"]
-    assert [(row["sort"], row["criteria"]) for row in sorts] == [("decidable", 2), ("measurable", 0), ("neither", 1)]
-    assert "no usable answer on: 1" in done.stdout
-    assert [(row["sort"], row["by"]) for row in bench.lines("rules", "criteria.jsonl")] == [
-        ("decidable", "phrases"), ("neither", ""), ("decidable", "data"),
-    ]  # fmt: skip
-    bench.data = str(out / "data.jsonl")
-    assert bench.run("out", "--rules", "decide").returncode == 0
-    (line_,) = bench.lines("out", "judgments.jsonl")
-    assert [v.get("judge") for v in line_["verdicts"][0]] == ["rules", None, "rules"]
-    text = Path(bench.data).read_text()
-    Path(bench.data).write_text(text.replace('\\"max\\": 2', '\\"max\\": 9'))
-    refused = command_here(bench.capsys, *line)
-    assert refused.returncode == 2
-    assert "data.jsonl was edited since it was written" in refused.stderr
-    assert bench.run("mended", "--rules", "decide").returncode == 0
-    assert bench.lines("mended", "judgments.jsonl")[0]["verdicts"][0][0]["label"] == "yes", "four words are below nine"
-
-
 # `--rules-model`: a model reads rules out of criteria that have none, once each
 
 
@@ -325,14 +288,3 @@ def test_what_asks_for_a_judge_beside_nobody_is_refused(nobody: Bench) -> None:
         assert (done.returncode, words in done.stderr) == (2, True), done.stderr
     done = nobody.run("out", name="tick")
     assert (done.returncode, "unknown spec 'none'" in done.stderr) == (2, True), "another command wants its judge"
-
-
-@pytest.mark.parametrize("judge", [None, "none"])
-def test_nobody_judges_in_python(judge: str | None) -> None:
-    met = truebench_hf.judge("Name a lake.", "Garda.", [SHORT, "names a lake"], judge)
-    assert [(verdict.label, verdict.judge) for verdict in met] == [("yes", "rules"), (None, "none")]
-    assert (met.passed, met.undecided) == (None, OPEN)
-    many = truebench_hf.judge("Name a lake.", ["Garda.", "It is the Garda lake."], SHORT, judge)
-    assert [each.passed for each in many] == [True, False]
-    with pytest.raises(UserError, match="with rules='off' nothing would be decided"):
-        truebench_hf.judge("Name a lake.", "Garda.", [SHORT], judge, rules=False)

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from fractions import Fraction
-from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import truebench_hf
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.benchmarks.tick.checklists import ListedChecklist
-from truebench_hf.benchmarks.tick.scoring import GradedResponse, paper_rows, response_frame, score_tables
+from truebench_hf.benchmarks.tick.scoring import GradedResponse, response_frame, score_tables
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import Judged
 from truebench_hf.errors import UserError
 from truebench_hf.metrics.comparison import paired_difference
 from truebench_hf.metrics.pass_rate import drfr
-from truebench_hf.metrics.preference import preference_from_scores
-from truebench_hf.metrics.votes import mean
-from truebench_hf.space.board.store import BoardStore
 from truebench_hf.study.outcome import Outcome
 from truebench_hf.types import Criterion, Instance, Response, Score, Turn, Verdict
 
@@ -140,27 +134,6 @@ def test_a_model_joins_a_folder_and_pays_for_itself_alone(study: Callable[..., T
         study().run()
 
 
-def test_edited_checklists_are_used_or_left_alone(study: Callable[..., Tick], tmp_path: Path) -> None:
-    study().run()
-    file, answers = tmp_path / "out" / "checklists.jsonl", len(asked(tmp_path, "model"))
-    edit(file, criteria=["Is it a?"])
-    kept = [row["criteria"] for row in rows(file.parent)]
-    with pytest.raises(UserError, match=r"was edited since.*add --checklists"):
-        study().run()
-    assert by_name(study(checklists=str(file), limit=2).run(), "all_met")["B"].n == 2
-    assert [row["criteria"] for row in rows(file.parent)] == kept, "a smaller sample takes no edited checklist away"
-    outcome = study(checklists=str(file)).run()
-    assert by_name(outcome, "drfr")["B"] == Score(pytest.approx(6 / 9), 9, 0), "B met one question of two, now of one"
-    assert len(asked(tmp_path, "model")) == answers, "no response is asked for again"
-    assert rows(file.parent)[0] | {"criteria": ["Is it a?"], "source": "file"} == rows(file.parent)[0]
-    study(data=str(file)).run()  # as data, they are given as well
-    with pytest.raises(UserError, match="was edited since"):
-        study().run()  # would bring back what was edited away
-    assert study(checklists=str(file)).run().value.scores == outcome.value.scores
-    file.rename(tmp_path / "mine.jsonl")
-    assert by_name(study().run(), "drfr")["B"] == Score(0.6, 10, 0)
-
-
 def test_a_generator_that_writes_no_question(study: Callable[..., Tick], tmp_path: Path) -> None:
     writer = script(tmp_path / "writer.json", [], {"reply": "I would rather not."})
     outcome = study(generator=writer).run()
@@ -188,26 +161,6 @@ def test_silent_judges_and_failed_and_cut_answers(study: Callable[..., Tick], tm
     assert by_name(outcome, "pass_rate") == {"broken": Score(1.0, 1, 3)}
     assert any(note.startswith("Responses cut off") and note.endswith(": 1.") for note in outcome.notes)
     assert "out of paper" in next(iter(outcome.value.unscored.values()))
-
-
-def test_criteria_of_the_data_are_the_checklist_and_cost_no_generator(
-    study: Callable[..., Tick], tmp_path: Path
-) -> None:
-    own = [{"id": "x", "prompt": "Say alfa.", "criteria": ["Is it a?", {"text": "Is it b?", "weight": -1}]}]
-    data = write_jsonl(tmp_path / "own.jsonl", own)
-    outcome = study(data=data, generator=script(tmp_path / "never.json", [], {"error": "never"})).run()
-    # b is a fault: A has it, which counts against it, and B has it not.
-    assert by_name(outcome, "pass_rate") == {"A": Score(0.5, 1), "B": Score(1.0, 1)}
-    assert rows(tmp_path / "out")[0]["criteria"] == ["Is it a?", {"text": "Is it b?", "weight": -1.0}]
-    study(data=data).run()  # who would have written them does not matter
-
-
-def test_an_estimate_asks_nothing(study: Callable[..., Tick], tmp_path: Path) -> None:
-    spent = study(estimate=True).run().value
-    assert [asked(tmp_path, role) for role in ("model", "judge")] == [[], []]
-    assert not (tmp_path / "out").exists()
-    calls = {part.partition(" ")[0]: usage.calls for part, usage in spent.items()}
-    assert calls == {"generator": 4, "model": 4, "judge": 4 * 2 * 5}, "five questions a checklist"
 
 
 def test_votes_are_the_majority_of_several_draws(study: Callable[..., Tick], tmp_path: Path) -> None:
@@ -313,51 +266,3 @@ def test_intervals_are_those_of_the_metrics() -> None:
     assert a["drfr"] == drfr([["yes" if letter == "y" else "no" for letter in first] for first, _ in letters])
     assert a["pass_rate"].value == pytest.approx(sum(shares[0]) / 12)
     assert pair["difference"] == paired_difference(*shares)
-
-
-def test_the_tables_of_the_paper_hold_together() -> None:
-    for table in ("1", "2", "3a", "3b", "4", "5", "6", "7", "8"):
-        assert all(len(row) > 1 for row in paper_rows(table)), table
-    for row in paper_rows("4"):
-        assert row["PLD-0"] + row["PLD-1"] + row["PLD-2"] == pytest.approx(1, abs=0.0015)
-        assert row["WPLD"] == pytest.approx(row["PLD-1"] + 2 * row["PLD-2"], abs=0.0015)
-    off = [
-        (row["Task"], name)
-        for row in paper_rows("1")
-        for name in ("Command-R+/Self-Refine", "Command-R+/STICK", "GPT-4o/Self-Refine", "GPT-4o/STICK")
-        if abs(row[name] - row[f"{name.split('/')[0]}/Base"] - row[f"{name}/delta"]) > 0.051
-    ]
-    assert off == [("Language", "Command-R+/Self-Refine")], "one printed change is off by one"
-
-
-def test_its_checklists_are_data_of_a_run_and_its_board_is_read(study: Callable[..., Tick], tmp_path: Path) -> None:
-    outcome = study().run()
-    model, judge = f"scripted:{tmp_path}/B.json", f"scripted:{tmp_path}/judge.json"
-    ran = truebench_hf.run(
-        data=f"{tmp_path}/out/checklists.jsonl", model=model, judge=judge, judge_level="rubric"
-    )  # fmt: skip
-    assert ran.scores["drfr"] == Score(0.6, 10, 0)
-    board = BoardStore([tmp_path / "out"])
-    kind = next(kind for kind in board.snapshot.kinds if kind.name == "tick")
-    lines = board.snapshot.of(kind)
-    values = {entry.name: entry.overall.value for entry in lines}
-    assert values == {"scripted:A.json": pytest.approx(1.75 / 3), "scripted:B.json": 0.625}
-    assert (kind.main, list(kind.groups)) == ("Pass rate", ["Categories"])
-    assert lines[0].setting == lines[1].setting
-    edited = rows(tmp_path / "out")
-    edited[0]["criteria"] = ["Is it a?"]
-    other = study(out=str(tmp_path / "two"), checklists=write_jsonl(tmp_path / "c.jsonl", edited)).run()
-    turned = study(out=str(tmp_path / "three"), models="BA").run()
-    settings = [one.ranking.board().rows[0].setting for one in (outcome, other, turned)]
-    assert settings[0] == settings[2] != settings[1], "other checklists are another setting"
-
-
-def test_equal_means_are_ties() -> None:
-    """Three samples with checklists of up to seven questions: every tie of fractions, and no other, is found."""
-    shares = sorted({Fraction(yes, of) for of in (3, 6, 7) for yes in range(of + 1)})
-    sampled = list(combinations_with_replacement(shares, 3))[::5]
-    means = [(sum(of) / 3, mean([float(share) for share in of])) for of in sampled]
-    pairs = [(a, b) for i, a in enumerate(means) for b in means[:i]]
-    exact = [a[0] == b[0] for a, b in pairs]
-    assert sum(a[1] == b[1] for a, b in pairs) < sum(exact), "floats alone miss some"
-    assert [preference_from_scores(a[1], b[1]) == "tie" for a, b in pairs] == exact

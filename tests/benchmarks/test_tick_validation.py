@@ -1,10 +1,8 @@
-"""Checklists and their judges, validated: figures by hand, the command on real rows, and a world whose truth is known."""
+"""Checklists, their judges and the categories of their questions against people: figures by hand, and the commands on real rows."""
 
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +11,20 @@ from typer.testing import CliRunner
 
 from tests.support.corpus import table
 from tests.support.runs import script, write_jsonl
+from truebench_hf.benchmarks.tick.categories import Categories, CategoriesOptions, schemes
 from truebench_hf.benchmarks.tick.validation import (
     OTHERS,
     PEOPLE,
-    Validate,
-    ValidateOptions,
     accuracy_table,
     correlation_tables,
     length_tables,
     likeness_table,
 )
 from truebench_hf.cli.app import app
-from truebench_hf.data import jsonl
 from truebench_hf.data.checklist_rows import ChecklistRow, load_entries, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
+from truebench_hf.judging.signed import ListOf, label_of, read_signed
 from truebench_hf.report.table import Table
 from truebench_hf.types import Score
 
@@ -40,11 +37,6 @@ def checklist(name: str, *questions: str, author: str = "a", **more: Any) -> dic
     return {"id": name, "author": author, "questions": list(questions), **more}
 
 
-def said(response: str, checklist: str, by: str, *answers: str | None, **judge: Any) -> dict[str, Any]:
-    who = {"judge": by, **judge} if judge else {"annotator": by}
-    return {"response_id": response, "checklist_id": checklist, **who, "answers": list(answers)}
-
-
 def entries(*rows: dict[str, Any]) -> list[ChecklistRow]:
     return [read(Record(one["id"], one)) for one in rows]
 
@@ -53,8 +45,6 @@ def own(tables: list[Table]) -> list[dict[str, Any]]:
     """The rows of a table without the paper's; [] without a table."""
     return [dict(row) for table in tables for row in table.rows if not row.get("published")]
 
-
-CHOSEN = checklist("c1", "Is it red?", "Is it big?", chosen=True)
 
 ROWS: list[dict[str, Any]] = table(__file__, "tick_validation")["rows"]
 
@@ -96,60 +86,6 @@ def test_accuracy_by_hand() -> None:
             assert of(entries(*rows)) == [], "nothing to compare"
 
 
-def validate(*arguments: str) -> tuple[int, str]:
-    run = CliRunner().invoke(app, ["study", "checklist", "validate", *arguments])
-    return run.exit_code, run.output
-
-
-def again(folder: Path, name: str, *tables: str) -> None:
-    """What is written gives the same figures again."""
-    held = json.loads((folder / name / "scores.json").read_text(encoding="utf-8"))
-    options = ValidateOptions(data=f"{folder}/{name}/rows.jsonl", out=f"{folder}/again")
-    value = Validate(options).run().value
-    assert {table: json.loads(json.dumps(value[table].records())) for table in tables} == {t: held[t] for t in tables}
-
-
-def _models(folder: Path) -> tuple[str, str]:
-    """A generator that writes a list, then another one, then fails; a judge that misses what is red."""
-    lists = ["Why: x.\nQuestions:\nIs it red?\nIs it big?", "Why: y.\nQuestions:\nIs it red?\nIs it old?\nIs it big?"]
-    writes = [{"contains": ["Do x."], "reply": lists}, {"contains": ["Do y."], "error": "out of paper"}]
-    judged = [{"contains": "<criteria", "verdicts": {"red": "FAIL"}}]
-    return script(folder / "gen.json", writes), script(folder / "judge.json", judged)
-
-
-def test_models_add_what_the_data_lacks(tmp_path: Path) -> None:
-    generator, judge = _models(tmp_path)
-    bare = [
-        {**full, "checklists": full["checklists"][:1], "judgments": [], "answers": full["answers"][:keep]}
-        for full, keep in zip(ROWS[:2], (4, 0), strict=True)
-    ]
-    words = ["--data", write_jsonl(tmp_path / "rows.jsonl", bare), "--generator", generator, "--judge", judge]
-    code, printed = validate(*words, "--votes", "3", "--generator-concurrency", "1", "--out", f"{tmp_path}/out")
-    assert code == 3, printed
-    assert "checklists not written: 2" in printed
-    assert "out of paper" in printed
-    (_, first), (_, second) = jsonl.read(tmp_path / "out" / "rows.jsonl")
-    lists = [(of["author"], of["run"], of["source"]) for of in first["checklists"][1:]]
-    assert lists == [(generator, 1, "model"), (generator, 2, "model")]
-    assert sorted(len(of["questions"]) for of in first["checklists"][1:]) == [2, 3]
-    assert second["checklists"] == [{**CHOSEN, "source": "human", "run": 1}]
-    for response in ("r", "s"):  # people answered the chosen list alone
-        of = [j for j in first["judgments"] if j["response_id"] == response]
-        chosen = [(j["mode"], j["sample"]) for j in of if j["checklist_id"] == "c1"]
-        assert chosen == [("direct", 1), ("reasoning", 1), ("reasoning", 2), ("reasoning", 3)]
-        assert {(j["mode"], j["sample"]) for j in of if j["checklist_id"] != "c1"} == {("reasoning", 1)}
-    assert second["judgments"] == [], "nothing to compare the chosen list with, and no answers of people"
-    held = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
-    # Of r people say yes, no, of s no, no; the judge says no, yes.
-    values = {(row["mode"], row["k"]): row["accuracy"]["value"] for row in held["accuracy"] if row["by"] == judge}
-    assert [values[key] for key in (("direct", 1), ("reasoning", 1), ("reasoning", 3))] == [0.25, 0.25, 0.25]
-    verdicts = [line for _, line in jsonl.read(tmp_path / "out" / "verdicts.jsonl")]
-    assert {line["label"] for line in verdicts if "red" in line["question"]} == {"no"}
-    again(tmp_path, "out", "accuracy")
-    with pytest.raises(UserError, match="gave already"):
-        Validate(ValidateOptions(data=f"{tmp_path}/out/rows.jsonl", judge=(judge,), out=f"{tmp_path}/more")).run()
-
-
 def test_rows_with_criteria_are_their_chosen_checklist(tmp_path: Path) -> None:
     rows = [
         {"prompt": "Go on.", "history": [{"role": "user", "content": "Begin."}, {"role": "assistant", "content": "Begun."}],
@@ -171,66 +107,99 @@ def test_rows_with_criteria_are_their_chosen_checklist(tmp_path: Path) -> None:
         load_entries(write_jsonl(tmp_path / "twice.jsonl", [row("x"), row("x")]))
 
 
-# A world whose truth is known: an instruction is a set of demands that a program checks.
-DEMANDS: dict[str, Callable[[str], bool]] = {
-    "Is the response written in lower case?": str.islower,
-    "Does the response have at most twelve words?": lambda text: len(text.split()) <= 12,
-    "Does the response mention the harbour?": lambda text: "harbour" in text.casefold(),
-    "Does the response begin with the word today?": lambda text: text.casefold().startswith("today"),
-    "Is the response free of digits?": lambda text: not any(map(str.isdigit, text)),
-    "Does the response end with a full stop?": lambda text: text.endswith("."),
-    "Is the response a single line?": lambda text: "\n" not in text,
-    "Does the response avoid the word rain?": lambda text: "rain" not in text.casefold().split(),
+# Questions sorted into categories
+
+QUESTIONS = ["Is it at most ten words long?", "Is the tone friendly?", "Does it name Paris?", "Is it clear?"]
+LABELS = {  # by annotator: all share Length; Tone; one of two on the third; none on the last
+    "u": [["Length"], ["Tone"], ["Inclusion: Keyword", "Inclusion: Topic"], ["Tone"]],
+    "v": [["Length", "Concision"], ["Tone"], ["Inclusion: Keyword"], ["Concision"]],
 }
-WORDS = [
-    "the", "ferry", "leaves", "harbour", "before", "noon", "and", "rain", "falls",
-    "over", "12", "boats", "near", "old", "town", "while", "we", "wait",
-]  # fmt: skip
-ERRORS = {"five": 0.05, "ten": 0.10, "twenty": 0.20}  # of the annotators
-WRONG = 0.10  # of the judge
 
 
-def world(seed: int = 0, instructions: int = 300) -> Iterator[tuple[dict[str, Any], list[str]]]:
-    """Rows with 2 to 8 demands, a response that meets some of them, and three annotators; and the truth."""
-    draw = random.Random(seed)
-    for number in range(instructions):
-        demands = draw.sample(list(DEMANDS), draw.randint(2, 8))
-        text = " ".join(draw.choices(WORDS, k=draw.randint(6, 18)))
-        text = draw.choice(["Today ", "today ", "Maybe "]) + text + draw.choice([".", "!", ".\nBye."])
-        truth = ["yes" if DEMANDS[demand](text) else "no" for demand in demands]
-        yield row(
-            f"i{number}", responses=[{"id": "r", "model": "m", "text": text}],
-            checklists=[checklist("c", *demands, chosen=True)],
-            answers=[said("r", "c", name, *flipped(truth, error, draw)) for name, error in ERRORS.items()],
-        ), truth  # fmt: skip
+def rows(n: int = 12) -> list[dict[str, Any]]:
+    def answers(number: int) -> list[str | None]:
+        return ["yes", "no" if number % 2 else "yes", "yes", None if number == 0 else "no"]
+
+    return [
+        {
+            "id": f"i{number}", "messages": [{"role": "user", "content": "Greet."}],
+            "responses": [{"id": "r", "model": "m", "text": "Hello."}],
+            "checklists": [{"id": "c", "author": "a", "chosen": True, "questions": QUESTIONS}],
+            "categories": [{"checklist_id": "c", "annotator": name, "categories": its} for name, its in LABELS.items()],
+            "answers": [{"response_id": "r", "checklist_id": "c", "annotator": "u", "answers": answers(number)}],
+        }
+        for number in range(n)
+    ]  # fmt: skip
 
 
-def flipped(labels: list[str], error: float, draw: random.Random) -> list[str]:
-    return [{"yes": "no", "no": "yes"}[label] if draw.random() < error else label for label in labels]
+def said(*names: str) -> str:
+    return f"Because.\n```json\n{json.dumps({'categories': names})}\n```"
 
 
-def right(error: float) -> float:
-    """How often a judge agrees with the majority of the annotators, each wrong independently."""
-    a, b, c = ERRORS.values()
-    wrong = a * b * (1 - c) + a * (1 - b) * c + (1 - a) * b * c + a * b * c
-    return (1 - error) * (1 - wrong) + error * wrong
+def sorter(folder: Path) -> str:
+    """Right on the first; one of two on the second; nothing on the third; unreadable on the last."""
+    replies = {0: said("Length"), 1: said("Tone", "Concision"), 2: said(), 3: "It may be Tone."}
+    rules = [{"contains": f"\n{QUESTIONS[place]}\n</question_", "reply": reply} for place, reply in replies.items()]
+    return script(folder / "sorter.json", rules, {"reply": "It may be Tone."})
 
 
-def by_k(rows: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """What the judge reaches, by the number of votes, of a table of accuracies."""
-    return {row["k"]: row for row in own(accuracy_table(entries(*rows))) if row["mode"] == "reasoning"}
+def test_the_command(tmp_path: Path) -> None:
+    source, out = write_jsonl(tmp_path / "rows.jsonl", rows()), tmp_path / "out"
+    run = CliRunner().invoke(
+        app, ["study", "checklist", "categories", "--data", source, "--model", sorter(tmp_path), "--out", str(out)]
+    )
+    assert run.exit_code == 3, run.output
+    assert "12 questions have no categories: it has no JSON object" in run.output
+    assert "paper: GPT-4o on Internal" in run.output
+    found = json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    against = found["against_annotators"][0]
+    assert (against["f1"]["n"], against["empty"], against["f1"]["unscored"]) == (36, 12, 0)
+    assert against["precision"]["value"] == pytest.approx((1 + 0.5 + 0) / 3)
+    assert against["recall"]["value"] == pytest.approx((1 + 1 + 0) / 3)
+    assert against["f1"]["value"] == pytest.approx((1 + 2 / 3 + 0) / 3)
+    rates = {row["category"]: row["pass_rate"] for row in found["pass_rates"]}
+    assert {name: (one["value"], one["n"], one["unscored"]) for name, one in rates.items()} == {
+        "Length": (1, 12, 0), "Tone": (0.5, 12, 0), "Concision": (0.5, 12, 0),
+    }  # fmt: skip
+    assert rates["Tone"]["interval"][0] < 0.5 < rates["Tone"]["interval"][1]
+    lines = [json.loads(line) for line in (out / "categories.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == 48
+    assert lines[2]["categories"] == []
+    assert lines[2]["annotators"] == ["Inclusion: Keyword"]
+    assert lines[3]["categories"] is None
+    assert lines[3]["annotators"] == []
 
 
-def test_a_judge_that_is_wrong_one_time_in_ten() -> None:
-    """Accuracy 0.90 and maj@5 0.991 against the truth; against annotators who err, what their majority leaves of it."""
-    draw, true, people = random.Random(1), [], []
-    for one, truth in world():
-        judged = [said("r", "c", "j", *flipped(truth, WRONG, draw), mode="reasoning", sample=n) for n in range(1, 6)]
-        true.append({**one, "judgments": judged, "answers": [said("r", "c", "program", *truth)]})
-        people.append({**one, "judgments": judged})
-    against_truth, against_people = by_k(true), by_k(people)
-    assert [against_truth[k]["accuracy"].value for k in (1, 3, 5)] == pytest.approx([0.9, 0.972, 0.991], abs=0.02)
-    assert against_people[1]["accuracy"].value == pytest.approx(right(0.1), abs=0.02)
-    assert against_people[5]["accuracy"].value == pytest.approx(right(0.0086), abs=0.02)
-    low, high = against_truth[1]["accuracy"].ci95
-    assert low < 0.9 < high
+def test_without_a_model_the_annotators_categories_count(tmp_path: Path) -> None:
+    options = CategoriesOptions(data=write_jsonl(tmp_path / "rows.jsonl", rows()), out=str(tmp_path / "out"))
+    found = Categories(options).run().value
+    assert "against_annotators" not in found
+    sizes = {row["category"]: row["pass_rate"].n for row in found["pass_rates"].rows}
+    assert sizes == {"Length": 12, "Tone": 12, "Inclusion: Keyword": 12}
+    assert {"category": "Length", "annotators": 12, "model": 0, "both": 0} in found["categories"].rows
+
+
+def test_categories_of_ones_own(tmp_path: Path) -> None:
+    """Annotators who sorted by others are passed over, and said so."""
+    mine = tmp_path / "mine.json"
+    mine.write_text(json.dumps({"Short": "It is short.", "Kind": "It is kind."}), encoding="utf-8")
+    model = script(tmp_path / "model.json", [{"contains": "- Kind: It is kind.", "reply": said("Short")}])
+    source = write_jsonl(tmp_path / "rows.jsonl", rows(2))
+    named = ["--data", source, "--model", model, "--scheme", str(mine), "--out", str(tmp_path / "out")]
+    run = CliRunner().invoke(app, ["study", "checklist", "categories", *named])
+    assert run.exit_code == 0, run.output
+    assert "in 2 rows annotators sorted by other categories" in run.output
+    found = json.loads((tmp_path / "out" / "scores.json").read_text(encoding="utf-8"))
+    assert "against_annotators" not in found
+    assert "not sorted by annotators: 8 of 8 questions" in found["notes"]
+    assert found["categories"] == [{"category": "Short", "annotators": 0, "model": 8, "both": 0}]
+
+
+def test_every_name_can_be_read_back() -> None:
+    """No name is part of another one, nor is there one that the reader folds away."""
+    for scheme, count in ((schemes()["internal"], 16), (schemes()["infobench"], 5)):
+        assert len(scheme) == count
+        for name in scheme:
+            words = {one: one for one in scheme}
+            (item,) = read_signed(said(name), "none", {"categories": ListOf(words)}, unsigned=True).labels["categories"]
+            assert label_of(item, words) == name

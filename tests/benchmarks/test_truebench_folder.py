@@ -1,7 +1,8 @@
-"""A run folder through its life: what may change later, files left over from another run, rows on their own."""
+"""A run folder through its life: what may change later, files left over from another run, rows on their own, several models."""
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.support.openai_server import OpenAIServer
-from tests.support.people import sample
-from tests.support.runs import Done, command_here, row, script, write_jsonl
+from tests.support.people import read, sample
+from tests.support.runs import Done, command_here, held, row, run_scores, script, write_jsonl
 from tests.support.stages import generate, judge, run
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions, RunOptions
 from truebench_hf.benchmarks.truebench.results import read_run
@@ -109,9 +110,9 @@ def test_files_of_another_run_are_not_taken_for_those_of_the_new_one(folder: Fol
     folder.without_ledger()
     folder.generate(folder.new)
     other = r"of .* judged by .* run\.json tells, or this file, but not both"
-    for read in (read_run, lambda out: read_run(out / "judgments.jsonl"), lambda out: sample(str(out), 1, ["ann"])):
+    for reading in (read_run, lambda out: read_run(out / "judgments.jsonl"), lambda out: sample(str(out), 1, ["ann"])):
         with pytest.raises(UserError, match=other):
-            read(folder.out)
+            reading(folder.out)
     fresh = responses.read_text(encoding="utf-8")
     responses.write_bytes(stale)  # as if generating had been stopped before its end
     with pytest.raises(UserError, match=r"holds answers of .*old\.json, run\.json there is about .*new\.json; finish"):
@@ -147,14 +148,6 @@ def score(capsys: pytest.CaptureFixture[str], path: Path) -> Done:
     return Done(done.returncode, " ".join(done.stdout.split()), done.stderr)
 
 
-def test_judgments_alone_are_scored_like_their_folder(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
-    run(RunOptions(data=folder.data, model=folder.old, judge=(folder.old,), out=str(folder.out), allow_unscored=True))
-    whole, alone = score(capsys, folder.out), score(capsys, folder.out / "judgments.jsonl")
-    assert ", checklist" in whole.stdout
-    assert "Self-judged" in whole.stdout
-    assert (alone.returncode, alone.stdout) == (whole.returncode, whole.stdout)
-
-
 @pytest.fixture
 def lines(folder: Folder) -> list[dict[str, Any]]:
     """Two rows of judgments, whose folder is gone."""
@@ -162,21 +155,6 @@ def lines(folder: Folder) -> list[dict[str, Any]]:
     text = (folder.out / "judgments.jsonl").read_text(encoding="utf-8")
     shutil.rmtree(folder.out)
     return [json.loads(line) for line in text.splitlines()]
-
-
-def test_rows_without_their_folder_keep_its_warnings(
-    lines: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for model, judges, notes in (
-        ("openai:qwen3-8b", "hf:Qwen/Qwen2.5-7B", ["Self-judged"]),
-        ("openai:gpt-5", "hf:org/a + openai:gpt-4.1 (majority)", ["Self-judged"]),
-        ("openai:gpt-5", "hf:org/a + smollm2 + hf:org/c (weighted 2,1,1)", ["SmolLM2"]),
-        ("openai:gpt-5", "hf:Qwen/Qwen2.5-7B", []),
-    ):
-        file = write_jsonl(tmp_path / "judgments.jsonl", [lines[0] | {"model": model, "judge": judges}])
-        done = score(capsys, Path(file))
-        assert done.returncode == 0, done.stderr
-        assert [note for note in ("Self-judged", "SmolLM2") if note in done.stdout] == notes
 
 
 @pytest.mark.parametrize("other", [{"model": "openai:b"}, {"judge": "openai:k"}], ids=["models", "judges"])
@@ -195,3 +173,134 @@ def test_rows_of_two_models_or_judges_are_scored_apart(
     ((field, name),) = other.items()
     assert (first[field] in alone[0], name in alone[1]) == (True, True)
     assert scored(*rows, *rows).stdout.count("1 rows stand twice") == 2, "a row of another model is no double"
+
+
+# Several models: each answered and judged by the same judge, with one table, one report and one board
+
+ROWS = [
+    row("river", [("Name a river.", ["is a river", "is in Europe"])]),
+    row("hello", [("Translate: hello", ["is in German"])], language="DE", category="Translation"),
+    row("seven", [("Remember 7.", ["confirms"]), ("Which number?", ["says 7"])], category="Multi-Turn"),
+]
+SHARED = [{"contains": "Remember", "reply": "Yes."}, {"contains": "Which number", "reply": "7"}]
+# `first` fails one of two criteria of the river, `second` the only one of the translation.
+FIRST = [{"contains": "river", "reply": "The Nile."}, {"contains": "hello", "reply": "Hallo."}, *SHARED]
+SECOND = [{"contains": "river", "reply": "The Rhine."}, {"contains": "hello", "reply": "Bonjour."}, *SHARED]
+VERDICTS = [
+    {"contains": ["<criteria", "The Nile"], "verdicts": {"in Europe": "FAIL"}},
+    {"contains": ["<criteria", "Bonjour"], "verdicts": {"in German": "FAIL"}},
+    {"contains": "<criteria", "verdicts": {}},
+]
+
+
+class Bench:
+    """A folder with data, two models and a judge, whose prompts are recorded."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.out, self.capsys = folder, folder / "out", capsys
+        self.data = write_jsonl(folder / "data.jsonl", ROWS)
+        self.first = script(folder / "first.json", FIRST)
+        self.second = script(folder / "second.json", SECOND)
+        self.judge = script(folder / "judge.json", VERDICTS)
+
+    def run(self, *models: str, command: str = "run", out: Path | None = None, more: tuple[str, ...] = ()) -> Done:
+        named = [word for model in models for word in ("--model", model)]
+        records = [f"--model-arg={n}.record={self.folder / f'asked{n}'}" for n in range(1, len(models) + 1)]
+        judge = [f"--judge={self.judge}", f"--judge-arg=record={self.folder / 'asked judge'}", "--rules=off"]
+        words = [
+            *(["--data", self.data] if models else []),
+            *named,
+            *records,
+            *(judge if command != "study generate" else []),
+        ]
+        return command_here(self.capsys, *command.split(), "--out", str(out or self.out), *words, *more)
+
+    def asked(self, name: str) -> int:
+        """How many prompts a model was sent so far, under the number it had in its command."""
+        path = self.folder / f"asked{name}"
+        return len(path.read_text(encoding="utf-8").splitlines()) if path.exists() else 0
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
+    return Bench(tmp_path, capsys)
+
+
+def test_two_models_in_one_command(bench: Bench) -> None:
+    done = bench.run(bench.first, bench.second)
+    assert done.returncode == 0, done.stderr
+    first, second = bench.first, bench.second
+
+    # Three instances each: one fails of either model. DRFR: 4 of 5 criteria. By criterion: mean of 1/2, 1, 1 and of 1, 0, 1.
+    scores = [run_scores(bench.out, model) for model in (first, second)]
+    assert [(s["overall"]["value"], s["overall"]["n"]) for s in scores] == [(pytest.approx(2 / 3), 3)] * 2
+    assert [s["drfr"]["value"] for s in scores] == [0.8, 0.8]
+    assert [s["soft_criterion"]["value"] for s in scores] == pytest.approx([2.5 / 3, 2 / 3])
+    by = {name: [s["by_category"][name]["value"] for s in scores] for name in scores[0]["by_category"]}
+    assert by == {"Editing": [0, 1], "Translation": [1, 0], "Multi-Turn": [1, 1]}
+
+    # Every conversation once a model, the models of one instance side by side.
+    assert [(line["id"], line["model"], line["passed"]) for line in held(bench.out / "judgments.jsonl")] == [
+        ("river", first, False), ("river", second, True), ("hello", first, True), ("hello", second, False),
+        ("seven", first, True), ("seven", second, True),
+    ]  # fmt: skip
+    assert all(set(line["usage"]) == {"model", "judge"} for line in held(bench.out / "judgments.jsonl"))
+    assert bench.asked("1") == bench.asked("2") == 4, "a request a turn"
+    assert bench.asked(" judge") == 6, "what both answered in the same words is judged once"
+
+    info = held(bench.out / "run.json")
+    assert info["settings"]["model"] == info["results"]["model"] == [first, second]
+    assert set(info["usage"]["total"]) == {f"model {first}", f"model {second}", "judge"}
+    one, other = info["board"]["rows"]
+    assert (one["name"], other["name"]) == ("scripted:first.json", "scripted:second.json")
+    assert one["setting"] == other["setting"], "ranked together"
+    assert [r["scores"]["category:Editing"]["value"] for r in (one, other)] == [0, 1]
+
+    page = (bench.out / "report.html").read_text(encoding="utf-8")
+    assert "TRUEBench: 2 models" in page
+    # Each model's answers stand in its conversations; the requirements show both models' answers beside each other.
+    assert (page.count("The Nile."), page.count("The Rhine.")) == (4, 4)
+    table = list(csv.reader((bench.out / "scores_category.csv").open(encoding="utf-8")))
+    assert [cells[:2] for cells in table[1:]] == [[first, "66.67"], [second, "66.67"]]
+    rows = [line.split("│") for line in done.stdout.splitlines() if "│" in line]
+    assert [cells[2].strip() for cells in rows if cells[2].strip()] == ["66.67", "66.67"]
+
+
+def test_models_may_be_added_and_never_left_out(bench: Bench) -> None:
+    assert bench.run(bench.first).returncode == 0
+    assert run_scores(bench.out)["overall"]["n"] == 3
+    asked, judged = bench.asked("1"), bench.asked(" judge")
+    assert (asked, judged) == (4, 4)
+    assert bench.run(bench.first, bench.second).returncode == 0
+    assert (bench.asked("1"), bench.asked("2"), bench.asked(" judge")) == (4, 4, 6), "only what is new is asked for"
+    assert [row["name"] for row in held(bench.out / "run.json")["board"]["rows"]] == [
+        "scripted:first.json",
+        "scripted:second.json",
+    ]
+    before = (bench.out / "scores.json").read_bytes()
+    fewer = bench.run(bench.second)
+    assert fewer.returncode == 2
+    assert "first.json too, which would be dropped; name them again with --model" in fewer.stderr
+    assert (bench.out / "scores.json").read_bytes() == before
+
+
+def test_people_label_one_model_at_a_time(bench: Bench) -> None:
+    assert bench.run(bench.first, bench.second).returncode == 0
+    out = str(bench.out)
+    with pytest.raises(UserError, match="name one by --model"):
+        sample(out, None, ["A"])
+    sheet, _ = sample(out, None, ["A"], model=bench.second)
+    assert not (bench.out / "sample.json").exists()
+    text = sheet.read_text(encoding="utf-8")
+    assert "The Nile." not in text, "of the second model alone"
+    sheet.write_text(text.replace("yes|no,,", "yes|no,yes,"), encoding="utf-8")
+    report, _ = read(out, [str(sheet)], model=bench.second)
+    assert {model: labels["labels"] for model, labels in report.bias_corrected.items()} == {bench.second: 3}
+    again = bench.run(bench.first, bench.second)
+    assert list(held(bench.out / "bias_corrected.json")) == [bench.second], "a repeated run keeps them"
+    assert f"What human labels say: {bench.second}" in " ".join(again.stdout.split())
+    alone = bench.folder / "alone"
+    assert bench.run(bench.first, out=alone).returncode == 0
+    sample(str(alone), None, ["A"])
+    refused = bench.run(bench.first, bench.second, out=alone)
+    assert (refused.returncode, "holds labels of one model" in refused.stderr) == (2, True)

@@ -15,7 +15,7 @@ import pytest
 import truebench_hf
 from tests.support.corpus import each_row
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import Done, command_here, held, row, run_scores, script, write_jsonl
+from tests.support.runs import command_here, held, row, run_scores, script, write_jsonl
 from tests.support.stages import generate, judge
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
@@ -167,30 +167,6 @@ def test_other_options_for_a_folder_are_refused_and_nothing_is_lost(bench: Bench
         bench.run(prompt=(f"checklist={mine}",))
     assert {path: path.read_bytes() for path in bench.out.rglob("*") if path.is_file()} == before
     bench.run()
-
-
-def test_exit_codes(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    def call(name: str = "run", **more: Any) -> Done:
-        return command_here(capsys, *bench.arguments(name, **more))
-
-    fine = call()
-    assert (fine.returncode, fine.stderr) == (0, "")
-    assert "66.67" in fine.stdout
-    assert ", checklist" in " ".join(fine.stdout.split())
-    assert f"in {bench.out}: judgments.jsonl" in fine.stdout
-    assert "report.html" in fine.stdout
-    bench.scripts(FAILING, VERDICTS)
-    two, three = bench.folder / "two", bench.folder / "three"
-    unscored = call(out=two)
-    assert unscored.returncode == 3
-    assert "Unscored: 1 instance" in unscored.stdout
-    assert call(out=two, allow_unscored=True).returncode == 0
-    staged = call("study generate", out=three, judge=None)
-    assert (staged.returncode, "1 of 3 answers failed" in staged.stdout) == (3, True)
-    assert call("judge", out=three, data=None, model=None).returncode == 3
-    refused = call(max_tokens=1)
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.count("\n") == 1
 
 
 def test_a_refused_key_stops_the_run_in_one_line(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:

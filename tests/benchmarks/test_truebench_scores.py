@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -20,21 +18,12 @@ from truebench_hf.benchmarks.truebench import scores as official
 from truebench_hf.benchmarks.truebench.data import CATEGORIES, LANGUAGES
 from truebench_hf.benchmarks.truebench.results import from_official_row, read_run
 from truebench_hf.benchmarks.truebench.scores import as_frames, score
-from truebench_hf.benchmarks.truebench.tables import (
-    conversations,
-    missed_most,
-    requirements,
-    run_charts,
-    run_tables,
-)
 from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Reader, to_row
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import majority
-from truebench_hf.report.page import fragment, page
-from truebench_hf.report.sections import Conversations, Matrix, Section, csv_text
+from truebench_hf.report.sections import csv_text
 from truebench_hf.report.sections import value as value_text
-from truebench_hf.results.report import Report
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
 
 Y, N, X = "yes", "no", None
@@ -257,141 +246,3 @@ def test_tokens_beyond_all_counting_are_refused(tmp_path: Path, capsys: pytest.C
 
 
 # What the report shows
-
-
-T = TypeVar("T")
-MADE = {"model": "m", "judge": "j", "judging": {"level": "rubric", "reasoning": True}, "data": "mini"}
-
-
-def of_type(found: Sequence[Section], kind: type[T]) -> list[T]:
-    return [section for section in found if isinstance(section, kind)]
-
-
-def sections(report: Report, judged: Sequence[Judged] = (), folder: str = "") -> list[Section]:
-    """All that the report of a model shows, in order."""
-    return all_sections({"m": report}, judged, folder)
-
-
-def all_sections(reports: Mapping[str, Report], judged: Sequence[Judged], folder: str) -> list[Section]:
-    frames = dict.fromkeys(reports, as_frames(judged))
-    shown: list[Section] = [*run_tables(reports, judged), *run_charts(reports, frames, judged)]
-    provenance = next(iter(reports.values())).provenance
-    return [*shown, conversations(provenance, judged, folder)] if judged else shown
-
-
-@pytest.mark.parametrize("protocol", ["default", "official"])
-def test_the_map_and_the_instances_count_as_the_scores_do(protocol: str) -> None:
-    """The sums over the map are those by category: both come from one function and one rule."""
-    report = score(ITEMS, provenance=MADE | {"protocol": protocol})
-    found = sections(report, ITEMS)
-    (grid,), (talks,) = of_type(found, Matrix), of_type(found, Conversations)
-    assert grid.columns == ("KO", "EN", "DE"), "in the official order"
-    by_category = report.scores["by_category"]
-    assert isinstance(by_category, dict)
-    assert [name for name, _ in grid.rows] == list(by_category)
-    for name, cells in grid.rows:
-        there = [cell for cell in cells if cell]
-        assert sum(cell.n for cell in there) == by_category[name].n
-        passed = sum((cell.value or 0) * cell.n for cell in there)
-        assert passed == pytest.approx((by_category[name].value or 0) * by_category[name].n)
-    outcomes = [row.outcome for row in talks.rows]
-    assert outcomes.count("open") == (2 if protocol == "default" else 0)
-    overall = report.scores["overall"]
-    assert isinstance(overall, Score)
-    assert outcomes.count("yes") == round((overall.value or 0) * overall.n)
-
-
-def with_criteria(number: int, *said: tuple[str, Label | None]) -> Judged:
-    item = judged(number, "KO", "Editing", "Rewrite", [[label for _, label in said]])
-    return replace(item, verdicts=(tuple(Verdict(Criterion(text), label) for text, label in said),))
-
-
-def test_requirements_are_rows_with_what_was_measured_and_why() -> None:
-    (item,) = [with_criteria(1, ("at most 3 words", "no"), ("is kind", "yes"), ("is not rude", "yes"))]
-    short, kind, rude = item.verdicts[0]
-    short = replace(short, judge="rules", reason="measured: 5 words")
-    kind = replace(kind, judge="j", reason="It greets.")
-    rude = replace(rude, criterion=replace(rude.criterion, weight=-2))  # a fault that is there
-    item = replace(item, verdicts=((kind, rude, short),))
-    table = requirements([item])
-    assert [row.requirement for row in table.rows] == ["is not rude (-2 points)", "at most 3 words", "is kind"]
-    cells = [row.cells[0] for row in table.rows]
-    assert [(cell.outcome, cell.figure, cell.reason) for cell in cells] == [
-        ("no", "", rude.reason), ("no", "5 words", "measured: 5 words"), ("yes", "", "It greets.")
-    ]  # fmt: skip
-    html = fragment(table)
-    assert "5 words" in html.split("</summary>")[1], "in the row itself"
-    assert "It greets." in html.split("</summary>")[3], "behind the click"
-
-
-@pytest.mark.parametrize(
-    ("text", "tasks"), [("<&>" * 1000, 500), pytest.param("한" * 1000, 2000, marks=pytest.mark.slow)]
-)
-def test_a_page_stays_below_five_megabytes_whatever_the_run(text: str, tasks: int) -> None:
-    """Here every answer is to a task of its own, of two models."""
-    items = [judged(n, "KO", "Editing", f"task {n}", [[Y, N, X]]) for n in range(tasks)]
-    for item in items:
-        message = replace(item.response.messages[1], content=f"{item.instance.id} {text}")
-        object.__setattr__(item.response, "messages", (item.response.messages[0], message))
-    others = [replace(item, response=replace(item.response, model="n")) for item in items]
-    one = sections(score(items, provenance=MADE), items, "runs/x")
-    made = {"model": ["m", "n"]}
-    reports = {"m": score(items, provenance=made), "n": score(others, provenance=made)}
-    both = all_sections(reports, [*items, *others], "runs/x")
-    for shown in (one, both):
-        size = sum(len(part.encode()) for part in page("T", shown))
-        assert 1_000_000 < size < 5_000_000
-        assert "more: `truebench space --runs runs/x` shows all" in of_type(shown, Conversations)[0].note
-
-
-def test_criteria_failed_most_by_failures_then_by_share() -> None:
-    items = [
-        with_criteria(1, ("often", "no"), ("rare", "no"), ("never", "yes")),
-        with_criteria(2, ("often", "no"), ("rare", "yes"), ("often", None)),
-        with_criteria(3, ("alone", "no")),
-    ]
-    failed = missed_most(items)
-    assert [row[:3] for row in failed.texts] == [("often", "2", "2"), ("alone", "1", "1"), ("rare", "1", "2")]
-
-
-def official_cell(rows: list[dict[str, Any]]) -> float:
-    """A cell by the official expression, written down a second time."""
-    p, t = 0, 0
-    for row in rows:
-        t += 1
-        if row["pass"]:
-            p += 1
-    return round((p / t) * 100, 2) if t > 0 else 0
-
-
-def official_expectation(rows: list[dict[str, Any]]) -> tuple[list[float], list[float]]:
-    """The figures of both tables for rows that name only known categories and languages."""
-    names, tongues = table("stats_cat.csv")[0][2:-2], table("stats_lang.csv")[0][2:]
-    single = [row for row in rows if row["category"] != "Multi-Turn"]
-    several = [row for row in rows if row["category"] == "Multi-Turn"]
-    parts = [[row for row in rows if row["category"] == name] for name in names]
-    languages = [[row for row in rows if row["language"] == name] for name in tongues]
-    overall = official_cell(rows)
-    return (
-        [overall, *map(official_cell, [*parts, single, several])],
-        [overall, *map(official_cell, languages)],
-    )
-
-
-@official_scores
-@pytest.mark.parametrize("seed", range(2))
-def test_random_files_with_totals_that_are_multiples_of_160(tmp_path: Path, seed: int) -> None:
-    # At such totals a percentage can lie half-way between two figures of two decimals.
-    lines = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
-    rng = random.Random(seed)
-    drawn = []
-    for field in rng.sample(sorted({row["category"] for row in lines}), 3):
-        kind = [row for row in lines if row["category"] == field]
-        drawn += rng.choices(kind, k=160 * rng.randint(1, 2))
-    share = rng.random()
-    rows = [{**row, "index": i, "pass": rng.random() < share} for i, row in enumerate(drawn)]
-    file = tmp_path / "m_TRUEBench-v0.6.1_eval_result.jsonl"
-    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    runs = [("m", as_frames(read_run(file)))]
-    made = [official.pass_rate_table(runs, field, True)[1][1:] for field in ("category", "language")]
-    assert made == list(official_expectation(rows))
