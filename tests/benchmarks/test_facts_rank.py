@@ -1,4 +1,4 @@
-"""Joining finished runs and ranking their models, and the figures that the FACTS Grounding paper prints."""
+"""Joining finished runs and ranking their models, and the ranks that the FACTS Grounding paper prints."""
 
 from __future__ import annotations
 

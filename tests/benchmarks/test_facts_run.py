@@ -1,4 +1,4 @@
-"""`facts run`: phases, scores, what is undecided, and what is refused. The life of a study is tested with colours."""
+"""`facts run`: phases, scores, what is undecided, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`truebench label` on runs: blind sheets out, labels back, the pass rate they set right by hand, and when it is withheld."""
+"""`truebench label` on runs: sheets out, labels back, the pass rate they set right by hand, and when it is withheld."""
 
 from __future__ import annotations
 

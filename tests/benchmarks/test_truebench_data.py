@@ -127,6 +127,3 @@ def test_the_pinned_release_is_the_one_at_hand() -> None:
     assert {instance.language for instance in instances} == set(data.LANGUAGES)
     assert {instance.category for instance in instances} == set(data.CATEGORIES)
     assert len({(instance.category, instance.task) for instance in instances}) == 46
-
-
-# The built-in sample: whoever changes one checks its languages and its computed answers again.

@@ -243,6 +243,3 @@ def test_tokens_beyond_all_counting_are_refused(tmp_path: Path, capsys: pytest.C
     done = command_here(capsys, "study", "score", file, "--protocol", "official")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith("line 1: not a row of an official evaluation file (more than 1e+15 tokens)\n")
-
-
-# What the report shows
