@@ -19,6 +19,7 @@ from truebench_hf.models.generation import SharedPrefix
 from truebench_hf.models.local import LocalModel, LocalOptions
 from truebench_hf.models.openai_reading import completion
 from truebench_hf.models.protocol import ChatModel, ChatRequest, Completion, Decision, DecisionRequest, Identity
+from truebench_hf.models.spec import read_options
 from truebench_hf.prompts import fence
 from truebench_hf.types import Usage
 
@@ -129,10 +130,7 @@ def in_memory(model: Any, name: str | None = None, **options: Any) -> ChatModel:
         pair = [model.model, model.tokenizer]  # a pipeline
     pair.sort(key=lambda part: not hasattr(part, "generate"))
     if pair and hasattr(pair[0], "generate") and hasattr(pair[1], "apply_chat_template"):
-        try:
-            return LoadedModel(pair[0], pair[1], LocalOptions(**options), name)
-        except (TypeError, ValueError) as error:
-            raise UserError(f"model: {error}; it takes batch_size and chat_template_kwargs") from error
+        return LoadedModel(pair[0], pair[1], read_options(LocalOptions, options, "a loaded model"), name)
     if hasattr(model, "generate") and hasattr(model, "config"):
         raise UserError(f"{type(model).__name__}: give a loaded model with its tokenizer, as (model, tokenizer)")
     if not callable(model):

@@ -166,8 +166,8 @@ def _unknown_spec(spec: str) -> UserError:
     return unknown("spec", spec, specs())
 
 
-def read_options(kind: type[Options], arguments: Mapping[str, str], spec: str) -> Options:
-    """An options object from texts: each value is read as its field's type, objects as JSON.
+def read_options(kind: type[Options], arguments: Mapping[str, Any], spec: str) -> Options:
+    """An options object from texts: each value is read as its field's type, objects as JSON; others are checked alike.
 
     Raises UserError on an unknown name, an unreadable value, and what the options themselves refuse.
     """
@@ -177,13 +177,13 @@ def read_options(kind: type[Options], arguments: Mapping[str, str], spec: str) -
 
     types = typing.get_type_hints(kind)
     values: dict[str, Any] = {}
-    for key, text in arguments.items():
+    for key, value in arguments.items():
         if key not in types:
             raise unknown(f"option of {spec}", key, types)
-        values[key] = text
-        if typing.get_origin(types[key]) is dict:
+        values[key] = value
+        if typing.get_origin(types[key]) is dict and isinstance(value, str):
             with suppress(ValueError):  # refused below as what it is
-                values[key] = json.loads(text)
+                values[key] = json.loads(value)
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
