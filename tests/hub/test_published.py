@@ -81,12 +81,13 @@ def test_a_score_that_was_edited_is_neither_published_nor_exported(tmp_path: Pat
     ("options", "remedy"),
     [
         ("--repo-id org/r --before org/r", "--before goes with --check"),
+        ("--model-repo org/m --dataset org/bench", "is a study of kind tick, and the tasks of a model page are those of"),
         ("--repo-id org/r --check", "--check publishes nothing: leave --repo-id"),
         ("--repo-id org/r --dataset org/bench", "--dataset is about the page of a model: name one with --model-repo"),
         ("--model-repo org/m --dataset org/bench --public", "--public is about the results data set: name one with"),
     ],
 )  # fmt: skip
-def test_an_option_without_effect_is_refused(capsys: pytest.CaptureFixture[str], options: str, remedy: str) -> None:
+def test_options_that_make_no_sense_are_refused(capsys: pytest.CaptureFixture[str], options: str, remedy: str) -> None:
     done = command_here(capsys, "publish", "results", str(EXPECTED / "tick" / "out"), *options.split())
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert remedy in done.stderr

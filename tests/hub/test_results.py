@@ -300,7 +300,7 @@ def test_every_command_has_its_call(hub: HubStub, client: HubClient, study: Path
         import truebench_hf as tb
         built = tb.build_data("truebench_mini", {str(tmp_path / "built")!r})
         set_ = tb.push_data(built.folder, "org/set", private=True)
-        (results,) = tb.publish_results({str(study)!r}, "org/results")
+        (results,) = tb.publish_results({str(study)!r}, "org/results", public=True)
         again = tb.push_data(str(built.folder), "org/set")
         metric = tb.publish_metric("truebench_score", "org/truebench_score")
         space = tb.publish_space("org/board", dry_run=True)

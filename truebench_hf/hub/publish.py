@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truebench_hf.benchmarks.truebench.results import models_of, one_model
+from truebench_hf.benchmarks.truebench.results import KIND, models_of, one_model
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import ALL, PARTS, RUNS, scores_by_task, task_of
 from truebench_hf.hub.push import (
@@ -92,17 +91,19 @@ def _entries(options: ResultsOptions, dataset: str, revision: str) -> list[EvalR
     """The pass rates of the model of a run, of several that of the repository, as entries for a model page."""
     from huggingface_hub import EvalResultEntry, constants
 
-    run, info = options.run, Results.open(options.run).info
-    model = None
-    if isinstance(info.get("settings", {}).get("model"), list):
-        model = model_of_page(run, str(options.model_repo), options.force)
-        info = one_model(info, model)
+    run, results = options.run, Results.open(options.run)
+    if results.kind not in ("", KIND):
+        raise UserError(
+            f"{run}: is a study of kind {results.kind}, and the tasks of a model page are those of {KIND}; its figures go "
+            "into a results data set, with --repo-id ORG/RESULTS"
+        )
+    model = model_of_page(run, str(options.model_repo), options.force)
+    is_one_of = isinstance(results.settings.get("model"), list)
+    info = one_model(results.info, model) if is_one_of else results.info
     with tempfile.TemporaryDirectory() as folder:
-        staged = stage_run(Path(run), Path(folder), model)
+        staged = stage_run(Path(run), Path(folder), model if is_one_of else None)
     settings = info["settings"]
     release, task = _part(run, staged, settings)
-    if model is None:
-        model_of_page(run, str(options.model_repo), options.force)
     scores = scores_by_task(task, staged.checked.report)
     if task not in scores:
         raise UserError(f"{run}: no instance is scored; there is nothing to publish")
@@ -168,9 +169,8 @@ def _publish_page(options: ResultsOptions, path: str, content: str) -> Pushed:
         file = Path(folder, path)
         file.parent.mkdir()
         file.write_text(content, encoding="utf-8")
-        how = HubOptions(create_pr=True, dry_run=options.dry_run or waiting is not None)
-        pushed = push_folder(Path(folder), repo_id, "model", how, message=_MESSAGE, create=False)
-    return replace(pushed, dry_run=False, url=waiting, new=False) if waiting else pushed
+        how = HubOptions(create_pr=True, dry_run=options.dry_run)
+        return push_folder(Path(folder), repo_id, "model", how, message=_MESSAGE, create=False, waiting=waiting)
 
 
 def _waiting(repo_id: str, path: str, content: str) -> str | None:

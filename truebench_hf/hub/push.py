@@ -113,18 +113,19 @@ def push_folder(
     description: str = "",
     replace: Sequence[str] = (),
     create: bool = True,
+    waiting: str | None = None,
 ) -> Pushed:
     """Push every file below `folder` by the Hub client's own folder commit.
 
     `replace` are patterns of remote files that go in the same commit unless the folder has them. `create` makes the
-    repository if need be. `description` (Markdown) is the text of a pull request. What is there already is not pushed
-    twice: then `Pushed.new` is False. The token is the one that `hf auth login` or HF_TOKEN gave; it appears in no
+    repository if need be. `description` (Markdown) is the text of a pull request. What is there already, or in the pull
+    request `waiting` (its address), is not pushed twice: then `Pushed.new` is False. The token is the one that `hf auth login` or HF_TOKEN gave; it appears in no
     message. Raises UserError where the user can mend it, as a file that holds a known secret.
     """
     check_name(repo_id)
     sizes = _sizes(folder)
-    if how.dry_run:
-        return Pushed(repo_id, repo_type, sizes, True)
+    if how.dry_run or waiting:
+        return Pushed(repo_id, repo_type, sizes, how.dry_run, waiting, new=not waiting)
     api = hub_api()
     with hub_errors(repo_id), warnings.catch_warnings(record=True) as remarks:
         if create:

@@ -136,9 +136,9 @@ def check_results(place: str | Path = ".", before: str | Path | None = None) -> 
     for name, rows in tables.items():
         faults += _faults(folder / RUNS / name, rows)
     scores = _scores(tables)
-    faults += [f"{_words(score)}: stands twice" for score, times in scores.items() if times > 1]
+    faults += [f"{score}: stands twice" for score, times in scores.items() if times > 1]
     stood = _scores(_read_tables(old)[0]) if old else ()
-    faults += [f"{_words(score)}: is gone; it stood there before" for score in stood if score not in scores]
+    faults += [f"{score}: is gone; it stood there before" for score in stood if score not in scores]
     return Checked(len(tables), sum(map(len, tables.values())), tuple(faults))
 
 
@@ -209,11 +209,10 @@ def submit(judgments: str | Path, repo_id: str) -> Pushed:
                 raise AlreadyThere(f"{staged.run_id} is already in {repo_id}")
             queue = (pull for pull in _listed(repo_id) if pull.state == "waiting")
             waiting = next((pull.url for pull in queue if pull.run_id == staged.run_id), None)
-        pushed = push_folder(
-            Path(folder), repo_id, "dataset", HubOptions(create_pr=True, dry_run=waiting is not None),
-            message=f"Submission: {staged.run_id}", description=describe(staged), create=False,
+        return push_folder(
+            Path(folder), repo_id, "dataset", HubOptions(create_pr=True), message=f"Submission: {staged.run_id}",
+            description=describe(staged), create=False, waiting=waiting,
         )  # fmt: skip
-        return replace(pushed, dry_run=False, url=waiting, new=False) if waiting else pushed
 
 
 def describe(staged: Staged) -> str:
@@ -288,15 +287,10 @@ def _plain(rows: Rows) -> set[tuple[tuple[str, Any], ...]]:
     return {tuple((row | left_out | {"value": value}).items()) for row, value in zip(rows, values, strict=True)}
 
 
-def _scores(tables: Mapping[str, Rows]) -> Counter[tuple[str, ...]]:
-    """The scores of all tables: (model, score, measurement)."""
-    return Counter(
-        (row["model"], row["score"], row["measurement"]) for rows in tables.values() for row in rows if row["score"]
-    )
-
-
-def _words(score: tuple[str | None, ...]) -> str:
-    return ", ".join(str(part) for part in score if part)
+def _scores(tables: Mapping[str, Rows]) -> Counter[str]:
+    """The scores of all tables, each as `model, score, measurement`."""
+    rows = [row for rows in tables.values() for row in rows if row["score"]]
+    return Counter(", ".join(filter(None, (row["model"], row["score"], row["measurement"]))) for row in rows)
 
 
 def _fetched(place: str | Path) -> Path:

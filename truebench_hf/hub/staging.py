@@ -65,11 +65,6 @@ def stage_run(run: Path, out: Path, model: str | None = None) -> Staged:
     """
     results = Results.open(run)
     results.check_finished()
-    if results.kind not in ("", KIND):
-        raise UserError(
-            f"{run}: is a study of kind {results.kind}, and the tasks of a model page are those of {KIND}; its figures go "
-            "into a results data set, with --repo-id ORG/RESULTS"
-        )
     if "scores" not in results.tables:
         if (run / RESPONSES).is_file() and not (run / JUDGMENTS).is_file():
             raise UserError(f"{run}: holds answers that nobody has judged; `truebench judge --out {run}` does it")
