@@ -194,6 +194,20 @@ def columns(of: int, negative: int, missed: int, false_alarms: int) -> tuple[lis
     return gold, judged
 
 
+@pytest.mark.parametrize("table", TABLES)
+def test_means_and_half_widths_as_printed(table: int) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
+    for row in paper_rows("facts", table):
+        scores = paper.paper_scores(table)[row["Response Model"]]
+        # Six figures rounded to a tenth, and their mean is: a tenth is the most that rounding explains.
+        assert mean(scores.values()) == pytest.approx(row["Average"], abs=0.1 + 1e-9)
+        sizes = {f"{split}/{judge}": paper.SPLITS[split] for split, judge in scores}
+        for name, n in {**sizes, "Average": sum(paper.SPLITS.values())}.items():
+            low, high = proportion_confint(row[name] / 100 * n, n, method="normal")  # Wald's, as the paper has it
+            assert 50 * (high - low) == pytest.approx(row[f"{name}/ci95"], abs=0.05), (row["Response Model"], name)
+
+
 def test_a_ring_is_named(folder: Folder) -> None:
     columns = {"a": (3, 1, 2), "b": (2, 3, 1), "c": (1, 2, 3)}
     ranking = rank([

@@ -57,6 +57,33 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
     return oracle(folder / "a.json"), oracle(folder / "b.json"), oracle(folder / "c.json")
 
 
+def test_all_36_answers_by_judges_who_know(tmp_path: Path, judges: tuple[str, ...]) -> None:
+    outcome, scores = ran(
+        tmp_path / "run", data="facts_mini", answers=log(tmp_path / "log.jsonl"), judge=judges,
+        baseline=baselines(tmp_path / "baselines.json"), model_name="three kinds",
+    )  # fmt: skip
+    mean = outcome.value.mean
+    assert (mean["answers"], mean["ineligible"], outcome.incomplete) == (36, 12, 0)
+    assert {row["name"]: row["score"]["value"] for row in scores["scores"]} == pytest.approx(
+        {"Final": 1 / 3, "Unadjusted": 2 / 3}
+    )
+    assert [row["judge"] for row in scores["judges"]] == [*judges, "mean"]
+    for row in scores["judges"]:
+        assert [row[name]["value"] for name in ("unadjusted", "final")] == pytest.approx([2 / 3, 1 / 3])
+        assert row["final"]["n"] == 36
+    rows = lines(tmp_path / "run")
+    assert [row["id"] for row in rows[:3]] == ["facts-mini-01", "facts-mini-01#2", "facts-mini-01#3"]
+    assert [row["ineligible"] for row in rows] == [False, False, True] * 12
+    assert [set(row["grounded"].values()) for row in rows] == [{"yes"}, {"no"}, {"yes"}] * 12
+    assert {row["document"] for row in rows[:3]} == {"facts-mini-01"}
+    groups = scores["groups"]
+    assert list(dict.fromkeys(row["by"] for row in groups)) == ["domain", "task", "length", "language"], "no splits"
+    domains = {row["group"]: row["answers"] for row in groups if row["by"] == "domain"}
+    assert domains == {"finance": 9, "technology": 9, "retail": 6, "medical": 6, "legal": 6}
+    assert all(row["final"]["value"] == pytest.approx(1 / 3) for row in groups if row["by"] == "task")
+    assert len(scores["groups_by_judge"]) == 3 * len(groups)
+
+
 def test_the_answer_is_never_its_own_baseline(tmp_path: Path) -> None:
     """Of an answer that is the baseline of the data nobody is asked, and all others are compared."""
     record, answers = tmp_path / "asked", [ANSWERS[0] | {"answer": "It is in Paris."}, ANSWERS[1]]

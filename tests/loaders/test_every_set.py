@@ -261,7 +261,7 @@ def test_eval_yaml_names_a_task_for_every_configuration() -> None:
     content = yaml.safe_load(eval_yaml(entry("truebench"), {"all": {"test": 2}, "de": {"test": 1}}))
     assert content["evaluation_framework"] == "truebench-hf"
     assert set(content) == {"name", "description", "evaluation_framework", "tasks"}
-    # What inspect's loader wants, it gets: tests/integrations/test_inspect_hub.py drives it.
+    # What inspect's loader wants, it gets: tests/integrations/test_inspect_task.py drives it.
     how = {"field_spec", "solvers", "scorers"}
     tasks = [{key: value for key, value in task.items() if key not in how} for task in content["tasks"]]
     assert tasks == [{"id": "all", "config": "all", "split": "test"}, {"id": "de", "config": "de", "split": "test"}]
