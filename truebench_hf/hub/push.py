@@ -119,8 +119,9 @@ def push_folder(
 
     `replace` are patterns of remote files that go in the same commit unless the folder has them. `create` makes the
     repository if need be. `description` (Markdown) is the text of a pull request. What is there already, or in the pull
-    request `waiting` (its address), is not pushed twice: then `Pushed.new` is False. The token is the one that `hf auth login` or HF_TOKEN gave; it appears in no
-    message. Raises UserError where the user can mend it, as a file that holds a known secret.
+    request `waiting` (its address), is not pushed twice: then `Pushed.new` is False. The token is the one that
+    `hf auth login` or HF_TOKEN gave; it appears in no message. Raises UserError where the user can mend it, as a file that
+    holds a known secret.
     """
     check_name(repo_id)
     sizes = _sizes(folder)
