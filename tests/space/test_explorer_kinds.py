@@ -24,6 +24,8 @@ from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaev
 from truebench_hf.benchmarks.tick.checklists import GenerateChecklistOptions, GenerateChecklists
 from truebench_hf.benchmarks.tick.tick import Tick, TickOptions
 from truebench_hf.benchmarks.truebench.data import RunOptions
+from truebench_hf.errors import UserError
+from truebench_hf.results.folder import Results
 from truebench_hf.space.board.boards import boards
 from truebench_hf.space.board.explorer import Explorer
 from truebench_hf.space.board.store import BoardStore
@@ -242,3 +244,5 @@ def test_what_was_changed_by_hand_is_said(tmp_path: Path) -> None:
     drawn, text = opened(tmp_path, "Pairs")
     assert drawn.problem == "The judgments of this run cannot be read."
     assert drawn.problem in text
+    with pytest.raises(UserError, match="is not as its study wrote it; repeat the command"):
+        _ = Results.open(tmp_path / "run").conversations

@@ -84,9 +84,10 @@ def test_what_is_not_there_is_said_and_not_replaced(board: BoardStore, query: di
 def test_a_published_result_and_a_broken_file_have_no_conversations(board: BoardStore, tmp_path: Path) -> None:
     assert _page(board, run=_key(board, "o1")).problem == "This entry has no conversations to show."
     broken = many_runs(tmp_path, 1, 3)
-    (broken / "run000" / "judgments.jsonl").write_text("{")
-    other = board_of(broken)
-    assert _page(other, run=_key(other, "Model-000")).problem == "The judgments of this run cannot be read."
+    for text in ("{", "[]", '{"id": 1}', '{"messages": [3], "verdicts": 1}'):
+        (broken / "run000" / "judgments.jsonl").write_text(text)
+        other = board_of(broken)
+        assert _page(other, run=_key(other, "Model-000")).problem == "The judgments of this run cannot be read."
 
 
 def test_long_lists_have_pages_and_the_one_with_the_conversation_is_first(board: BoardStore) -> None:
