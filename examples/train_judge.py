@@ -33,7 +33,7 @@ measured = rows.filter(lambda row: row["id"] in held_out).select_columns(["promp
 arguments = SFTConfig(
     f"{OUT}/checkpoints", num_train_epochs=2, learning_rate=2e-4, per_device_train_batch_size=1,
     gradient_accumulation_steps=8, per_device_eval_batch_size=1, max_length=4096, logging_steps=1, save_strategy="no",
-    report_to="none", use_cpu=not torch.cuda.is_available(), seed=0,
+    report_to="none", use_cpu=not torch.cuda.is_available(), bf16=torch.cuda.is_available(), seed=0,
 )  # fmt: skip
 tokenizer = AutoTokenizer.from_pretrained(BASE)
 model = AutoModelForCausalLM.from_pretrained(BASE)

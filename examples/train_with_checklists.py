@@ -29,7 +29,7 @@ held_out = truebench_hf.checklist_reward("openai:gpt-4.1", name="held_out", **sh
 arguments = GRPOConfig(
     "checkpoints", max_steps=3, num_generations=4, per_device_train_batch_size=8, max_completion_length=64,
     logging_steps=1, save_strategy="no", report_to="none", use_cpu=not torch.cuda.is_available(),
-    reward_weights=[1.0, 0.0],
+    bf16=torch.cuda.is_available(), reward_weights=[1.0, 0.0],
 )  # fmt: skip
 trainer = GRPOTrainer(MODEL, [reward, held_out], arguments, train_dataset=Dataset.from_list(rows))
 trainer.train()

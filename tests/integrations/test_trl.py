@@ -41,7 +41,7 @@ def train(
     settings = {"max_steps": 1, "max_completion_length": 8, "learning_rate": 1e-4, "seed": 3} | more
     arguments = GRPOConfig(
         str(out), per_device_train_batch_size=4, num_generations=2, report_to="none", logging_steps=1, use_cpu=True,
-        save_strategy="no", log_completions=True, **settings,
+        bf16=False, save_strategy="no", log_completions=True, **settings,
     )  # fmt: skip
     trainer = GRPOTrainer(model[0], rewards, arguments, Dataset.from_list(rows), processing_class=model[1])
     trainer.train()
