@@ -102,7 +102,7 @@ def stage_study(run: Path, out: Path) -> Staged:
     if not results.settings:
         raise UserError(f"{run}: is not a run folder; its run.json holds no settings")
     results.check_finished()
-    results.check_scores()
+    results.check_board()
     if results.kind in NOTHING or not (results.tables or "board" in results.info):
         raise UserError(f"{run}: a study of kind {results.kind} measures nothing; it holds no figures to publish")
     file = run / SCORES

@@ -166,7 +166,7 @@ def read(where: str) -> Exported:
     results = Results.open(where)
     path, info, kind = results.path, results.info, results.kind or TRUEBENCH
     results.check_finished()
-    results.check_scores()
+    results.check_board()
     about, responses, named = "", dict[str, list[AnsweredInstance]](), dict[str, str]()
     rows: list[tuple[Judged, float | None]] = []
     if kind in runs.KINDS:

@@ -77,7 +77,7 @@ class Results:
                 "writes it again without a call"
             ) from error
 
-    def check_scores(self) -> None:
+    def check_board(self) -> None:
         """Raise UserError where the leaderboard in run.json shows a score that no table of scores.json holds."""
         if not (self.tables and self.board):
             return
