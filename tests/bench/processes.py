@@ -74,7 +74,7 @@ def run(url: str, data: Path, out: Path, at_a_time: int, *more: str) -> Sequence
     """The command that has `data` answered and judged at `url`, so many calls of either kind at a time."""
     many = str(at_a_time)
     return [
-        "-m", "truebench_hf", "run", "--data", str(data), "--out", str(out), "--allow-unscored", "--rules", "off",
+        "-m", "truebench_hf", "run", "--data", str(data), "--out", str(out), "--allow-unscored", "--rules", "off", "--no-cache",
         "--model", "openai:model", "--model-base-url", url, "--model-concurrency", many,
         "--judge", "openai:judge", "--judge-base-url", url, "--judge-concurrency", many, *more,
     ]  # fmt: skip
