@@ -48,7 +48,7 @@ def timed(*command: str | Path) -> Took:
 @contextmanager
 def server(delay: float) -> Iterator[str]:
     """The loopback server as a process of its own; yields its base URL."""
-    with _serving("tests.support.openai_server", "--delay", str(delay), "--quiet") as url:
+    with _serving("tests.support.openai_server", "--delay", str(delay)) as url:
         yield url
 
 

@@ -1,29 +1,27 @@
-"""A raw-socket server for tests that can say what no HTTP library would: any bytes, and any end of a connection.
+"""An OpenAI-compatible server that can say what no HTTP library would: any bytes, and any end of a connection.
 
     with BadServer([Bad(b"HTTP/9 what\r\n\r\n")]) as server: ... server.url ... server.posts
 
-The n-th POST gets the n-th bad answer; after the last one, and where it is None, all is well: chat completions and
-typed decisions are those of `openai_server`.
+The n-th POST gets the n-th bad answer; after the last one, and where it is None, all is well, as of `openai_server`.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import json
 import random
+import signal
 import socket
 import struct
-import sys
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
-from .loopback import HOST
-from .openai_answers import chat_text, chat_usage, decisions, judge_prompt, systemone
+from aiohttp import web
+
+from .openai_answers import Json, JudgePrompt, strings
+from .openai_server import OpenAIServer
 
 
 @dataclass(frozen=True)
@@ -37,86 +35,54 @@ class Bad:
 Choose = Callable[[int, str], Bad | None]
 
 
-class BadServer:
+class _Wire(web.Response):
+    """Bytes in place of a response, to which aiohttp adds nothing."""
+
+    def __init__(self, bad: Bad) -> None:
+        super().__init__()
+        self.bad = bad
+
+    @property
+    def keep_alive(self) -> bool:
+        return self.bad.then == "open"
+
+    async def prepare(self, request: web.BaseRequest) -> None:
+        if (transport := request.transport) is None:
+            return
+        transport.write(self.bad.raw)
+        if self.bad.then == "reset":
+            # No lingering: the kernel then sends a reset instead of the proper end.
+            raw: Any = transport.get_extra_info("socket")
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            await asyncio.sleep(0.02)  # what was written first has to be there first
+            transport.abort()
+
+    async def write_eof(self, data: Any = b"") -> None:
+        pass
+
+
+class BadServer(OpenAIServer):
     """Answers in a thread of its own while the block runs. `delay` is seconds per POST, bad or not; `port` 0 is any.
 
-    `bad`: the answers in turn, or a function of the number of the POST (from 0) and the body's text.
+    `bad`: the answers in turn, or a function of the number of the POST (from 0) and the texts in its body.
     """
 
     def __init__(self, bad: Sequence[Bad | None] | Choose = (), delay: float = 0.0, port: int = 0) -> None:
+        super().__init__(delay, port=port)
         self.choose: Choose = bad if callable(bad) else lambda n, _: bad[n] if n < len(bad) else None
-        self.delay = delay
         self.posts = self.spoiled = 0  # how many came in, and how many of them went wrong
-        self.most = self._now = 0  # how many at once
         self.times: list[float] = []
-        self._ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
-        self.port = port
 
-    @property
-    def url(self) -> str:
-        """The base URL for a client, ending in /v1."""
-        return f"http://{HOST}:{self.port}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
-        self._thread.start()
-        self._loop, self._stop, self.port = self._ready.result(timeout=10)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-        self._thread.join(timeout=10)
-
-    def stop(self) -> None:
-        """Die: close the port and every connection."""
-        with contextlib.suppress(RuntimeError):  # it is dead already
-            self._loop.call_soon_threadsafe(self._stop.set)
-
-    async def _serve(self) -> None:
-        stop = asyncio.Event()
-        server = await asyncio.start_server(self._connected, HOST, self.port, backlog=1024)
-        self._ready.set_result((asyncio.get_running_loop(), stop, server.sockets[0].getsockname()[1]))
-        await stop.wait()
-        server.close()
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            while await self._answered(reader, writer):
-                pass
-        writer.close()
-
-    async def _answered(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Answer one request; whether the connection goes on."""
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-        method, path = head.split(" ")[:2]
-        fields = dict(line.lower().split(":", 1) for line in head.split("\r\n")[1:] if line)
-        text = (await reader.readexactly(int(fields.get("content-length", 0)))).decode()
-        if method != "POST":
-            writer.write(reply(404, {"error": {"message": "only POST is answered"}}))
-            return True
+    async def called(
+        self, request: web.BaseRequest, body: Json, kind: str, prompt: JudgePrompt | None
+    ) -> web.StreamResponse:
         number, self.posts = self.posts, self.posts + 1
         self.times.append(asyncio.get_running_loop().time())
-        self._now += 1
-        self.most = max(self.most, self._now)
-        try:
-            await asyncio.sleep(self.delay)
-        finally:
-            self._now -= 1
-        if (bad := self.choose(number, text)) is None:
-            writer.write(good(path, json.loads(text)))
-            await writer.drain()
-            return True
+        if (bad := self.choose(number, "\n".join(strings(body)))) is None:
+            return await super().called(request, body, kind, prompt)
+        await asyncio.sleep(self.delay)
         self.spoiled += 1
-        with contextlib.suppress(ConnectionError):
-            writer.write(bad.raw)
-            await writer.drain()
-        if bad.then == "reset":
-            # No lingering: the kernel then sends a reset instead of the proper end.
-            raw: Any = writer.get_extra_info("socket")
-            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            await asyncio.sleep(0.02)  # what was written first has to be there first
-            writer.transport.abort()
-        return bad.then == "open"
+        return _Wire(bad)
 
 
 def reply(status: int, body: Any, headers: str = "") -> bytes:
@@ -124,17 +90,6 @@ def reply(status: int, body: Any, headers: str = "") -> bytes:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n{headers}\r\n"
     return head.encode() + data
-
-
-def good(path: str, body: dict[str, Any]) -> bytes:
-    """What the well-behaved test server would answer."""
-    if path.endswith("/systemone"):
-        return reply(200, systemone(body))
-    if path.endswith("/decisions"):
-        return reply(200, decisions(body))
-    message = {"role": "assistant", "content": chat_text(body, judge_prompt(body["messages"]))}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    return reply(200, {"model": body.get("model"), "choices": [choice], "usage": chat_usage(body, message)})
 
 
 STORM = (
@@ -152,14 +107,14 @@ def storm(share: float, seed: int = 0) -> Choose:
 
 
 def main() -> None:
-    """A storm in a process of its own, so that it takes no time from who is tested; prints the port, ends with stdin."""
+    """A storm in a process of its own, so that it takes no time from who is tested; the first line that it prints is the port."""
     parser = argparse.ArgumentParser(description="Loopback server that fails a share of all calls.")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds per call")
     parser.add_argument("--share", type=float, default=0.0, help="how many of the calls fail, 0 to 1")
     options = parser.parse_args()
     with BadServer(storm(options.share), options.delay) as server:
         print(server.port, flush=True)
-        sys.stdin.read()
+        signal.pause()
 
 
 if __name__ == "__main__":

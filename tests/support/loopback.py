@@ -31,23 +31,17 @@ def free_port() -> int:
     raise RuntimeError("no free port")
 
 
-async def start(handler: Handler, port: int = 0) -> tuple[web.ServerRunner, int]:
-    """Listen on `port` (0 = any free one) in the running loop; returns the runner to clean up and the real port.
-
-    The low-level server is used: no router and no middleware, so a request costs little. It caps `request.read()`
-    at 1 MiB, so handlers read `request.content` instead.
-    """
-    runner = web.ServerRunner(web.Server(handler, access_log=None), shutdown_timeout=0.2)
-    await runner.setup()
-    await web.TCPSite(runner, HOST, port, backlog=1024).start()
-    return runner, int(runner.addresses[0][1])
-
-
-async def _serve_until(handler: Handler, ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]]) -> None:
+async def _serve_until(
+    handler: Handler, port: int, ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]]
+) -> None:
     try:
         stop = asyncio.Event()
-        runner, port = await start(handler)
-        ready.set_result((asyncio.get_running_loop(), stop, port))
+        # The low-level server: no router and no middleware, so a request costs little. It caps `request.read()` at 1 MiB,
+        # so handlers read `request.content` instead.
+        runner = web.ServerRunner(web.Server(handler, access_log=None), shutdown_timeout=0.2)
+        await runner.setup()
+        await web.TCPSite(runner, HOST, port, backlog=1024).start()
+        ready.set_result((asyncio.get_running_loop(), stop, int(runner.addresses[0][1])))
     except OSError as error:  # no free port: raised again where the test waits
         ready.set_exception(error)
         return
@@ -56,10 +50,10 @@ async def _serve_until(handler: Handler, ready: Future[tuple[asyncio.AbstractEve
 
 
 @contextlib.contextmanager
-def serving(handler: Handler) -> Iterator[int]:
-    """Serve `handler` from a daemon thread while the block runs; yields the port."""
+def serving(handler: Handler, port: int = 0) -> Iterator[int]:
+    """Serve `handler` from a daemon thread while the block runs; yields the port, any free one for 0."""
     ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
-    thread = threading.Thread(target=lambda: asyncio.run(_serve_until(handler, ready)), daemon=True)
+    thread = threading.Thread(target=lambda: asyncio.run(_serve_until(handler, port, ready)), daemon=True)
     thread.start()
     loop, stop, port = ready.result(timeout=10)
     try:
@@ -80,7 +74,7 @@ class Server:
 
     def __enter__(self) -> Self:
         self._stack = contextlib.ExitStack()
-        self.port = self._stack.enter_context(serving(self.handle))
+        self.port = self._stack.enter_context(serving(self.handle, self.port))
         return self
 
     def __exit__(self, *_: object) -> None:
