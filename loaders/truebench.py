@@ -108,7 +108,7 @@ class TrueBench(SourceBuilder):
             headers = instances.headers((entry for entry in rows.entries() if isinstance(entry, Record)), by_hand)
             for entry in rows.entries():
                 if isinstance(entry, Record):
-                    entry = replace(entry, row=instances.renamed(headers.renamed(entry.row), columns))
+                    entry = replace(entry, row=instances.renamed(instances.under_headers(entry.row, headers), columns))
                 yield entry
 
         return replace(rows, entries=ours)

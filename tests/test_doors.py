@@ -85,9 +85,9 @@ def test_every_measure_is_loaded_without_network(reader: Reader) -> None:
     (block,) = re.findall(r"```python\n(.*?)```", DOORS["`evaluate.load`"], re.S)
     reader.env |= dict.fromkeys(("HF_HUB_OFFLINE", "HF_EVALUATE_OFFLINE"), "1")
     before = len(reader.hub.requests)
-    for name in names:
-        assert reader.process("-c", block.replace("checklist_drfr", name)).strip()
-    assert (len(names), len(reader.hub.requests)) == (6, before)
+    printed = reader.process("-c", "\n".join(block.replace("checklist_drfr", name) for name in names))
+    assert len(printed.splitlines()) >= len(names) == 6
+    assert len(reader.hub.requests) == before
 
 
 def test_the_space_shows_the_runs(reader: Reader) -> None:

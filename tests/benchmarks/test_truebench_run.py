@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -19,7 +19,7 @@ from tests.support.runs import command_here, held, row, run_scores, script, writ
 from tests.support.stages import generate, judge
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
-from truebench_hf.benchmarks.truebench.run import JudgeAnswers
+from truebench_hf.engine.ledger import Calls
 from truebench_hf.errors import UserError
 from truebench_hf.results.report import Report
 from truebench_hf.types import Score
@@ -63,15 +63,6 @@ class Bench:
         path = self.folder / f"{role}.jsonl"
         return held(path) if path.exists() else []  # type: ignore[no-any-return]
 
-    def arguments(self, name: str = "run", **more: Any) -> list[str]:
-        """The same as a command line; True is a flag, None leaves an option out."""
-        options = {"data": self.data, "model": self.model, "judge": self.judge, "out": self.out} | more
-        flags: list[str] = []
-        for key, value in options.items():
-            flag = "--" + key.replace("_", "-")
-            flags += [] if value is None else [flag] if value is True else [flag, str(value)]
-        return [*name.split(), *flags]
-
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
@@ -89,12 +80,8 @@ def test_what_is_no_verdict_is_neither_pass_nor_fail(bench: Bench, answer: str) 
     bench.data = write_jsonl(bench.folder / "data.jsonl", ROWS[1:2])
     bench.scripts(ANSWERS, [{"contains": "", "reply": answer}])
     report = bench.run()
-    assert value(report, "overall") == (None, 0, 1)
-    assert value(report, "strict") == (0.0, 1, 0)
+    assert (value(report, "overall"), value(report, "strict")) == ((None, 0, 1), (0.0, 1, 0))
     assert report.unscored["2"]
-    (line,) = held(bench.out / "judgments.jsonl")
-    assert line["passed"] is None
-    assert [v["reason"] for v in line["verdicts"][0] if v["label"] is None]
     assert len(bench.asked("judge")) == 3, "asked again twice"
 
 
@@ -123,19 +110,13 @@ def test_a_failed_generation_is_unscored_and_its_text_goes_nowhere(bench: Bench)
     assert (after[0] - before[0], after[1] - before[1]) == (3, 2), "what was answered is not asked for again"
 
 
-class Died(JudgeAnswers):
-    """A session that died before its results."""
-
-    def score(self, done: Any) -> Any:
-        raise ZeroDivisionError
-
-
-def test_judging_may_be_changed_until_there_are_results(bench: Bench) -> None:
-    # A judge option that its server refuses must not lock away the answers that are paid for.
+def test_judging_may_be_changed_until_there_are_results(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A judge option that its server refuses must not lock away the answers that are paid for."""
     generate(GenerateOptions(data=bench.data, model=bench.model, out=str(bench.out)))
     rubric = JudgeGivenOptions(judge=(bench.judge,), out=str(bench.out), judge_level="rubric")
-    with pytest.raises(ZeroDivisionError):
-        Died(rubric).run()
+    with monkeypatch.context() as died, pytest.raises(KeyboardInterrupt):
+        died.setattr(Calls, "put", Mock(side_effect=KeyboardInterrupt))
+        judge(rubric)
     report = judge(JudgeGivenOptions(judge=(bench.judge,), out=str(bench.out), judge_level="checklist"))
     assert report.provenance["judging"]["level"] == "checklist"
     with pytest.raises(UserError, match=r"judging\.level"):
@@ -154,37 +135,22 @@ def test_python_values_and_a_running_event_loop_will_do(bench: Bench) -> None:
     assert report.provenance["language"] == ["EN"]
 
 
-def test_other_options_for_a_folder_are_refused_and_nothing_is_lost(bench: Bench) -> None:
-    bench.run()
-    before = {path: path.read_bytes() for path in bench.out.rglob("*") if path.is_file()}
-    with pytest.raises(UserError, match=r"sampling.max_tokens: 4096 there, 7 now\)"):
-        bench.run(max_tokens=7)
-    with pytest.raises(UserError, match=r"the data changed in|selection_sha256"):
-        bench.run(data=write_jsonl(bench.folder / "less.jsonl", [row(1, [("Say hi.", ["greets"])])]))
-    mine = bench.folder / "mine.jinja"
-    mine.write_text("{{ response }}")
-    with pytest.raises(UserError, match=r"prompts\.checklist: "):
-        bench.run(prompt=(f"checklist={mine}",))
-    assert {path: path.read_bytes() for path in bench.out.rglob("*") if path.is_file()} == before
-    bench.run()
-
-
-def test_a_refused_key_stops_the_run_in_one_line(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    """Many calls fail at once, at the model and at the judge; the user reads one line, and the next run goes on."""
+def test_a_refused_key_stops_the_run_in_one_line(bench: Bench) -> None:
+    """Many calls fail at once; the user reads one line, and the next run goes on."""
     rows = [row(i, [(f"ask {i}", ["is good"]), (f"more {i}", ["is better"])]) for i in range(12)]
     bench.data = write_jsonl(bench.folder / "data.jsonl", rows)
     with OpenAIServer(delay=0.02) as server:
         server.add_faults([{"match": {"kind": "judge"}, "status": 401}] * 40)
-        more = {"judge": "openai:judge", "judge_base_url": server.url, "model": "openai:model"}
         # A few at a time: some verdicts have failed while their conversations still wait for a second answer.
-        more |= {"model_base_url": server.url, "out": bench.out, "model_concurrency": 3}
-        done = command_here(capsys, *bench.arguments(**more))
-        assert done.returncode == 2, done.stderr
-        assert done.stderr.count("\n") == 1, done.stderr
+        more = {"judge": "openai:judge", "judge_base_url": server.url, "model": "openai:model", "judge_arg": ()}
+        more |= {"model_base_url": server.url, "model_concurrency": 3, "model_arg": ()}
+        with pytest.raises(UserError) as refusal:
+            bench.run(**more)
+        assert "\n" not in str(refusal.value)
         for part in ("openai:judge", server.url, "401", "OPENAI_API_KEY"):
-            assert part in done.stderr
+            assert part in str(refusal.value)
         server.reset()
-        assert command_here(capsys, *bench.arguments(**more)).returncode == 0
+        bench.run(**more)
         assert server.stats()["by_kind"]["judge"] == 24
         assert server.stats()["by_kind"]["model"] < 24, "committed answers were kept"
     assert len(held(bench.out / "judgments.jsonl")) == 12
@@ -217,23 +183,21 @@ def own(bench: Bench) -> Own:
     return of
 
 
-def test_rows_without_groups_show_none(own: Own, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_without_groups_show_none(own: Own) -> None:
     """From a spreadsheet, with criteria as lines of a cell."""
     bench = own(OWN)
     bench.data = str(bench.folder / "own.csv")
     with Path(bench.data).open("w", encoding="utf-8", newline="") as file:
         rows = [(row["prompt"], "\n".join(row["criteria"])) for row in OWN]
         csv.writer(file).writerows([("prompt", "criteria"), *rows])
-    done = command_here(capsys, *bench.arguments())
-    assert done.returncode == 0, done.stderr
-    scores = run_scores(bench.out)
-    assert (scores["overall"]["value"], scores["overall"]["n"]) == (0.5, 2)
+    assert value(bench.run(), "overall") == (0.5, 2, 0)
     assert [line["passed"] for line in held(bench.out / "judgments.jsonl")] == [False, True]
+    scores = run_scores(bench.out)
     assert not {"by_category", "by_language", "by_task", "weighted"} & set(scores), "no groups, no weights"
     assert not {"scores_category.csv", "scores_language.csv"} & {path.name for path in bench.out.iterdir()}
-    page = (bench.out / "report.html").read_text()
+    page = (bench.out / "report.html").read_text().split("<script>")[0]
     for word in ("Category", "Language", "By task", " · ·", " · </summary>"):
-        assert word not in done.stdout + page.split("<script>")[0], "no empty groups are shown"
+        assert word not in page, "no empty groups are shown"
 
 
 def test_weights_and_faults(own: Own, capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,9 +220,6 @@ def test_weights_and_faults(own: Own, capsys: pytest.CaptureFixture[str]) -> Non
     assert sum("(This names a fault" in texts[-1] for texts in bench.asked("judge")) == 3
     weights = [verdict.get("weight") for line in held(bench.out / "judgments.jsonl") for verdict in line["verdicts"][0]]
     assert weights == [3, None, -2, None, -5, None, -1]
-    page = (bench.out / "report.html").read_text()
-    for word, text in (("FAIL", "names a lake (-5 points)"), ("PASS", "has a slip (-2 points)")):
-        assert re.search(rf">{word}</b>\s*<[^>]*>{re.escape(text)}", page, re.IGNORECASE), text
     done = command_here(capsys, "label", "out", str(bench.out))
     assert (done.returncode, "criteria with negative points cannot be labelled" in done.stderr) == (2, True)
 

@@ -30,7 +30,7 @@ class Case:
 
 def play(case: Case, folder: Path) -> str:
     """Write the inputs of a case into `folder` and run its commands there; what they print, with their exit codes."""
-    with _alike_everywhere(folder):
+    with alike_everywhere(folder):
         case.write()
         printed = (run_command(step) if isinstance(step, str) else step() for step in case.steps)
         return "\n".join(f"--- {number}. {text}" for number, text in enumerate(filter(None, printed), 1))
@@ -62,7 +62,7 @@ def run_command(command: str) -> str:
 
 
 @contextlib.contextmanager
-def _alike_everywhere(folder: Path) -> Iterator[None]:
+def alike_everywhere(folder: Path) -> Iterator[None]:
     """Relative paths, no setting of the machine's user, a fixed width, and no warning that shows only once a process."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     environment = mock.patch.dict(

@@ -34,11 +34,11 @@ def read_cases(file: Path) -> tuple[Case, ...]:
     for case in yaml.safe_load(file.read_text(encoding="utf-8"))["cases"]:
         name = case["name"]
         files[name] = {**files.get(case.get("like"), {}), **case.get("files", {})}
-        found[name] = Case(name, partial(_write, files[name]), tuple(map(_step, case["steps"])))
+        found[name] = Case(name, partial(write_files, files[name]), tuple(map(read_step, case["steps"])))
     return tuple(found.values())
 
 
-def _write(files: Mapping[str, Any]) -> None:
+def write_files(files: Mapping[str, Any]) -> None:
     for name, content in files.items():
         path = Path(name)
         if path.suffix == ".jsonl":
@@ -96,7 +96,7 @@ def _edit(file: str, line: int, to: Mapping[str, Any]) -> Callable[[], None]:
 STEPS: dict[str, Callable[..., Callable[[], None]]] = {"fill": fill, "decide": _decide, "edit": _edit}
 
 
-def _step(step: str | dict[str, Any]) -> Step:
+def read_step(step: str | dict[str, Any]) -> Step:
     if isinstance(step, str):
         return step
     kind, *_ = step

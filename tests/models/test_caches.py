@@ -83,12 +83,9 @@ def model(request: pytest.FixtureRequest) -> Any:
     return made(request.param)
 
 
-@pytest.mark.parametrize("few", [1, 10**6])
-def test_answers_are_those_of_every_prompt_alone(few: int, model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Rounds of three tokens: rows leave the batch as they end, and the others go on from the cache; or all are written
-    # one by one, by prompt lookup.
+def test_answers_are_those_of_every_prompt_alone(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Rounds of three tokens: rows leave the batch as they end, and the others go on from the cache.
     monkeypatch.setattr("truebench_hf.models.generation._ROUND", 3)
-    monkeypatch.setattr("truebench_hf.models.generation._FEW", few)
     prefix = SharedPrefix(model)
     for name, prompts in BATCHES.items():
         answers = [answer.text for answer in generate(model, Numbers(), prompts, Sampling(max_tokens=8), prefix)]
@@ -129,7 +126,6 @@ def test_no_batch_holds_more_than_it_has_room_for(monkeypatch: pytest.MonkeyPatc
     expected = generate(model, Numbers(), prompts, Sampling(max_tokens=8))
     assert [one.usage.output_tokens for one in expected] == [8] * 4
     monkeypatch.setattr("truebench_hf.models.generation._ROUND", 3)
-    monkeypatch.setattr("truebench_hf.models.generation._FEW", 1)
     monkeypatch.setattr("truebench_hf.models.generation.room", lambda model: 1010)
 
     def note(_: Any, given: tuple[Any, ...], how: dict[str, Any]) -> None:

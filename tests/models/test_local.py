@@ -123,11 +123,9 @@ def test_a_judge_is_cut_off_where_it_says_the_same_for_the_fourth_time(
 
     monkeypatch.setattr(model, "forward", next_words)
     ask = ChatRequest((Message("user", "Hi"),), Sampling(max_tokens=900), example=example)
-    together, (alone,) = _complete(local, [ask, ask]), _complete(local, [ask])
-    assert all(least <= answer.usage.output_tokens <= most and answer.truncated for answer in together), reason
-    assert min(4 * period, least) <= alone.usage.output_tokens <= most + 128, (
-        "it guesses on, and is looked at in other places"
-    )
+    for answer in [*_complete(local, [ask, ask]), *_complete(local, [ask])]:
+        assert least <= answer.usage.output_tokens <= most, reason
+        assert answer.truncated
 
 
 def test_options_of_a_model_stand_in_place_of_what_a_command_asks_for(local: LocalModel) -> None:

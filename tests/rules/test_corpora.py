@@ -129,7 +129,7 @@ def test_a_response_of_a_megabyte_is_not_read() -> None:
 
 
 @needs_release
-@pytest.mark.parametrize("step", [97, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [97, pytest.param(5, marks=pytest.mark.slow)])
 def test_no_decision_is_opposite_to_the_one_before(step: int) -> None:
     outcomes: Counter[str] = Counter()
     opposite = []

@@ -39,10 +39,8 @@ def given_responses(
     are meant. Raises UserError where that stays open, where a response is of more turns than its instance, where a
     prompt is that of several instances, and where no row belongs to any.
     """
-    otherwise = ""
     if isinstance(responses, str | Path):
         name, rows = Path(responses).name, list(read_answers(Path(responses)))
-        otherwise = _official(name)
     else:
         name, entries = "responses", list(responses)
         if entries and all(isinstance(entry, str | list | tuple | None) for entry in entries):
@@ -51,7 +49,7 @@ def given_responses(
             pairs = zip(instances, entries, strict=True)
             entries = [{"id": instance.id, "response": entry} for instance, entry in pairs if entry is not None]
         rows = [of_row(row, f"response {number}") for number, row in enumerate(entries)]
-    model, own = of_model(rows, model_name, name, otherwise)
+    model, own = of_model(rows, model_name, name, _official(name))
     return responses_to(instances, own, model, name)
 
 

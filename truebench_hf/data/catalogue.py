@@ -6,13 +6,10 @@ import os
 import urllib.request
 from dataclasses import dataclass
 from http.client import HTTPException
-from importlib.resources import files
 from pathlib import Path
 from urllib.error import URLError
 
-import yaml
-
-from truebench_hf.data.rows import Row
+from truebench_hf.data.rows import Row, tables
 from truebench_hf.errors import UserError, unknown
 from truebench_hf.hashing import digest
 
@@ -55,9 +52,8 @@ class Release:
     criteria: int
 
 
-_ROWS = yaml.safe_load((files(__package__) / "catalogue.yaml").read_text(encoding="utf-8"))
-CATALOGUE = {name: Entry(name=name, **row) for name, row in _ROWS["sets"].items()}
-RELEASES = {name: Release(**row) for name, row in _ROWS["releases"].items()}
+CATALOGUE = {name: Entry(name=name, **row) for name, row in tables("catalogue.yaml")["sets"].items()}
+RELEASES = {name: Release(**row) for name, row in tables("catalogue.yaml")["releases"].items()}
 LATEST = [*RELEASES][-1]
 NAMES = ("mini", "truebench_mini", "truebench", *RELEASES)  # truebench is the latest release
 MINI = Path(__file__).with_name("truebench_mini.jsonl")

@@ -16,7 +16,7 @@ import json
 import re
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,9 +32,9 @@ from truebench_hf.text.terminal import warn
 from truebench_hf.types import Criterion, Instance, Message, Turn
 
 _PROMPTS, CRITERIA = ("prompt", "messages", "turns", "input"), ("criteria", "rubric", "rubrics", "checklist")
-_SAME = (_PROMPTS, CRITERIA, ("id", "index"), ("task", "sub_category"))  # columns that mean the same
+_IDS, _TASKS = ("id", "index"), ("task", "sub_category")
 _OTHERS = ("language", "category", "system", "context", "reference", "history")
-GROUPS = (*_SAME, *((name,) for name in _OTHERS))
+GROUPS = (_PROMPTS, CRITERIA, _IDS, _TASKS, *((name,) for name in _OTHERS))  # columns that mean the same
 COLUMNS = tuple(chain(*GROUPS))
 _TEXTS, _WEIGHTS = ("text", "criterion", "question", "description", "title"), ("weight", "points")
 CRITERION = (*_TEXTS, *_WEIGHTS, "kind", "condition", "rule")
@@ -86,11 +86,15 @@ def _under_our_names(
         if records and not any(theirs in record.row for record in records):
             present = ", ".join(dict.fromkeys(str(column) for record in records for column in record.row))
             raise UserError(f"--column {name}={theirs}: no row has a column {theirs!r}; there are {present}")
-    head = headers(records, by_hand)
-    if head.taken:
-        warn(f"Note: read {head.taken}.")
+    columns = headers(records, by_hand)
+    if columns:
+        named = (
+            f"{first!r}{''.join(f' with {name!r} below it' for name in more)} as {ours}"
+            for ours, (first, *more) in columns.items()
+        )
+        warn(f"Note: read {', '.join(named)}.")
     for record in records:
-        own = head.renamed(record.row)
+        own = under_headers(record.row, columns)
         row = renamed(own, {ours: theirs[0] for ours, theirs in by_hand.items()})
         # The columns of criteria that were chosen, where they say something.
         names = [name for name in by_hand.get("criteria", ()) if _says(own, name)]
@@ -98,64 +102,48 @@ def _under_our_names(
         yield replace(record, row=row), names if len(names) > 1 else []
 
 
-@dataclass
-class Headers:
-    """By our names the columns of some rows; texts of several columns stand below each other in one field of ours.
-    `taken` says so."""
-
-    columns: dict[str, tuple[str, ...]]
-
-    @property
-    def taken(self) -> str:
-        named = {
-            ours: repr(theirs) + "".join(f" with {name!r} below it" for name in more)
-            for ours, (theirs, *more) in self.columns.items()
-        }
-        return ", ".join(f"{theirs} as {ours}" for ours, theirs in named.items())
-
-    def renamed(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The row under our names."""
-        row, ours = unwrapped(row), dict[str, Any]()
-        for name, (first, *more) in self.columns.items():
-            texts = (str(row.get(column) or "").strip() for column in (first, *more))
-            ours[name] = "\n\n".join(filter(None, texts)) if more else row.get(first)
-        theirs = {*chain(*self.columns.values())}
-        return {name: value for name, value in row.items() if name not in theirs} | ours
-
-
-def headers(rows: Iterable[Record], columns: Mapping[str, Sequence[str]]) -> Headers:
+def headers(rows: Iterable[Record], by_hand: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     """Find the columns of rows by our names; a column that is mapped by hand keeps its name.
 
     Raises UserError where two columns may be meant.
     """
-    by_hand = {name for names in columns.values() for name in names}
+    taken = {*chain(*by_hand.values())}
     used: dict[str, str] = {}  # columns in which any row has a value -> the same in small letters
     plain = True  # whether all that an `input` holds are texts
     for record in rows:
-        row = {name: value for name, value in record.row.items() if name not in by_hand}
-        for name, value in unwrapped(row).items():
+        for name, value in unwrapped({name: value for name, value in record.row.items() if name not in taken}).items():
             if holds(value):
                 folded = used[str(name)] = fold(name)
                 plain &= folded != "input" or (isinstance(value, str) and not value.lstrip().startswith("["))
-    head = Headers({})
+    columns: dict[str, tuple[str, ...]] = {}
     for group in GROUPS:
-        if set(group) & set(columns):
+        if set(group) & set(by_hand):
             continue
         prompts = set(group) & set(used.values())
         if "input" in group and plain and "instruction" in used.values() and prompts == {"input"}:
             parts = {folded: name for name, folded in used.items()}
-            head.columns["prompt"] = parts["instruction"], parts["input"]  # an instruction with what it is about
+            columns["prompt"] = parts["instruction"], parts["input"]  # an instruction with what it is about
         elif not set(group) & set(used):
             # One of its names in another case, or else a likely name.
-            chosen = [(folded, name) for name, folded in used.items() if folded in group]
             likely = words("likely").get(group[0], ())
+            chosen = [(folded, name) for name, folded in used.items() if folded in group]
             chosen = chosen or [(group[0], name) for name, folded in used.items() if folded in likely]
             if len(chosen) > 1:
                 (ours, first), (_, second) = chosen[:2]
                 remedy = f"say which by --column {ours}={first!r}"
                 raise UserError(f"the columns {first!r} and {second!r} may both be the {group[0]}; {remedy}")
-            head.columns |= {ours: (theirs,) for ours, theirs in chosen}
-    return head
+            columns |= {ours: (theirs,) for ours, theirs in chosen}
+    return columns
+
+
+def under_headers(row: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The row under our names; texts of several columns stand below each other in one field of ours."""
+    row, ours = unwrapped(row), dict[str, Any]()
+    for name, (first, *more) in columns.items():
+        texts = (str(row.get(column) or "").strip() for column in (first, *more))
+        ours[name] = "\n\n".join(filter(None, texts)) if more else row.get(first)
+    theirs = {*chain(*columns.values())}
+    return {name: value for name, value in row.items() if name not in theirs} | ours
 
 
 def with_criteria(instance: Instance, more: Sequence[Criterion]) -> Instance:
@@ -188,7 +176,7 @@ def of_row(record: Record, number: str = "", separator: str = "", criteria: Sequ
         turns = _turns(record, form, separator)
     turns = _with_row(record, turns, separator, criteria)
     # "" for what is absent: these name rows and columns of tables. Each name is kept once for all rows.
-    fields = ("language", "category", "task" if _says(record.row, "task") else "sub_category")
+    fields = ("language", "category", _first(record, _TASKS) or "task")
     language, category, task = (sys.intern(record.value(field, Name)) for field in fields)
     name, context = id_of(record, number), record.maybe("context")
     instance = Instance(name, language, category, task, tuple(turns), system, context, history)
@@ -224,14 +212,14 @@ def as_row(instance: Instance) -> dict[str, Any]:
 
 def id_of(record: Record, number: str) -> str:
     """The id of a row; `number` where it has none. Raises UserError on one that cannot be."""
-    name = "id" if _says(record.row, "id") else "index"
-    return record.id(name) if _says(record.row, name) else number
+    name = _first(record, _IDS)
+    return record.id(name) if name else number
 
 
 def warn_unsplit(records: Sequence[Record], columns: Mapping[str, Sequence[str]]) -> None:
     """Say how many texts of criteria are read as one criterion each, though a `;` may part several."""
     head, names = headers(records, columns), columns.get("criteria", CRITERIA)
-    cells = ((record.where, row.get(n)) for record in records for row in (head.renamed(record.row),) for n in names)
+    cells = ((record.where, under_headers(record.row, head).get(name)) for record in records for name in names)
     texts = ((where, text) for where, text in cells if isinstance(text, str))
     if places := [where for where, text in texts if len(_split(text, "")) == 1 < len(_split(text, ";"))]:
         warn(
@@ -369,6 +357,11 @@ def _says(row: Mapping[str, Any], name: str) -> bool:
     """Whether a field is given. The number of turns, which official rows have, is none of their prompts."""
     value = row.get(name)
     return holds(value) and not (name == "turns" and str(value).strip().isdigit())
+
+
+def _first(record: Record, names: Sequence[str]) -> str | None:
+    """The first of these that a row has."""
+    return next((name for name in names if _says(record.row, name)), None)
 
 
 def _which(record: Record, names: Sequence[str]) -> str | None:

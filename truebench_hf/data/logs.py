@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,11 +48,14 @@ def read_logs(
     """
     if turns not in TURNS:
         raise unknown("--turns", turns, TURNS)
+    check_path(path)
+    rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}", together=True)
     conversations, reasons = list[_Conversation](), dict[str, list[str]]()
-    for where, record in _records(path):
-        read = _conversation(record, criteria, turns, separator) if record else "that cannot be read"
-        if isinstance(read, str):
-            reasons.setdefault(read, []).append(where)
+    for number, entry in enumerate(joined(rows.entries()), 1):
+        if isinstance(entry, UserError):
+            reasons.setdefault("that cannot be read", []).append(f"{path}, row {number}")
+        elif isinstance(read := _conversation(entry, criteria, turns, separator), str):
+            reasons.setdefault(read, []).append(entry.where)
         else:
             conversations.append(read)
     models = list(dict.fromkeys(held.model for held in conversations if held.model))
@@ -72,17 +76,6 @@ def read_logs(
     left_out = tuple(f"{where}, {kind}" for kind, places in reasons.items() for where in places)
     model = model_name or next(iter(models), path.name.split(".")[0])
     return Logs(_samples(conversations, model), summary, left_out)
-
-
-def _records(path: Path) -> Iterator[tuple[str, Record | None]]:
-    """Yield (place, row) of a log; None for a row that is malformed."""
-    check_path(path)
-    rows = row_files.the_one(row_files.splits(str(path), flag="--logs"), f"--logs {path}", together=True)
-    for number, entry in enumerate(joined(rows.entries()), 1):
-        if isinstance(entry, UserError):
-            yield f"{path}, row {number}", None
-        else:
-            yield entry.where, entry
 
 
 class _Conversation(NamedTuple):
@@ -138,13 +131,12 @@ def _samples(conversations: Sequence[_Conversation], model: str) -> list[tuple[I
     samples: Counter[str] = Counter()
     answered = []
     for held in conversations:
-        name, number = held.instance.id, 2
-        while name in known and replace(held.instance, id=name) != known[name]:
-            name, number = f"{held.instance.id}-{number}", number + 1
-        instance = known.setdefault(name, replace(held.instance, id=name))
-        samples[name] += 1
+        names = chain([held.instance.id], (f"{held.instance.id}-{number}" for number in count(2)))
+        instances_by_name = (replace(held.instance, id=name) for name in names)
+        instance = next(own for own in instances_by_name if known.setdefault(own.id, own) == own)
+        samples[instance.id] += 1
         messages, thinking = as_answered(instance, held.answers), ("",) * len(held.answers)
-        answered.append((instance, Response(name, model, messages, thinking, sample=samples[name])))
+        answered.append((instance, Response(instance.id, model, messages, thinking, sample=samples[instance.id])))
     return answered
 
 

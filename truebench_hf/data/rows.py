@@ -12,6 +12,7 @@ from importlib.resources import files
 from itertools import chain
 from typing import Annotated, Any, ClassVar, TypeVar, cast
 
+import yaml
 from pydantic import (
     AliasChoices,
     BaseModel,
@@ -80,19 +81,6 @@ def _decoded(value: Any) -> Any:
         raise ValueError(f"must be JSON ({error})") from error
 
 
-def _items(value: Any) -> list[Any]:
-    value = _decoded(value)
-    if not isinstance(value, list | tuple) or not value:
-        raise ValueError("must be a list that is not empty")
-    return list(value)
-
-
-def _texts(values: list[Any]) -> list[Any]:
-    if not all(isinstance(text, str) and text.strip() for text in values):
-        raise ValueError("must be a list of texts, none of them blank")
-    return values
-
-
 def _words(value: Any) -> tuple[str, ...]:
     values = [value] if isinstance(value, str) and value.strip() else value or []
     if not isinstance(values, list | tuple) or not all(isinstance(text, str) for text in values):
@@ -106,13 +94,11 @@ MaybeText = Annotated[str | None, BeforeValidator(_maybe)]  # None where it is a
 Name = Annotated[str, BeforeValidator(_name)]  # what tables are told apart by: "" where it is absent
 Id = Annotated[str, BeforeValidator(_id)]  # a text or a whole number, as a text
 MaybeLabel = Annotated[Label | None, BeforeValidator(_label)]  # see `_LABELS`; None where nobody gave one
-Items = Annotated[list[Any], BeforeValidator(_items)]  # a list that is not empty
-Texts = Annotated[
-    list[str], BeforeValidator(_texts), BeforeValidator(_items)
-]  # such a list of texts, none of them blank
+Items = Annotated[list[Any], Field(min_length=1), BeforeValidator(_decoded)]  # a list that is not empty
+Texts = Annotated[list[Text], Field(min_length=1), BeforeValidator(_decoded)]  # a list of texts, none of them blank
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]  # a text or a list of texts, or nothing
 Decoded = Annotated[Any, BeforeValidator(_decoded)]  # any value, read from JSON where it is a text
-Messages = Annotated[tuple[Message, ...], BeforeValidator(_items)]  # a conversation of {role, content}, not empty
+Messages = Annotated[tuple[Message, ...], Field(min_length=1), BeforeValidator(_decoded)]  # {role, content}, not empty
 
 
 class Row(BaseModel):
@@ -263,7 +249,7 @@ def _place(parts: Iterable[str | int], inside: bool = False) -> str:
 _MESSAGES = {
     "missing": "is needed", "extra_forbidden": "is unknown; leave it out",
     "unexpected_keyword_argument": "is unknown; leave it out", "string_type": "must be a text",
-    "list_type": "must be a list", "tuple_type": "must be a list", "dict_type": "must be an object",
+    "list_type": "must be a list", "tuple_type": "must be a list", "too_short": "must be a list that is not empty", "dict_type": "must be an object",
     "model_type": "must be an object", "dataclass_type": "must be an object", "int_type": "must be a whole number",
     "float_type": "must be a number", "bool_type": "must be true or false",
 }  # fmt: skip
@@ -290,17 +276,16 @@ _HOLDERS = {"input": "value", "output": "value", "retrieval": "documents", "resp
 @cache
 def words(what: str) -> Any:
     """What people, logs and tools call the same, from `log_forms.yaml`: lists of names and paths, or a table of them."""
-    names = _forms()[what]
+    names = tables("log_forms.yaml")[what]
     if not isinstance(names, list):
         return names
     return tuple(chain.from_iterable(name if isinstance(name, list) else [name] for name in names))
 
 
 @cache
-def _forms() -> Any:
-    import yaml
-
-    return yaml.safe_load((files(__package__) / "log_forms.yaml").read_text(encoding="utf-8"))
+def tables(file: str) -> Any:
+    """What a YAML file of this room holds."""
+    return yaml.safe_load((files(__package__) / file).read_text(encoding="utf-8"))
 
 
 def unwrapped(row: Mapping[str, Any]) -> dict[str, Any]:

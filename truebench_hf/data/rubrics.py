@@ -9,15 +9,13 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from importlib.resources import files
 from typing import Annotated, Any, Self
 
-import yaml
 from pydantic import BeforeValidator, PlainValidator, model_validator
 
 from truebench_hf.data.instances import rule_text
 from truebench_hf.data.judged import Case, stated
-from truebench_hf.data.rows import Id, MaybeLabel, MaybeText, Messages, Record, Row, Texts
+from truebench_hf.data.rows import Id, MaybeLabel, MaybeText, Messages, Record, Row, Texts, tables
 from truebench_hf.errors import UserError
 from truebench_hf.hashing import canonical, digest
 from truebench_hf.types import Criterion, Label, Message, Verdict
@@ -32,7 +30,7 @@ class RubricType:
     definition: str
 
 
-_VOCABULARY = yaml.safe_load((files(__package__) / "rubric_types.yaml").read_text(encoding="utf-8"))
+_VOCABULARY = tables("rubric_types.yaml")
 RUBRIC_TYPES = {name: RubricType(name, **kind) for name, kind in _VOCABULARY["types"].items()}
 INSTRUCTION_CATEGORIES: dict[str, str] = _VOCABULARY["instruction_categories"]
 DIMENSIONS: tuple[str, ...] = tuple(dict.fromkeys(kind.dimension for kind in RUBRIC_TYPES.values()))

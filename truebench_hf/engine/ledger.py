@@ -14,7 +14,6 @@ from typing import Any
 
 from truebench_hf.engine.money import PaidTokens
 from truebench_hf.errors import UserError, write_error
-from truebench_hf.hashing import canonical
 from truebench_hf.types import Usage
 
 # The request comes last: it is the longest, and only people read it.
@@ -138,12 +137,6 @@ class Calls:
     def used(self) -> bool:
         """Whether any completion is committed; of an estimate in the file below it."""
         return bool((self._below or self)._ask("SELECT EXISTS (SELECT 1 FROM calls)")[0][0])
-
-    def without_schema(self, role: str) -> bool:
-        """Whether a request of the role that named no JSON schema is committed."""
-        # The text of a message cannot hold this: its quotation marks are escaped.
-        query = "SELECT EXISTS (SELECT 1 FROM calls WHERE role = ? AND instr(request, ?))"
-        return bool((self._below or self)._ask(query, (role, canonical({"schema": None})[1:-1]))[0][0])
 
     def usage(self) -> dict[str, dict[str, Usage]]:
         """Tokens and calls by role: of all answers (`total`), of those in it from the cache (`from_cache`), and of those

@@ -109,7 +109,6 @@ class SchemaFallback:
         self.caller = caller
         self._mode = mode if mode != "auto" or caller.model.takes_schema else "off"
         self._taken = self._refused = False
-        self._both = caller.asked_without_schema()  # else no question is looked up in both forms
 
     async def ask(self, request: Callable[[bool], ChatRequest], use: Callable[[ChatRequest], Awaitable[T]]) -> T:
         """What `use` makes of `request(True)`, the request with a schema, or else of `request(False)`.
@@ -123,7 +122,7 @@ class SchemaFallback:
                 reason = f"{self.caller.model.spec} takes no JSON schema ({error})"
                 raise UserError(f"{reason}; use --structured off") from error
         # What was answered without a schema had been refused with it.
-        if self._mode == "off" or (self._both and self.caller.knows(request(False))):
+        if self._mode == "off" or (self.caller.resumed and self.caller.knows(request(False))):
             return await use(request(False))
         shaped = request(True)
         self._taken = self._taken or (self.caller.resumed and self.caller.knows(shaped))

@@ -121,10 +121,6 @@ class Caller:
         """What reading the labels of this role costs; whoever reads them counts them here."""
         return self.costs[self._role]
 
-    def asked_without_schema(self) -> bool:
-        """Whether an earlier session was answered in this role without a JSON schema."""
-        return self.resumed and self._ledger.without_schema(self._role)
-
     def knows(self, request: ChatRequest) -> bool:
         """Whether the completion of `request` is in the ledger."""
         return self._ledger.get(self._chat_key(request)[1]) is not None

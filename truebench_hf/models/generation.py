@@ -2,8 +2,7 @@
 
 What prompts begin with alike (the rules of a judge, a state that is asked many questions) is computed once and kept from
 batch to batch. Rows are laid out exactly as left padding lays them out, so that answers stay what they are, beyond
-rounding. Rows that have ended leave their batch; those for which memory has no room wait for the others, and where there is
-room for few each is written alone, by prompt lookup.
+rounding. Rows that have ended leave their batch; those for which memory has no room wait for the others.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from truebench_hf.models.chat_template import completed, too_long, window_of, yes_no_prompts
@@ -22,9 +20,6 @@ from truebench_hf.models.protocol import Completion, NoDecisions, Sampling
 _ROUND = 128  # tokens generated before finished answers leave their batch
 _LOOP = 256  # tokens at the end of an answer, at least, that repeat themselves four times or more where it is in a loop
 _ROOM = 3 * 2**27  # bytes that keys and values of a batch may take in any case
-_FEW = 8  # rows: fewer long ones are written one by one, each with guesses out of what it has said, which is faster
-# Guesses of what is copied from the prompt, by its last tokens: checked in one step, they change no answer.
-_LOOKUP = {"prompt_lookup_num_tokens": 20, "max_matching_ngram_size": 3}
 _QUESTIONS = 8  # questions read at once: each needs a copy of the state's keys and values, and logits
 
 
@@ -166,11 +161,6 @@ class _Rows:
     tokenizer: Any
     usual: Sequence[int]
 
-    @cached_property
-    def looks_up(self) -> bool:
-        """Whether what a row copies may be guessed: a drawn one must not depend on who is beside it."""
-        return not self.how["do_sample"] and not self.to_the_end and self.prefix.is_plain
-
     def written(self) -> list[list[int]]:
         """The new tokens of each row."""
         rows: list[list[int]] = [[] for _ in self.prompts]
@@ -179,13 +169,8 @@ class _Rows:
             # The shortest first, as many as there is room for: beside the longest there is room for few.
             by_length = sorted((len(self.prompts[i]) + len(rows[i]), i) for i in waiting)
             size = max(n for n, (length, _) in enumerate(by_length, 1) if n == 1 or n <= _fitting(model, length))
-            waiting = [i for _, i in by_length]
-            first, *others = waiting
-            if self.looks_up and (_fitting(model, by_length[0][0]) < _FEW or (size == 1 and rows[first])):
-                rows[first] += self._written_alone(rows[first], first)
-                waiting = others
-            else:
-                waiting = waiting[size:] + self._write_together(rows, waiting[:size], is_last=not waiting[size:])
+            going, waiting = [i for _, i in by_length[:size]], [i for _, i in by_length[size:]]
+            waiting += self._write_together(rows, going, is_last=not waiting)
         return [row[:limit] for row, limit in zip(rows, self.limits, strict=True)]
 
     def _write_together(self, rows: list[list[int]], going: list[int], *, is_last: bool) -> list[int]:
@@ -212,7 +197,6 @@ class _Rows:
                 break
             stays = [i for i in going if len(rows[i]) < self.limits[i] and not self._has_ended(rows[i], i)]
             size = _fitting(self.prefix.model, out.sequences.shape[1]) if len(stays) > fewest else 0
-            size = 0 if self.looks_up and min(size, len(stays)) == 1 else size
             stays, later = stays[:size], later + stays[size:]
             if stays:
                 keep = torch.tensor([going.index(i) for i in stays], device=ids.device)
@@ -221,28 +205,6 @@ class _Rows:
                 cache.batch_select_indices(keep)
             going = stays
         return later
-
-    def _written_alone(self, row: list[int], place: int) -> list[int]:
-        """The tokens that end one row. Its cache begins anew: to guess goes with none that is handed in."""
-        import torch
-        from transformers import StoppingCriteriaList
-
-        text = self.prompts[place] + row
-        check_at = len(text) + _ROUND
-
-        def in_loop(ids: Any, scores: Any, **more: Any) -> Any:
-            nonlocal check_at
-            ends = ids.shape[1] >= check_at and self._has_ended(ids[0, len(self.prompts[place]) :].tolist(), place)
-            check_at = ids.shape[1] + _ROUND if ids.shape[1] >= check_at else check_at
-            return torch.tensor([ends], device=ids.device)
-
-        ids = torch.tensor([text], device=self.prefix.model.device)
-        sequences = self.prefix.model.generate(
-            input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=self.limits[place] - len(row),
-            stopping_criteria=StoppingCriteriaList([in_loop]), **self.how, **_LOOKUP,
-        )  # fmt: skip
-        new: list[int] = sequences[0, len(text) :].tolist()
-        return new
 
     def _has_ended(self, row: list[int], place: int) -> bool:
         if self.ends.intersection(row):

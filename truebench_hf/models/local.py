@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -24,10 +23,9 @@ from truebench_hf.models.protocol import (
     Decision,
     DecisionRequest,
     Identity,
-    Sampling,
     SamplingOptions,
 )  # fmt: skip
-from truebench_hf.types import Message, Usage
+from truebench_hf.types import Usage
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 
@@ -43,8 +41,6 @@ class LocalOptions(SamplingOptions):
     chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
 
 
-# What the speed is measured with: prompts of some 100 tokens each, and how many tokens are written to each.
-_PROBE, _PROBES, _WRITTEN = "Here is a sentence of ten words or so, to be read. " * 7, 4, 9
 # One thread for all local engines: two models at once on one machine only slow each other down.
 MACHINE = ThreadPoolExecutor(max_workers=1, thread_name_prefix="local-model")
 
@@ -78,25 +74,6 @@ class LocalModel(Checkpoint):
         known = super().identity
         embedded = "SmolLM2-135M-Instruct (GGUF Q4_1)" if self._gguf else EMBEDDED
         return known if self._name else replace(known, model=embedded, revision=self._options.revision)
-
-    def speed(self) -> tuple[float, float]:
-        """Return the seconds that a token takes to be read, and to be written, in a small batch; the weights are loaded."""
-
-        def measured() -> tuple[float, float]:
-            model, tokenizer = self._load()
-            words = [Message("user", f"{place}. {_PROBE}") for place in range(_PROBES)]
-            prompts = [self._encode(tokenizer, ChatRequest((message,))) for message in words]
-
-            def timed(count: int, written: int) -> float:
-                start = time.monotonic()
-                generate(model, tokenizer, prompts[:count], Sampling(max_tokens=written))
-                return time.monotonic() - start
-
-            timed(1, 2)  # what is slow once
-            read, both = timed(_PROBES, 1), timed(_PROBES, _WRITTEN)
-            return read / sum(map(len, prompts)), max(both - read, 1e-6) / (_PROBES * (_WRITTEN - 1))
-
-        return MACHINE.submit(measured).result()
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer a conversation as part of a batch; see `ChatModel.complete`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from truebench_hf.engine.money import Prices, Spent, dollars, is_free
 from truebench_hf.hashing import canonical, digest
@@ -14,11 +14,7 @@ from truebench_hf.study.outcome import Outcome
 from truebench_hf.text.terminal import how_many
 from truebench_hf.types import Usage
 
-if TYPE_CHECKING:
-    from truebench_hf.study.study import Study
-
 ANSWER = 400  # tokens of an answer of which nothing is known
-_FEW = 5_000  # tokens, for which no machine takes long
 _BYTES = 4  # of UTF-8 a token, in the languages and tokenizers of today: within a third or so
 _FILLER = "This is what an answer could say. " * (ANSWER * _BYTES // 34)
 _DOUBT = 0.45  # P(yes) of decisions: not met, and in doubt, so that what is asked then is counted: an upper bound
@@ -72,30 +68,6 @@ def estimated(spent: Spent, count: int, notes: Sequence[str]) -> Outcome[Any]:
     note = f"Answers are reckoned as long as they usually are, or at {ANSWER} tokens; thinking comes on top."
     table = Table("", _COLUMNS, rows, f"What {how_many(count, 'item')} would take", note)
     return Outcome(usage, title="Estimate", tables=[table], notes=notes)
-
-
-def local_time(study: Study[Any, Any, Any, Any]) -> list[str]:
-    """Return a line for each local model of an opened study: what it is asked beyond what the folder holds, and how long
-    that takes at the speed measured now.
-
-    Nothing is said of less than a minute. Answers are reckoned as `--estimate` does; a model that is asked again takes longer.
-    """
-    local: dict[str, Any] = {model.spec: model for model in study.roles.opened if hasattr(model, "speed")}
-    if not local:
-        return []
-    spent, lines = study.rehearsed(), []
-    for spec, model in local.items():
-        parts = [used for (_, name), used in spent.items() if name == spec]
-        calls, read, written = (sum(getattr(used, kind) for used in parts) for kind in ("calls", "input", "output"))
-        if read + written < _FEW:
-            continue
-        reading, writing = model.speed()
-        minutes = (read * reading + written * writing) / 60
-        if minutes >= 1:
-            duration = f"{minutes:,.0f} minutes" if minutes < 180 else f"{minutes / 60:,.0f} hours"
-            speed = f"{1 / reading:,.0f} tokens a second read, {1 / writing:,.0f} written"
-            lines.append(f"{spec} runs on this machine: {how_many(calls, 'call')}, {duration} or more ({speed})")
-    return lines
 
 
 def cost_notes(spent: Spent, prices: Prices, count: int, verb: str = "Cost") -> list[str]:

@@ -10,17 +10,15 @@ that whatever ends the command loses none: the same command goes on where it was
 
 from __future__ import annotations
 
-import json
+import asyncio
 import secrets
-import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from truebench_hf.engine.folder import RunFolder
+from truebench_hf.engine.pool import run_async
 from truebench_hf.errors import UserError
 from truebench_hf.options import Options, option
 from truebench_hf.report import labels
@@ -33,7 +31,10 @@ from truebench_hf.study.outcome import Outcome, write
 T = TypeVar("T")
 SHEETS = "sheets"
 _LARGEST = 1_000_000  # bytes of one answer
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'"
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'",
+    "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+}  # fmt: skip
 _PLACE = "Folder of a finished run or study, or a file of rows with instructions (checklists_mini, too)."
 
 
@@ -248,10 +249,10 @@ def label_open(labelling: Labelling, options: LabelOpenOptions, tell: Callable[[
     folder.mkdir(parents=True, exist_ok=True)
     draw.keep()
     answers = AnswerFile(folder / f"{options.annotator}-answers.csv", questions, options.annotator, labelling.written)
-    serve(questions, answers, options.port, lambda address: tell(
+    run_async(serve(questions, answers, options.port, lambda address: tell(
         f"{len(questions)} questions: open {address} in a browser of this machine. Ctrl-C stops; "
         f"answers are kept in {answers.path}."
-    ))  # fmt: skip
+    )))  # fmt: skip
     taking = LabelInOptions(folder=options.folder, sheets=(str(answers.path),), model=options.model, out=options.out)
     return label_in(labelling, taking)
 
@@ -263,7 +264,7 @@ class AnswerFile:
     """
 
     def __init__(self, path: Path, questions: Sequence[Question], annotator: str, written: bool) -> None:
-        self.path, self.annotator, self._lock = path, annotator, threading.Lock()
+        self.path, self.annotator = path, annotator
         self.answers = {q.id: SheetAnswer(q.id, annotator, q.options, None, "", "") for q in questions}
         for answer in labels.read_answers(path, written) if path.exists() else ():
             if answer.options != self.answers.get(answer.id, answer).options:
@@ -272,63 +273,46 @@ class AnswerFile:
 
     def save(self, name: str, text: str | None, note: str) -> None:
         """Put an answer into the file; None takes one back. Raises UserError on one that the question has not."""
-        with self._lock:
-            before = self.answers[name]
-            answer = labels.chosen(text or "", before.options, name)
-            self.answers[name] = replace(before, answer=answer, note=note.strip())
-            labels.write_answers(self.path, self.answers.values())
+        before = self.answers[name]
+        answer = labels.chosen(text or "", before.options, name)
+        self.answers[name] = replace(before, answer=answer, note=note.strip())
+        labels.write_answers(self.path, self.answers.values())
 
 
-def serve(questions: Sequence[Question], answers: AnswerFile, port: int, tell: Callable[[str], None]) -> None:
+async def serve(questions: Sequence[Question], answers: AnswerFile, port: int, tell: Callable[[str], None]) -> None:
     """Serve the form until the annotator ends; `tell` gets its address. Raises UserError where the port is taken."""
-    path, ended = f"/{secrets.token_urlsafe(16)}", threading.Event()
+    from aiohttp import web
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            if self.path != path:
-                return self.reply(HTTPStatus.NOT_FOUND)
-            filled = [answers.answers[question.id] for question in questions]
-            page = labels.form(questions, answers.annotator, path, filled)
-            return self.reply(HTTPStatus.OK, page.encode("utf-8", "replace"), "text/html; charset=utf-8")
+    path, ended = f"/{secrets.token_urlsafe(16)}", asyncio.Event()
 
-        def do_POST(self) -> None:
-            size = self.headers.get("Content-Length", "")
-            if self.path != path or not size.isdecimal() or int(size) > _LARGEST:
-                return self.reply(HTTPStatus.NOT_FOUND)
-            try:
-                body = json.loads(self.rfile.read(int(size)))
-                if body.get("done") is not True:
-                    answers.save(body["id"], body.get("answer"), body.get("note", ""))
-            except (ValueError, TypeError, AttributeError, KeyError, UserError) as error:
-                return self.reply(HTTPStatus.BAD_REQUEST, str(error).encode("utf-8", "replace"))
-            except OSError as error:  # the page says that the answer is not saved
-                return self.reply(HTTPStatus.INSUFFICIENT_STORAGE, str(error).encode("utf-8", "replace"))
-            self.reply(HTTPStatus.OK, b"saved")
+    async def form(request: Any) -> Any:
+        filled = [answers.answers[question.id] for question in questions]
+        page = labels.form(questions, answers.annotator, path, filled).encode("utf-8", "replace")
+        return web.Response(body=page, content_type="text/html", charset="utf-8", headers=_HEADERS)
+
+    async def save(request: Any) -> Any:
+        try:
+            body = await request.json()
             if body.get("done") is True:
                 ended.set()
+            else:
+                answers.save(body["id"], body.get("answer"), body.get("note", ""))
+        except (ValueError, TypeError, AttributeError, KeyError, UserError) as error:
+            return web.Response(status=400, body=str(error).encode("utf-8", "replace"))
+        except OSError as error:  # the page says that the answer is not saved
+            return web.Response(status=507, body=str(error).encode("utf-8", "replace"))
+        return web.Response(text="saved")
 
-        def reply(self, status: HTTPStatus, content: bytes = b"", kind: str = "text/plain; charset=utf-8") -> None:
-            self.send_response(status)
-            headers = {
-                "Content-Type": kind, "Content-Length": str(len(content)), "Content-Security-Policy": _POLICY,
-                "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
-            }  # fmt: skip
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *args: Any) -> None:
-            """Say nothing: the address is a secret."""
-
+    server = web.Application(client_max_size=_LARGEST)
+    server.add_routes([web.get(path, form), web.post(path, save)])
+    runner = web.AppRunner(server, access_log=None)  # the address is a secret
+    await runner.setup()
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    except (OSError, OverflowError) as error:
-        raise UserError(f"--port {port}: cannot be opened ({error}); leave it out for a free one") from error
-    with server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        tell(f"http://127.0.0.1:{server.server_port}{path}")
         try:
-            ended.wait()
-        finally:
-            server.shutdown()
+            await web.TCPSite(runner, "127.0.0.1", port).start()
+        except (OSError, OverflowError) as error:
+            raise UserError(f"--port {port}: cannot be opened ({error}); leave it out for a free one") from error
+        tell(f"http://127.0.0.1:{runner.addresses[0][1]}{path}")
+        await ended.wait()
+    finally:
+        await runner.cleanup()

@@ -8,7 +8,6 @@ A benchmark is a subclass: its items, its `work`, its `score`. All else is here,
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from truebench_hf.engine.folder import LEDGER, RunFolder, count_noted, read_info
 from truebench_hf.engine.ledger import Calls
-from truebench_hf.engine.money import Budget, Prices, Spent
+from truebench_hf.engine.money import Budget, Prices
 from truebench_hf.engine.pool import bounded, progress, run_async
 from truebench_hf.errors import need
 from truebench_hf.judging.judge import CriteriaJudge, JudgeSettings, prompts_used
@@ -26,7 +25,7 @@ from truebench_hf.models.protocol import ChatModel
 from truebench_hf.prompts import check_prompts
 from truebench_hf.report.table import SCORES
 from truebench_hf.study import notes
-from truebench_hf.study.estimate import cost_notes, cost_table, estimated, local_time
+from truebench_hf.study.estimate import cost_notes, cost_table, estimated
 from truebench_hf.study.items import Items
 from truebench_hf.study.options import FolderOptions, PromptOptions
 from truebench_hf.study.outcome import WRITTEN, Outcome, lines, write
@@ -37,10 +36,6 @@ T = TypeVar("T")
 D = TypeVar("D")
 V = TypeVar("V")
 SAMPLED = ("limit", "data_sha256", "items")  # what a folder notes of a sample; the selection it is drawn from binds
-
-
-def untold(line: str) -> None:
-    """Tell nobody: what Python calls of a study do with the lines that commands print."""
 
 
 class Study(Generic[O, T, D, V]):
@@ -67,7 +62,7 @@ class Study(Generic[O, T, D, V]):
         self.known: dict[str, Any] = {}  # what its folder notes beside the options
         self.unasked: set[str] = set()  # options that say nothing here: what another stage noted of them stays
         self.step: Callable[[str], None] = lambda name: None  # moves a bar of `bars`
-        self.tell: Callable[[str], None] = untold  # prints the lines of `understood`
+        self.tell: Callable[[str], None] = lambda line: None  # prints the lines of `understood`
         self.ledger: Calls
         self._cache: Calls | None = None  # what other folders have asked
         self._budget: Budget | None = None
@@ -161,7 +156,6 @@ class Study(Generic[O, T, D, V]):
         if self.options.estimate:
             self._tell_understood()
             return self._estimate()
-        expected = local_time(self) if self.tell is not untold else []
         before, samples = count_noted(self.options.out), count_noted(self.options.out, "samples", 1)
         held = self._bind(settings)
         self.ledger = self.folder.ledger
@@ -172,8 +166,6 @@ class Study(Generic[O, T, D, V]):
                 self.prices.look_up(self.roles.opened)
                 self._budget = Budget(self.options.budget, self.prices, self.ledger.paid())
             self._tell_understood()
-            for line in expected:
-                self.tell(line)
             self.setup()
             with progress(self.bars()) as self.step:
                 done = run_async(self._work())
@@ -286,33 +278,22 @@ class Study(Generic[O, T, D, V]):
 
     def _estimate(self) -> Outcome[Any]:
         """What would be asked beside what the folder's ledger holds, and what it would cost; nothing is written."""
-        spent, recalled = self._reckoned()
-        prices = Prices(self.options.price, read_info(Path(self.options.out)).get("prices", {}))
-        prices.look_up(self.roles.opened)
-        cost = cost_notes(spent, prices, len(self.chosen), "Estimated cost")
-        estimate_notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
-        return estimated(spent, len(self.chosen), estimate_notes)
-
-    def _reckoned(self) -> tuple[Spent, list[str]]:
-        """What each part would be asked beside what the folder's ledger holds, and a note of what the cache answers."""
         self.roles.estimate()
         self.ledger = Calls(Path(":memory:"), over=Path(self.options.out) / LEDGER)
         try:
             self._cache = self.options.open_cache(reading=True)
             self.setup()
             run_async(self._work())
-            paid = self.ledger.paid()
-            parts = dict.fromkeys(part for caller in self._callers.values() for part in caller.parts.items())
-            return {part: paid[part] for part in parts if part in paid}, notes.from_cache(*self.ledger.recalled())
+            paid, recalled = self.ledger.paid(), notes.from_cache(*self.ledger.recalled())
         finally:
             self._close()
-
-    def rehearsed(self) -> Spent:
-        """Return what each part would be asked, as `--estimate` reckons it, of the items that were read."""
-        other = copy.copy(self)  # data may come through a pipe, which is read once
-        other.options = self.options.model_copy(update={"estimate": True})
-        other.roles, other._callers, other._first, other._judges = Roles(other.options), {}, {}, {}
-        return other._reckoned()[0]
+        parts = dict.fromkeys(part for caller in self._callers.values() for part in caller.parts.items())
+        spent = {part: paid[part] for part in parts if part in paid}
+        prices = Prices(self.options.price, read_info(Path(self.options.out)).get("prices", {}))
+        prices.look_up(self.roles.opened)
+        cost = cost_notes(spent, prices, len(self.chosen), "Estimated cost")
+        estimate_notes = [*self._left_out(), *recalled, *cost, *filter(None, [self.unforeseen])]
+        return estimated(spent, len(self.chosen), estimate_notes)
 
     def _left_out(self) -> list[str]:
         """What to say of rows of the data that are no items."""

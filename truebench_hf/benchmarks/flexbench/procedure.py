@@ -321,7 +321,7 @@ def _of_records(records: Sequence[Record], judged: bool) -> list[tuple[Procedure
     head = instances.headers(records, {})
     rows: list[tuple[Procedure, object]] = []
     for number, record in enumerate(records, 1):
-        row = head.renamed(record.row)
+        row = instances.under_headers(record.row, head)
         named = [name for name in _QUESTIONS if row.get(name)]
         if len(named) > 1:
             raise record.wrong(named[0], f"stands beside {named[1]!r}, which means the same; leave out one")

@@ -22,7 +22,7 @@ from truebench_hf.data.judged import category_shown
 from truebench_hf.data.row_files import Rows, Sieve, Usable
 from truebench_hf.data.row_files import is_source as is_source
 from truebench_hf.data.row_formats import Entry, RowFile
-from truebench_hf.data.rows import MaybeLabel, Record
+from truebench_hf.data.rows import MaybeLabel, Record, tables
 from truebench_hf.data.rubrics import Item, Responses
 from truebench_hf.data.sources import forms
 from truebench_hf.data.sources.forms import SetForm, item_of, joined, messages_of, name_of, sets
@@ -123,7 +123,7 @@ def _pairs(path: str) -> Rows:
 
 def advancedif(form: SetForm, record: Record) -> list[Item]:
     """An instruction, with the response where one was generated. Licence CC-BY-NC-4.0: for research."""
-    category = forms.one_of(record, "benchmark_name", forms.tables()["advancedif_categories"])
+    category = forms.one_of(record, "benchmark_name", tables(forms.SETS)["advancedif_categories"])
     messages = messages_of(form, record)
     if category == "system" and messages[0].role == "user":
         raise record.wrong(form.messages, f"must start with the system prompt in {record.row['benchmark_name']}")
@@ -367,7 +367,7 @@ def sysbench(form: SetForm, record: Record) -> Iterator[Item]:
 def wildbench(form: SetForm, record: Record) -> list[Item]:
     """Real users' conversations, in the language that the last message names; UND where it names none of one form."""
     named = record.parts(form.messages)[-1].row.get("language")
-    language = forms.tables()["languages"].get(named.casefold(), "") if isinstance(named, str) else ""
+    language = tables(forms.SETS)["languages"].get(named.casefold(), "") if isinstance(named, str) else ""
     return [item_of(form, record, language=language)]
 
 

@@ -6,16 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
 from truebench_hf.data import jsonl
 from truebench_hf.data.instances import criterion
 from truebench_hf.data.judged import Case, category_shown, stated
-from truebench_hf.data.rows import Record, Row
+from truebench_hf.data.rows import Record, Row, tables
 from truebench_hf.data.rubrics import RUBRIC_TYPES, Item, Rubric
 from truebench_hf.types import Criterion, Label, Message
 
+SETS = "sources/sets.yaml"
 # A line that begins a criterion: "1. ...", "2) ...", "- ...".
 _BULLET = re.compile(r"\s*(?:\(?\d{1,3}[.):]|[-*•])\s+(?=\S)")
 _KIND = re.compile(r"(.+?)\s*\[(Hard Rule|Principle)\]\s*", re.IGNORECASE | re.DOTALL)
@@ -63,17 +63,9 @@ class SetForm(Row, extra="forbid"):
 
 
 @cache
-def tables() -> dict[str, Any]:
-    """What `sets.yaml` holds."""
-    import yaml
-
-    return dict(yaml.safe_load((files(__package__) / "sets.yaml").read_text(encoding="utf-8")))
-
-
-@cache
 def sets() -> dict[str, SetForm]:
     """The sets by name."""
-    return {name: SetForm(**{"prefix": name, **form}) for name, form in tables()["sets"].items()}
+    return {name: SetForm(**{"prefix": name, **form}) for name, form in tables(SETS)["sets"].items()}
 
 
 def plain(form: SetForm, record: Record) -> list[Item]:
