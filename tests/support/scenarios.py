@@ -119,6 +119,7 @@ class Scenario:
     golden: str
     files: Mapping[str, Any]
     steps: tuple[Any, ...]
+    slow: bool
 
     def play(self, folder: Path) -> None:
         """Write the inputs into an empty folder, and do all steps there."""
@@ -137,12 +138,21 @@ class Scenario:
 
 def scenarios(test: str, name: str) -> pytest.MarkDecorator:
     """Run a test once for each case of `NAME.yaml` beside it, as `scenario`; `slow: true` marks one."""
-    files: dict[str, Mapping[str, Any]] = {}
-    cases = []
-    for case in table(test, name)["cases"]:
-        files[case["name"]] = {**files.get(case.get("like", ""), {}), **case.get("files", {})}
-        scenario = Scenario(case["name"], case.get("golden", ""), files[case["name"]], tuple(case.get("steps", ())))
-        marks = [pytest.mark.slow] if case.get("slow") else []
-        if scenario.steps:
-            cases.append(pytest.param(scenario, id=scenario.name, marks=marks))
+    cases = [
+        pytest.param(scenario, id=scenario.name, marks=[pytest.mark.slow] * scenario.slow)
+        for scenario in read_scenarios(test, name).values()
+        if scenario.steps
+    ]
     return pytest.mark.parametrize("scenario", cases)
+
+
+def read_scenarios(test: str, name: str) -> dict[str, Scenario]:
+    """The cases of `NAME.yaml` beside a test, by name."""
+    found: dict[str, Scenario] = {}
+    for case in table(test, name)["cases"]:
+        like = found.get(case.get("like", ""))
+        files = {**(like.files if like else {}), **case.get("files", {})}
+        golden = case.get("golden", like.golden if like else "")
+        steps = tuple(case.get("steps", ()))
+        found[case["name"]] = Scenario(case["name"], golden, files, steps, case.get("slow", False))
+    return found
