@@ -172,15 +172,10 @@ class ChecklistRow(Row):
     @model_validator(mode="after")
     def _hangs_together(self) -> Self:
         """Raise ValueError where lists refer to what is not there, or where something stands twice."""
-        for fault in self._faults():
-            raise ValueError(fault)
-        return self
-
-    def _faults(self) -> Iterator[str]:
         if self.messages[-1].role != "user" or not self.messages[-1].content.strip():
-            yield "field 'messages' must end with a message of the user that is not blank"
+            raise ValueError("field 'messages' must end with a message of the user that is not blank")
         if sum(checklist.chosen for checklist in self.checklists) > 1:
-            yield "field 'checklists' has more than one that is chosen; choose one"
+            raise ValueError("field 'checklists' has more than one that is chosen; choose one")
         ids = {"response": {text.id for text in self.responses}, "checklist": {own.id for own in self.checklists}}
         lengths = {checklist.id: len(checklist.questions) for checklist in self.checklists}
         for part in _PARTS:
@@ -189,21 +184,24 @@ class ChecklistRow(Row):
                 for name, value in entry:  # response_id, response_a, response_b, checklist_id
                     what = name.partition("_")[0]
                     if what in ids and value is not None and value not in ids[what]:
-                        yield f"field '{part}[{place}].{name}' names {what} {value!r}, which is not there"
+                        raise ValueError(f"field '{part}[{place}].{name}' names {what} {value!r}, which is not there")
                 if doubled := seen & set(entry.names):
-                    yield f"field {part!r} has more than one of {min(doubled)}; keep one"
+                    raise ValueError(f"field {part!r} has more than one of {min(doubled)}; keep one")
                 seen |= set(entry.names)
                 of = "categories" if part == "categories" else "answers"
                 listed = getattr(entry, of, None)
                 if listed is not None and len(listed) != (due := lengths[entry.checklist_id]):
-                    yield f"field '{part}[{place}].{of}' must hold one for each question, {due} in all, not {len(listed)}"
+                    what = f"must hold one for each question, {due} in all, not {len(listed)}"
+                    raise ValueError(f"field '{part}[{place}].{of}' {what}")
         for place, preference in enumerate(self.preferences):
             if preference.response_a == preference.response_b:
-                yield f"field 'preferences[{place}].response_b' is response A too"
+                raise ValueError(f"field 'preferences[{place}].response_b' is response A too")
         for place, scored in enumerate(self.ratings):
             if scored.protocol == "direct" and (scored.effect or scored.checklist_id):
                 name = "effect" if scored.effect else "checklist_id"
-                yield f"field 'ratings[{place}].{name}' is of check_then_score, and this was scored directly"
+                what = "is of check_then_score, and this was scored directly"
+                raise ValueError(f"field 'ratings[{place}].{name}' {what}")
+        return self
 
     @property
     def row(self) -> Mapping[str, Any]:
