@@ -181,7 +181,7 @@ def test_a_redirect_stops_the_run_and_names_the_new_url(
         ("http://[::1/x?a=secret-query", "a redirect to http://[::1/x, which", "a bracket left open"),
         ("http://127.0.0.1:x/", "a redirect to http://127.0.0.1:x/, which", "a letter for a port"),
         ("http://a.example/" + "x" * 5000, "a redirect to http://a.example/xxx", "a long one"),
-        ("", "/nowhere, which", "no place at all"),
+        ("", "a redirect to a place it does not name, which", "no place at all"),
     ],
 )
 def test_any_place_is_told_in_one_line_without_secrets(where: str, words: str, reason: str) -> None:

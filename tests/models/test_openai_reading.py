@@ -127,6 +127,19 @@ def test_where_a_path_has_answered_before_an_unknown_refusal_costs_one_request(s
     assert isinstance(outcome(status, {}, answered=True, schema=True), SchemaRefused) is (status != 405)
 
 
+@pytest.mark.parametrize(
+    ("words", "schema", "raised"),
+    [
+        ("Failed to initialize samplers: failed to parse grammar", True, SchemaRefused),
+        ("invalid JSON schema in format", True, SchemaRefused),
+        ("failed to parse grammar", False, TryAgain),  # nothing to leave out
+        ("out of memory", True, TryAgain),
+    ],
+)
+def test_a_schema_that_breaks_a_server_is_refused(words: str, schema: bool, raised: type[Exception]) -> None:
+    assert type(outcome(500, {"error": words}, schema=schema)) is raised
+
+
 @each_row(__file__, "errors", "retry_after")
 def test_retry_after_is_believed_within_reason(value: str, seconds: float | None) -> None:
     assert retry_after({"retry-after": value}) == seconds

@@ -175,6 +175,7 @@ _NO_CREDIT = re.compile(
     r"insufficient[ _](quota|balance|credit|funds)|billing_(hard_limit_reached|not_active)|exceeded_current_quota_error"
     r"|arrearage|credit balance is too low|not enough credit"
 )
+_SCHEMA = re.compile(r"grammar|json[ _-]?schema|response_format")
 _FIRST_TRIES = 6  # a few seconds: a wrong URL should show soon, before anything has been answered
 _WEEK = 7 * 86400.0
 URLS = "--model-base-url/--judge-base-url"
@@ -208,10 +209,10 @@ class Refusal(Exception):
         code = f"{body.get('code') or ''} {body.get('type') or ''}".strip()
         self.words = f"{code}: {self.message}".lower()
         self.wait = retry_after(response.headers)
-        place = response.headers.get("location") or "nowhere"
+        place = response.headers.get("location", "")
         with suppress(ValueError):  # a bracket left open
-            place = urljoin(str(response.request.url), place)
-        self.place = one_line(re.sub(r"(?<=//)[^/]*@", "", place.partition("?")[0]))
+            place = place and urljoin(str(response.request.url), place)
+        self.place = one_line(re.sub(r"(?<=//)[^/]*@", "", place.partition("?")[0])) or "a place it does not name"
         super().__init__(f"{self.status}: {self.message}")
 
 
@@ -238,6 +239,7 @@ _RULES = (
     _Rule({429}, "busy"),
     _Rule({503}, "busy", applies=lambda answer, _: answer.wait is not None),
     _Rule({502, 503, 521, 522, 523, 530}, "gone"),  # what gateways say where nobody is behind them
+    _Rule({500}, SchemaRefused, applies=lambda answer, call: call.schema and _SCHEMA.search(answer.words)),
     _Rule({*range(300), 408, 409, 425, *range(500, 1000)} - {501}, "fault"),
     # Keys and prompts go to the address that the user gave alone.
     _Rule(range(400), UserError, "{call.server.spec}: {call.server.url} answered {answer.status}, a redirect to "
