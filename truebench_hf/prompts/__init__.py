@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,6 @@ class Prompts:
     def __init__(self, replaced: Mapping[str, str] | None = None) -> None:
         self._chosen: dict[str, dict[str, str]] = {}  # by name: the `path` of a user's file, or a `variant` of ours
         self._sources: dict[str, str] = {}
-        self._templates: dict[str, Template] = {}
         for name, choice in (replaced or {}).items():
             self._replace(name, choice)
 
@@ -90,12 +89,14 @@ class Prompts:
             raise UserError(message) from error
 
     def _template(self, name: str) -> Template:
-        if name not in self._templates:
-            # In a sandbox, since a prompt is a file that one takes over from others; ours need none of its checks.
-            strange = "path" in self._chosen.get(name, {})
-            kind = ImmutableSandboxedEnvironment if strange else Environment
-            self._templates[name] = _environment(kind).from_string(self.source(name))
-        return self._templates[name]
+        # In a sandbox, since a prompt is a file that one takes over from others; ours need none of its checks.
+        strange = "path" in self._chosen.get(name, {})
+        return _compiled(ImmutableSandboxedEnvironment if strange else Environment, self.source(name))
+
+
+@lru_cache(maxsize=256)  # for all runs of a process: compiling takes longer than filling in
+def _compiled(kind: type[Environment], source: str) -> Template:
+    return _environment(kind).from_string(source)
 
 
 @cache

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _PROSE = 72  # characters to a line of running text
 _NAMES = 60  # characters of the names of folded columns
-_WIDEST = 400  # what is longer is broken, not cut
 
 
 def show(sections: Iterable[Section], *, lead: str = "", notes: Iterable[str] = ()) -> None:
@@ -42,18 +41,28 @@ def _line(text: str, style: str) -> None:
 def _show_table(table: Table) -> None:
     """Print a table at most `WIDTH` wide: its most minor columns are folded until it fits, and then texts are broken."""
     folded: list[str] = []
-    screen = console(width=WIDTH)
-    while screen.measure(drawn := _drawn(table), options=screen.options.update_width(_WIDEST)).maximum > WIDTH:
+    while _width(table) > WIDTH:
         table, left_out = table.folded()
         if not left_out:
             break
         folded = [*(column.title for column in left_out), *folded]
     _line(table.title, "italic")
-    screen.print(drawn)
+    console(width=WIDTH).print(_drawn(table))
     if folded:
         names = shortened(", ".join(folded), _NAMES)
         _line(f"Folded: {how_many(len(folded), 'column')} ({names}).", "dim")
     _line(table.note, "dim")
+
+
+def _width(table: Table) -> int:
+    """Return the characters of a line of a table whose columns have all the room that they want."""
+    from rich.cells import cell_len
+
+    whole = 1
+    for (_, column), *texts in zip(table.places, table.header, *table.shown, strict=True):
+        width = max(cell_len(line) for text in texts for line in (text.splitlines() or [""]))
+        whole += 3 + (min(width, _PROSE) if column.kind == "prose" else width)  # a blank on either side, and a line
+    return whole
 
 
 def _drawn(table: Table) -> RichTable:
