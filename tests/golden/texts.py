@@ -73,10 +73,12 @@ def _spoken(value: Any) -> Any:
 
 
 def _decide(sheet: str, by: Mapping[str, Sequence[str]]) -> Callable[[], None]:
-    """A step: somebody answers each row of a work list by what its conversation holds, with an answer and a note."""
+    """A step: somebody answers rows of a work list by what they hold (`A & B`: both), with an answer and a note."""
 
     def decided(cells: dict[str, str]) -> dict[str, str]:
-        answer, note = next(pair for text, pair in by.items() if text in cells["Conversation"])
+        everything = " ".join(cells.values())
+        pairs = (pair for texts, pair in by.items() if all(text in everything for text in texts.split(" & ")))
+        answer, note = next(pairs, ("", ""))
         return {"answer": answer, "note": note}
 
     return edit(sheet, decided)

@@ -7,7 +7,7 @@ them; `golden: NAME` takes the inputs of a golden case. Further steps here:
   COMMAND has to end with 0.
 - `{see: FILE, PATH: VALUE, has: [TEXT], lacks: [TEXT]}`: what a file holds. A number may stand as a fraction, "2/3".
 - `{calls: FOLDER, ROLE: N}`: how many calls a ledger holds by role; of a role with a spec, by its last word.
-- `{absent: FILE}`, `{remove: FILE}`, `{write: FILE, text: TEXT}`.
+- `{absent: FILE}`, `{remove: FILE}`, `{append: FILE, text: TEXT}`.
 
 A PATH goes down by names and marks, `judges[judge=mean].final.value`: `[0]` and `[name=value]` choose a row, `[*]` takes all
 rows, `<a.b>` is a name with dots, `(a,b)` several values, `#` how many there are.
@@ -104,10 +104,16 @@ def absent(step: Mapping[str, Any]) -> None:
     assert not Path(step["absent"]).exists()
 
 
+def append(step: Mapping[str, Any]) -> None:
+    """Add text to a file."""
+    with Path(step["append"]).open("a", encoding="utf-8") as file:
+        file.write(step["text"])
+
+
 STEPS = {
     "run": run, "see": see, "calls": calls, "absent": absent,
     "remove": lambda step: Path(step["remove"]).unlink(),
-    "write": lambda step: Path(step["write"]).write_text(step["text"], encoding="utf-8"),
+    "append": append,
 }  # fmt: skip
 
 
