@@ -114,9 +114,10 @@ def test_judging_may_be_changed_until_there_are_results(bench: Bench, monkeypatc
     """A judge option that its server refuses must not lock away the answers that are paid for."""
     generate(GenerateOptions(data=bench.data, model=bench.model, out=str(bench.out)))
     rubric = JudgeGivenOptions(judge=(bench.judge,), out=str(bench.out), judge_level="rubric")
-    with monkeypatch.context() as died, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as died:
         died.setattr(Calls, "put", Mock(side_effect=KeyboardInterrupt))
-        judge(rubric)
+        with pytest.raises(KeyboardInterrupt):
+            judge(rubric)
     report = judge(JudgeGivenOptions(judge=(bench.judge,), out=str(bench.out), judge_level="checklist"))
     assert report.provenance["judging"]["level"] == "checklist"
     with pytest.raises(UserError, match=r"judging\.level"):
