@@ -40,13 +40,6 @@ def test_own_rows_in_a_folder_called_like_a_benchmark_want_private_or_public(
     assert not hub.repos
 
 
-def test_rows_of_mini_need_no_word(client: HubClient, tmp_path: Path) -> None:
-    model = script(tmp_path / "model.json", [], {"reply": "So."})
-    run(data="mini", language="DE", model=model, judge="none", out=str(tmp_path / "out"), no_cache=True)
-    done = client.truebench("publish", "results", tmp_path / "out", "--repo-id", "org/r", "--force")
-    assert done.returncode == 0, done.stderr
-
-
 def test_the_steps_of_an_own_procedure_are_not_public_unasked(hub: HubStub, client: HubClient, tmp_path: Path) -> None:
     run_folder = golden("flex", tmp_path / "scored", "scored")
     arguments = ("publish", "results", run_folder, "--repo-id", "org/r", "--force")

@@ -22,7 +22,7 @@ from truebench_hf.comparing import runs as board
 from truebench_hf.errors import UserError
 from truebench_hf.hub.results import check_real
 from truebench_hf.hub.results import check_results as check
-from truebench_hf.hub.staging import public, stage, stage_run, stage_study
+from truebench_hf.hub.staging import public, stage_run, stage_study
 from truebench_hf.models.spec import without_kind
 
 
@@ -291,32 +291,3 @@ def test_the_commands_on_a_pushed_card_work_as_they_stand(hub: HubStub, client: 
     estimated = client.process("-c", RUN, *words, "--estimate")
     assert estimated.returncode == 0, estimated.stderr
     assert "36" in estimated.stdout
-
-
-@pytest.mark.slow
-def test_every_command_has_its_call(hub: HubStub, client: HubClient, study: Path, tmp_path: Path) -> None:
-    told = client.value(f"""
-        import json
-        import truebench_hf as tb
-        built = tb.build_data("truebench_mini", {str(tmp_path / "built")!r})
-        set_ = tb.push_data(built.folder, "org/set", private=True)
-        (results,) = tb.publish_results({str(study)!r}, "org/results", public=True)
-        again = tb.push_data(str(built.folder), "org/set")
-        metric = tb.publish_metric("truebench_score", "org/truebench_score")
-        space = tb.publish_space("org/board", dry_run=True)
-        print(json.dumps([set_.url, set_.new, results.repo_id, again.new, metric.url, space.dry_run]))
-    """)
-    assert told[0].startswith(f"{hub.url}/datasets/org/set/commit/")
-    assert told[1:4] == [True, "org/results", False]
-    assert "/spaces/org/truebench_score/commit/" in told[4]
-    assert "truebench_score.py" in hub.files("space", "org/truebench_score")
-    assert hub.repo("dataset", "org/set").private
-    assert told[5] is True
-
-
-def test_a_study_that_goes_on_is_not_published(study: Path, tmp_path: Path) -> None:
-    info = json.loads((study / "run.json").read_text())
-    info["sessions"][-1]["finished"] = None
-    (study / "run.json").write_text(json.dumps(info))
-    with pytest.raises(UserError, match="is not finished; repeat its command"):
-        stage(study, tmp_path / "out")

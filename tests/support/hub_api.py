@@ -23,15 +23,10 @@ Repos = dict[tuple[str, str], Repo]  # by (repo_type, repo_id)
 PREFIX = {"model": "", "dataset": "datasets/", "space": "spaces/"}
 PLURAL = {"models": "model", "datasets": "dataset", "spaces": "space"}
 # The words that follow a repository's name under /api: they tell `gpt2/revision/main` from `user/name`.
-VERBS = {
-    "revision", "tree", "preupload", "commit", "commits", "refs", "discussions", "paths-info",
-}  # fmt: skip
+VERBS = {"revision", "tree", "preupload", "commit", "discussions", "paths-info"}
 PAGE = 10  # pull requests of a page
 DATE = "2026-01-01T00:00:00.000Z"
-USER = {
-    "type": "user", "name": "tester", "fullname": "Tester", "orgs": [{"type": "org", "name": "org"}],
-    "auth": {"type": "access_token"},
-}  # fmt: skip
+AUTHOR = {"name": "tester"}
 
 
 @dataclass(frozen=True)
@@ -67,9 +62,6 @@ def reply(value: Any, status: int = 200) -> web.Response:
 def answer(repos: Repos, url: str, call: Call) -> web.Response:
     """Route a request: the Hub's own endpoints, a repository's, or a file."""
     match call.segments:
-        case ["api", "whoami-v2"]:
-            _need_token(call)
-            return reply(USER)
         case ["api", "repos", "create"]:
             _need_token(call)
             return _create(repos, url, call.json())
@@ -80,8 +72,6 @@ def answer(repos: Repos, url: str, call: Call) -> web.Response:
                 _need_token(call)
                 return _write(url, repo, rest, call)
             return _read(repo, rest, call)
-        case ["api", *_]:
-            raise HubError(404, "no such endpoint")
         case segments:
             return _file(repos, segments, call)
 
@@ -93,7 +83,7 @@ def _need_token(call: Call) -> None:
 
 def _create(repos: Repos, url: str, body: Json) -> web.Response:
     repo_type = body.get("type") or "model"
-    repo_id = f"{body.get('organization') or USER['name']}/{body['name']}"
+    repo_id = f"{body['organization']}/{body['name']}"
     answer = {"url": f"{url}/{PREFIX[repo_type]}{repo_id}", "name": repo_id}
     if (repo_type, repo_id) in repos:  # the url is needed here too: exist_ok=True reads it from the 409
         return reply(answer | {"error": "You already created this repo"}, 409)
@@ -103,7 +93,7 @@ def _create(repos: Repos, url: str, body: Json) -> web.Response:
 
 
 def _read(repo: Repo, rest: Sequence[str], call: Call) -> web.Response:
-    """What a repository is asked: info, tree, history, refs, pull requests."""
+    """What a repository is asked: info, tree, pull requests."""
     match rest:
         case [] | ["revision", _]:
             return reply(_info(repo, repo.head(rest[1] if rest else "main")))
@@ -113,16 +103,10 @@ def _read(repo: Repo, rest: Sequence[str], call: Call) -> web.Response:
             wanted = parse_qs(call.body.decode()).get("paths", [])
             entries = _tree(repo.head(revision), "", recursive=True)
             return reply([entry for entry in entries if entry["path"] in wanted])
-        case ["commits", revision]:
-            return reply([_commit_line(commit) for commit in reversed(repo.history(revision))])
-        case ["refs"]:
-            return reply(_refs(repo, call.flag("include_prs")))
         case ["discussions"]:
             start = PAGE * int(call.query.get("p", ["0"])[0])
             pulls = [_discussion(repo, pull) for pull in reversed(repo.pulls)]
             return reply({"discussions": pulls[start : start + PAGE], "count": len(pulls), "start": start})
-        case ["discussions", num]:
-            return reply(_discussion(repo, repo.pull(num)))
     raise HubError(404, "no such endpoint")
 
 
@@ -133,17 +117,16 @@ def _write(url: str, repo: Repo, rest: Sequence[str], call: Call) -> web.Respons
             return reply({"files": [_preupload(repo.head(revision), item["path"]) for item in call.json()["files"]]})
         case ["commit", revision]:
             return _commit(url, repo, revision, call)
-        case ["discussions"]:
-            return reply({"num": repo.open_pull(call.json()["title"], status="draft").num})
-        case ["discussions", num, "merge"]:
-            repo.merge(repo.pull(num))
-            return reply({})
         case ["discussions", num, "status"]:
-            pull, body = repo.pull(num), call.json()
-            pull.status = body["status"]
-            pull.events += [(USER["name"], None, body["comment"])] if body.get("comment") else []
-            pull.events.append((USER["name"], pull.status, None))
-            return reply({"newStatus": _event(len(pull.events), *pull.events[-1])})
+            status = repo.pull(num).status = call.json()["status"]
+            event = {
+                "id": "0",
+                "type": "status-change",
+                "createdAt": DATE,
+                "author": AUTHOR,
+                "data": {"status": status},
+            }
+            return reply({"newStatus": event})
     raise HubError(404, "no such endpoint")
 
 
@@ -157,15 +140,11 @@ def _commit(url: str, repo: Repo, revision: str, call: Call) -> web.Response:
     """Apply NDJSON operations to a branch or, with create_pr, to a new pull request; all of them or none."""
     header, *operations = [json.loads(line) for line in call.body.splitlines() if line.strip()]
     head, about = repo.head(revision), header["value"]
-    if about.get("parentCommit") not in (None, head.oid) and not call.flag("create_pr"):
-        raise HubError(412, "A commit has happened since. Please refresh and try again.")
     files = dict(head.files)
     for operation in operations:
         _apply(files, operation["key"], operation["value"])
-    pull = repo.open_pull(about["summary"], about.get("parentCommit") or revision) if call.flag("create_pr") else None
+    pull = repo.open_pull(about["summary"]) if call.flag("create_pr") else None
     commit = repo.commit(pull.ref if pull else revision, about["summary"], about.get("description", ""), files)
-    if pull:
-        pull.events.append((USER["name"], None, about.get("description", "")))
     home = f"{url}/{PREFIX[repo.repo_type]}{repo.repo_id}"
     extra = {"pullRequestUrl": f"{home}/discussions/{pull.num}"} if pull else {}
     return reply({"success": True, "commitOid": commit.oid, "commitUrl": f"{home}/commit/{commit.oid}", **extra})
@@ -178,9 +157,6 @@ def _apply(files: dict[str, Blob], key: str, value: Json) -> None:
     elif key == "deletedFile":
         if files.pop(path, None) is None:
             raise HubError(400, f"A file to delete does not exist: {path}")
-    elif key == "deletedFolder":
-        for name in [name for name in files if name.startswith(path.rstrip("/") + "/")]:
-            del files[name]
     else:
         raise HubError(400, f"the stub does not know the operation {key}")
 
@@ -214,20 +190,6 @@ def _tree(head: Commit, folder: str, recursive: bool) -> list[Json]:
     return [entry for name, entry in entries.items() if recursive or "/" not in name[len(start) :]]
 
 
-def _commit_line(commit: Commit) -> Json:
-    people = [{"user": USER["name"]}]
-    return {"id": commit.oid, "authors": people, "date": DATE, "title": commit.message, "message": commit.description}
-
-
-def _refs(repo: Repo, with_pulls: bool) -> Json:
-    def line(name: str, ref: str) -> Json:
-        return {"name": name, "ref": ref, "targetCommit": repo.head(name).oid}
-
-    branches = [line(name, f"refs/heads/{name}") for name in repo.refs if not name.startswith("refs/")]
-    pulls = {"pullRequests": [line(pull.ref, pull.ref) for pull in repo.pulls]} if with_pulls else {}
-    return {"branches": branches, "converts": [], "tags": [], **pulls}
-
-
 def _discussion(repo: Repo, pull: Pull) -> Json:
     return {
         "num": pull.num,
@@ -235,18 +197,9 @@ def _discussion(repo: Repo, pull: Pull) -> Json:
         "status": pull.status,
         "isPullRequest": True,
         "createdAt": DATE,
-        "author": {"name": USER["name"]},
+        "author": AUTHOR,
         "repo": {"name": repo.repo_id, "type": repo.repo_type},
-        "events": [_event(place, *event) for place, event in enumerate(pull.events)],
-        "changes": {"base": "refs/heads/main"},
-        "filesWithConflicts": [],
     }
-
-
-def _event(place: int, who: str, status: str | None, comment: str | None) -> Json:
-    data = {"status": status} if status else {"edited": False, "hidden": False, "latest": {"raw": comment}}
-    kind = "status-change" if status else "comment"
-    return {"id": f"{place:x}", "type": kind, "createdAt": DATE, "author": {"name": who}, "data": data}
 
 
 def _file(repos: Repos, segments: Sequence[str], call: Call) -> web.Response:

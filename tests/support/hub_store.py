@@ -41,13 +41,12 @@ class Commit:
 
 @dataclass
 class Pull:
-    """A pull request; its commits are on `ref`, which starts at `base`. `events` are (who, status or None, comment or None)."""
+    """A pull request; its commits are on `ref`, which starts at `base`."""
 
     num: int
     title: str
     base: Commit
     status: str = "open"
-    events: list[tuple[str, str | None, str | None]] = field(default_factory=list)
 
     @property
     def ref(self) -> str:
@@ -98,10 +97,10 @@ class Repo:
         self.refs[name].append(_commit(self.refs[name][-1], message, description, files))
         return self.refs[name][-1]
 
-    def open_pull(self, title: str, revision: str = "main", status: str = "open") -> Pull:
-        """Open a pull request that starts at `revision`."""
-        pull = Pull(len(self.pulls) + 1, title, self.head(revision), status)
-        self.refs[pull.ref] = list(self.history(revision))
+    def open_pull(self, title: str, status: str = "open") -> Pull:
+        """Open a pull request that starts at main."""
+        pull = Pull(len(self.pulls) + 1, title, self.head("main"), status)
+        self.refs[pull.ref] = list(self.history("main"))
         self.pulls.append(pull)
         return pull
 
