@@ -95,6 +95,14 @@ BAD: dict[str, Bad] = {
     "a bare number": Bad(_sized(b"42")),
     "a bare text": Bad(_sized(b'"hello"')),
     "null": Bad(_sized(b"null")),
+    "no choices": Bad(reply(200, {"choices": []})),
+    "a message that is no object": Bad(reply(200, {"choices": [{"message": "text"}]})),
+    "a message that is null": Bad(reply(200, {"choices": [{"message": None, "finish_reason": "stop"}]})),
+    "an answer broken off": Bad(reply(200, {"choices": [{"message": {"content": "The Rhi"}, "finish_reason": "error"}]})),
+    "an error with status 200": Bad(reply(200, {"error": {"message": "upstream failed"}})),
+    "an error beside what is left of an answer": Bad(
+        reply(200, {"error": "upstream failed", "choices": [{"message": {"content": "The Rhi"}}]})
+    ),
     # Errors that are malformed themselves
     "an error 500 nested 100,000 deep": Bad(_sized(_deep(100_000), status="HTTP/1.1 500 X")),
     "an error 500 with a message nested 900 deep": Bad(

@@ -6,9 +6,6 @@ import asyncio
 import gzip
 import json
 import re
-import subprocess
-import sys
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +16,7 @@ import pytest
 from tests.models.bad_answers import BAD, redirect
 from tests.support.bad_server import Bad, BadServer, reply
 from tests.support.openai_client import FAST, Ask, ask_chat, ask_decide, ask_stream, chat, once, open_at
-from tests.support.runs import ROOT, command, command_here, held, row, write_jsonl
+from tests.support.runs import command, command_here, held, row, write_jsonl
 from truebench_hf.engine.retry import RequestFailed
 from truebench_hf.errors import UserError
 from truebench_hf.models import openai_model
@@ -242,36 +239,3 @@ def test_a_run_of_64_instances_asks_for_no_more_than_its_first_ones(
         (line,) = done.stderr.splitlines()
         assert line.startswith(f"truebench: no OpenAI-compatible API at {server.url}: ")
         assert server.posts <= 4 * 8, "three tries of all under way, and one of those that come in their place"
-
-
-_PEAK = """
-import sys
-from pathlib import Path
-from tests.support.openai_client import chat, open_at
-from truebench_hf.engine.retry import RequestFailed
-try:
-    chat(open_at(sys.argv[1]))
-except RequestFailed as error:
-    print(error)
-print(next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")))
-"""
-
-
-def _bomb(mebibytes: int) -> bytes:
-    """About a thousandth of what it unpacks to."""
-    packer = zlib.compressobj(9, wbits=31)
-    head = packer.compress(b'{"choices": [{"message": {"content": "') + packer.flush(zlib.Z_FULL_FLUSH)
-    return head + (packer.compress(b"a" * 2**20) + packer.flush(zlib.Z_FULL_FLUSH)) * mebibytes
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("status", [200, 500])
-def test_a_bomb_does_not_fill_the_memory(status: int) -> None:
-    """Four megabytes that unpack to four gigabytes; the process itself takes about 100 MB."""
-    with BadServer([Bad(reply(status, _bomb(4096), "Content-Encoding: gzip\r\n"))] * 9) as server:
-        done = subprocess.run(
-            [sys.executable, "-c", _PEAK, server.url], cwd=ROOT, capture_output=True, text=True, timeout=120
-        )
-    told, peak = done.stdout.splitlines()
-    assert ("answered 500" if status == 500 else "the answer is larger than 16 MiB") in told
-    assert int(peak.split()[1]) / 1024 < 300, "MiB"

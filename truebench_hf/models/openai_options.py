@@ -45,7 +45,6 @@ class OpenAIOptions(SamplingOptions):
     decisions: Literal["auto", "systemone", "decisions"] = "auto"  # decisions at the public API, elsewhere systemone
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         for name in self.omitted:
             if name not in OMITTABLE:
                 raise unknown("parameter to omit", name, OMITTABLE)

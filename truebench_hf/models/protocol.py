@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import inf
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
+
+from pydantic import Field, PositiveInt
 
 from truebench_hf.errors import UserError
 from truebench_hf.types import Message, Usage
@@ -40,17 +41,9 @@ class ChatRequest:
 class SamplingOptions:
     """What `--model-arg k=v` may set, for every model that writes text, in place of what a command asks for."""
 
-    max_tokens: int | None = None
-    top_p: float | None = None
-    repetition_penalty: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.max_tokens is not None and self.max_tokens < 1:
-            raise ValueError("max_tokens is at least 1")
-        if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise ValueError("top_p lies between 0 and 1")
-        if self.repetition_penalty is not None and not 0 < self.repetition_penalty < inf:
-            raise ValueError("repetition_penalty is above 0")
+    max_tokens: PositiveInt | None = None
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    repetition_penalty: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
     @property
     def own_sampling(self) -> dict[str, Any]:
