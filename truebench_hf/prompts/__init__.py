@@ -90,17 +90,17 @@ class Prompts:
 
     def _template(self, name: str) -> Template:
         # In a sandbox, since a prompt is a file that one takes over from others; ours need none of its checks.
-        strange = "path" in self._chosen.get(name, {})
-        return _compiled(ImmutableSandboxedEnvironment if strange else Environment, self.source(name))
+        return _compiled(self.source(name), "path" in self._chosen.get(name, {}))
 
 
 @lru_cache(maxsize=256)  # for all runs of a process: compiling takes longer than filling in
-def _compiled(kind: type[Environment], source: str) -> Template:
-    return _environment(kind).from_string(source)
+def _compiled(source: str, strange: bool) -> Template:
+    return _environment(strange).from_string(source)
 
 
 @cache
-def _environment(kind: type[Environment]) -> Environment:
+def _environment(strange: bool) -> Environment:
+    kind = ImmutableSandboxedEnvironment if strange else Environment
     # Values are inserted once and never read as templates, so a reply that holds a placeholder stays text.
     return kind(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
