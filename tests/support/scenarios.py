@@ -7,7 +7,8 @@ them; `golden: NAME` takes the inputs of a golden case. Further steps here:
   COMMAND has to end with 0.
 - `{see: FILE, PATH: VALUE, has: [TEXT], lacks: [TEXT]}`: what a file holds. A number may stand as a fraction, "2/3".
 - `{calls: FOLDER, ROLE: N}`: how many calls a ledger holds by role; of a role with a spec, by its last word.
-- `{absent: FILE}`, `{remove: FILE}`, `{append: FILE, text: TEXT}`.
+- `{absent: FILE}`, `{remove: FILE}`, `{move: FILE, to: FILE}`, `{append: FILE, text: TEXT}`, `{settle: FILE, NAME: VALUE}` of a
+  JSON file, `{copy: FILE, to: FILE, lines: [0, 1]}` these lines or all of them; `onto` adds them.
 
 A PATH goes down by names and marks, `judges[judge=mean].final.value`: `[0]` and `[name=value]` choose a row, `[*]` takes all
 rows, `<a.b>` is a name with dots, `(a,b)` several values, `#` how many there are.
@@ -15,7 +16,9 @@ rows, `<a.b>` is a name with dots, `(a,b)` several values, `#` how many there ar
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -96,7 +99,7 @@ def run(step: Mapping[str, Any]) -> None:
 def calls(step: Mapping[str, Any]) -> None:
     """Hold how many calls were made."""
     made = {role.rpartition(".json ")[2]: count for role, count in calls_by_role(Path(step["calls"])).items()}
-    assert made == {role: count for role, count in step.items() if role != "calls"}
+    assert made == {role: count for role, count in step.items() if role != "calls"}, made
 
 
 def absent(step: Mapping[str, Any]) -> None:
@@ -110,10 +113,30 @@ def append(step: Mapping[str, Any]) -> None:
         file.write(step["text"])
 
 
+def copy(step: Mapping[str, Any]) -> None:
+    """Copy lines of a file."""
+    lines = Path(step["copy"]).read_text(encoding="utf-8").splitlines(keepends=True)
+    chosen = "".join(lines[number] for number in step.get("lines", range(len(lines))))
+    with Path(step.get("onto") or step["to"]).open("a" if "onto" in step else "w", encoding="utf-8") as file:
+        file.write(chosen)
+
+
+def remove(step: Mapping[str, Any]) -> None:
+    """Remove a file or a folder."""
+    path = Path(step["remove"])
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def settle(step: Mapping[str, Any]) -> None:
+    """Change fields of a JSON file."""
+    changed = held(Path(step["settle"])) | {name: value for name, value in step.items() if name != "settle"}
+    Path(step["settle"]).write_text(json.dumps(changed), encoding="utf-8")
+
+
 STEPS = {
     "run": run, "see": see, "calls": calls, "absent": absent,
-    "remove": lambda step: Path(step["remove"]).unlink(),
-    "append": append,
+    "remove": remove, "append": append, "copy": copy, "settle": settle,
+    "move": lambda step: Path(step["move"]).rename(step["to"]),
 }  # fmt: skip
 
 
