@@ -18,7 +18,7 @@ from typing import Any
 from truebench_hf.data import jsonl
 from truebench_hf.data.judged import as_answered
 from truebench_hf.data.logs import Chat, chat_in, chat_of, id_in
-from truebench_hf.data.row_formats import RowFile, sound, what_is
+from truebench_hf.data.row_formats import RowFile, readable, sound, what_is
 from truebench_hf.data.rows import Record, fold, unwrapped, words
 from truebench_hf.errors import MALFORMED, UserError, need, refused
 from truebench_hf.text.terminal import warn
@@ -169,6 +169,7 @@ def _response(instance: Instance, row: Answers | None, model: str, missing: str)
 
 IDS = ("id", "instance_id", "index", "key", "custom_id")
 _CHATS = ("messages", "conversations")
+_PROMPTS = (*words("prompts"), "turns", *_CHATS)
 _THINKING = ("reasoning", "think", "reasoning_content")
 
 
@@ -193,23 +194,21 @@ class Answers:
 def read_answers(path: Path) -> Iterator[Answers]:
     """The answers of a file, row by row. Raises UserError naming the row and what is wrong with it."""
     kind = path.suffix.lower()
-    try:
+    with readable(str(path)):
         content = jsonl.maybe(path.read_bytes()) if kind == ".json" and what_is(path) == "file" else None
-        if kind == ".eval" or (isinstance(content, dict) and {"eval", "samples"} <= content.keys()):
-            need("inspect", "inspect_ai", what=f"{path}: a log of inspect")
-            from inspect_ai.log import read_eval_log
+    if kind == ".eval" or (isinstance(content, dict) and {"eval", "samples"} <= content.keys()):
+        need("inspect", "inspect_ai", what=f"{path}: a log of inspect")
+        from inspect_ai.log import read_eval_log
 
-            with refused(f"{path}: cannot be read as a log of inspect", "", *MALFORMED):
-                log = read_eval_log(str(path))
-            yield from of_log(log, str(path))
-            return
-        file = RowFile.at(path)
-        tabular = file.form in (".csv", ".tsv", ".xlsx")  # a table cannot tell an empty answer from none
-        for record in sound(file.entries()):
-            row = {name: text or None for name, text in record.row.items()} if tabular else record.row
-            yield of_row(row, record.where)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error}") from error
+        with refused(f"{path}: cannot be read as a log of inspect", "", *MALFORMED):
+            log = read_eval_log(str(path))
+        yield from of_log(log, str(path))
+        return
+    file = RowFile.at(path)
+    tabular = file.form in (".csv", ".tsv", ".xlsx")  # a table cannot tell an empty answer from none
+    for record in sound(file.entries()):
+        row = {name: text or None for name, text in record.row.items()} if tabular else record.row
+        yield of_row(row, record.where)
 
 
 def of_row(row: Any, where: str) -> Answers:
@@ -220,7 +219,7 @@ def of_row(row: Any, where: str) -> Answers:
         # Of lm-eval. `doc_id` only counts the rows of the task; the data's own id is in its row. A filter may cut the answer.
         doc = _object(row.get("doc"))
         sent = _texts([row.get("arguments")])
-        prompts = sent + _texts([doc] if sent else (doc.get(name) for name in _prompts()))
+        prompts = sent + _texts([doc] if sent else (doc.get(name) for name in _PROMPTS))
         text = _only(row.get("resps") or row.get("filtered_resps"), where, "resps")
         return Answers(where, text, id_in(doc, IDS), prompts, row=doc, filter=str(row.get("filter") or ""))
     if isinstance(response := row.get("__model_response__"), Mapping):
@@ -229,14 +228,14 @@ def of_row(row: Any, where: str) -> Answers:
         doc = _object(row.get("__doc__"))
         own = _object(doc.get("specific"))
         text = _only(response.get("text_post_processed") or response.get("text"), where, "text")
-        prompts = _texts([*(doc.get(name) for name in _prompts()), own])
+        prompts = _texts([*(doc.get(name) for name in _PROMPTS), own])
         return Answers(where, text, id_in(own, IDS), prompts, None, _thinking(response.get("reasonings")), own)
     original, row = row, unwrapped(row)
     names = {fold(name): name for name in row} | {name: name for name in row}
     value = {name: row[own] for name, own in names.items()}
     field = next((names[name] for name in words("answers") if name in names), None)
     chat = Chat() if field else chat_of(original)
-    prompts = _texts(value.get(name) for name in _prompts())
+    prompts = _texts(value.get(name) for name in _PROMPTS)
     prompts += tuple(message.content for message in chat.messages if message.role == "user")
     thinking = next((value[name] for name in _THINKING if value.get(name)), ())
     model = value.get("model") or chat.model
@@ -254,10 +253,6 @@ def of_row(row: Any, where: str) -> Answers:
 
 def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _prompts() -> tuple[str, ...]:
-    return (*words("prompts"), "turns", *_CHATS)
 
 
 def of_log(log: Any, name: str) -> Iterator[Answers]:
@@ -317,7 +312,7 @@ def _only(value: Any, where: str, field: str) -> str | None:
 
 
 def _thinking(value: Any) -> tuple[str, ...]:
-    parts = [value] if isinstance(value, str) else value or ()
+    parts = value if isinstance(value, list | tuple) else [value] if isinstance(value, str) else []
     return tuple(part if isinstance(part, str) else "" for part in parts)
 
 

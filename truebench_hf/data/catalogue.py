@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import urllib.request
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
-from urllib.error import URLError
 
 from truebench_hf.data.rows import Row, tables
-from truebench_hf.errors import UserError, unknown
+from truebench_hf.errors import UserError, refused, unknown
 from truebench_hf.hashing import digest
+from truebench_hf.text.whole_files import write_whole
 
 
 class Entry(Row):
@@ -87,15 +86,11 @@ def download(name: str) -> Path:
     target = cache / f"TRUEBench-{name}.jsonl"
     if target.is_file() and digest(target.read_bytes()) == release.sha256:
         return target
-    try:
+    with refused(f"--data {name}: cannot fetch {release.url}", "; download it and give its path"):
         cache.mkdir(parents=True, exist_ok=True)
         with urllib.request.urlopen(release.url, timeout=60) as answer:
             content = answer.read()
-    except (URLError, OSError, HTTPException) as error:
-        raise UserError(f"--data {name}: cannot fetch {release.url}: {error}; download it and give its path") from error
     if digest(content) != release.sha256:
         raise UserError(f"--data {name}: {release.url} does not have the pinned SHA-256 {release.sha256}")
-    part = target.with_suffix(".part")
-    part.write_bytes(content)
-    part.replace(target)
+    write_whole(target, [content.decode("utf-8")], newline="")
     return target

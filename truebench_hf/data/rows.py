@@ -119,16 +119,14 @@ class Row(BaseModel):
             return row
         if cls.any_case:
             row = {fold(name): value for name, value in row.items()} | dict(row)
-        chosen: dict[str, Any] = {}
-        if cls.model_config.get("extra") == "forbid":
-            known = {name for names in _names(cls).values() for name in names}
-            chosen = {name: value for name, value in row.items() if name not in known}
+        unread: set[str] = set()
+        read: set[str] = set()
         for field, names in _names(cls).items():
             present = [name for name in names if name in row]
             says = [n for n in present if row[n] is not None and (field in cls.keeps_blanks or holds(row[n]))]
-            for name in (says or (present if cls.model_fields[field].is_required() else []))[:1]:
-                chosen[name] = row[name]
-        return chosen
+            unread.update(names)
+            read.update((says or (present if cls.model_fields[field].is_required() else []))[:1])
+        return {name: value for name, value in row.items() if name in read or name not in unread}
 
 
 @cache

@@ -13,7 +13,16 @@ from contextlib import suppress
 from typing import Annotated, Any, Literal, Self, get_args
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
 from truebench_hf.errors import UserError, unknown
 
@@ -35,7 +44,22 @@ LANGUAGES = frozenset(_CODES.split())
 _Number = Annotated[int, Field(ge=0, strict=True)]
 _Text = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 _Texts = Annotated[tuple[_Text, ...], Field(min_length=1)]
-_Code = Annotated[str, StringConstraints(to_lower=True)]
+
+
+def _language(code: str) -> str:
+    if code not in LANGUAGES:
+        raise ValueError(str(unknown("language", code, sorted(LANGUAGES))))
+    return code
+
+
+def _expression(text: str) -> str:
+    import regex
+
+    try:
+        regex.compile(text)
+    except regex.error as error:
+        raise ValueError(f"the regular expression cannot be read: {error}") from error
+    return text
 
 
 class _RuleModel(BaseModel):
@@ -80,14 +104,9 @@ class Language(_RuleModel):
     """All of the response is in one of these languages (ISO 639-1)."""
 
     kind: Literal["language"] = "language"
-    codes: Annotated[tuple[_Code, ...], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _checked(self) -> Self:
-        for code in self.codes:
-            if code not in LANGUAGES:
-                raise ValueError(str(unknown("language", code, sorted(LANGUAGES))))
-        return self
+    codes: Annotated[
+        tuple[Annotated[str, StringConstraints(to_lower=True), AfterValidator(_language)], ...], Field(min_length=1)
+    ]
 
 
 class _Quoting(_RuleModel):
@@ -138,18 +157,8 @@ class Pattern(_RuleModel):
     """A regular expression occurs in the response (`search`), or is all of it (`full`)."""
 
     kind: Literal["pattern"] = "pattern"
-    regex: _Text
+    regex: Annotated[_Text, AfterValidator(_expression)]
     match: Literal["search", "full"] = "search"
-
-    @model_validator(mode="after")
-    def _checked(self) -> Self:
-        import regex
-
-        try:
-            regex.compile(self.regex)
-        except regex.error as error:
-            raise ValueError(f"the regular expression cannot be read: {error}") from error
-        return self
 
 
 class CaseRule(_RuleModel):

@@ -48,7 +48,11 @@ def read(name: str, path: str | Path, *, strict: bool = False, warns: bool = Tru
     """
     if name not in sets():
         raise unknown("source of rubrics", name, sets())
-    rows = _pairs(str(path)) if name == "llmbar" else _rows(str(path), split)
+    if name == "llmbar":
+        rows = _pairs(str(path))
+    else:
+        splits = row_files.splits(str(path), flag="source")
+        rows = splits[split] if split in splits else row_files.the_one(splits, str(path))
     if name in _BY_RESPONSE:
         items = by_response(rows.name, rows.entries(), strict, _BY_RESPONSE[name])
     else:
@@ -95,11 +99,6 @@ def by_response(
 
     sieve = Sieve(name, entries, add, strict=strict)
     return Usable([*sieve, *responses.items], sieve.left_out)
-
-
-def _rows(path: str, split: str) -> Rows:
-    splits = row_files.splits(path, flag="source")
-    return splits[split] if split in splits else row_files.the_one(splits, path)
 
 
 def _pairs(path: str) -> Rows:
