@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.corpus import each_row, options_of
-from tests.support.runs import command_here, script, write_jsonl
+from tests.support.runs import script, write_jsonl
+from tests.support.scenarios import Scenario, scenarios
 from truebench_hf.benchmarks.tick.best_of import BestOf, BestOfOptions
 from truebench_hf.benchmarks.tick.checklists import (
     ChecklistOptions,
@@ -24,16 +25,11 @@ from truebench_hf.benchmarks.tick.checklists import (
 from truebench_hf.benchmarks.tick.pairwise import Pairwise, PairwiseOptions
 from truebench_hf.benchmarks.tick.refine import Refine, RefineOptions
 from truebench_hf.benchmarks.tick.tick import ScoreChecklists, ScoreOptions, Tick, TickOptions
-from truebench_hf.data import instances, jsonl
+from truebench_hf.data import instances
 from truebench_hf.data.checklist_rows import MINI
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.types import Criterion, Instance, Message, Score, Turn
-
-
-def kept(folder: Path, name: str) -> list[Any]:
-    return [row for _, row in jsonl.read(folder / "out" / name)]
-
 
 # Instructions with what is known of their checklists
 
@@ -128,64 +124,12 @@ def test_a_checklist_is_written_once_for_all_studies(tmp_path: Path) -> None:
         assert (tmp_path / name / "checklists.jsonl").read_text("utf-8").count('["Is it a?"]') == 3, name
 
 
-# `study checklist generate`
-
-MANY = "\n".join(f"Is it {n}?" for n in range(10))
-
-
-@pytest.fixture
-def writer(tmp_path: Path) -> str:
-    write_jsonl(
-        tmp_path / "data.jsonl",
-        [
-            {"id": "few", "prompt": "Say alfa.", "criteria": ["Is it secret?"], "reference": "secret"},
-            {"id": "many", "prompt": "Say bravo."},
-            {"id": "none", "prompt": "Say charlie."},
-            {"id": "talk", "turns": ["One?", "Two?"]},
-        ],
-    )
-    rules = [
-        {"contains": "Say alfa", "reply": "Analysis: 하나.\nQuestions:\n짧은가?\n짧은가 ?\nThat is all."},
-        {"contains": "Say bravo", "reply": f"Analysis: long.\nQuestions:\n{MANY}"},
-    ]
-    return script(tmp_path / "writer.json", rules, {"reply": "I would rather not."})
-
-
-def generate(folder: Path, spec: str, **more: Any) -> Any:
-    options = {"data": str(folder / "data.jsonl"), "model": spec, "out": str(folder / "out")} | more
-    return GenerateChecklists(GenerateChecklistOptions(**options)).run()
-
-
-def test_what_is_kept_and_counted_of_a_generator(tmp_path: Path, writer: str) -> None:
-    outcome = generate(tmp_path, writer, model_arg=(f"record={tmp_path / 'asked'}",))
-    few, many, none = kept(tmp_path, "checklists.jsonl")
-    assert few == {"id": "few", "prompt": "Say alfa.", "reference": "secret", "criteria": ["짧은가?"], "source": "generator",
-                   "generator": writer, "analysis": "Analysis: 하나.", "duplicates": 1, "others": 1}  # fmt: skip
-    assert len(many["criteria"]) == 10, "none is cut"
-    assert (none["criteria"], none["problem"]) == ([], "it has no line `Questions:`")
-    held = json.loads((tmp_path / "out" / "scores.json").read_text("utf-8"))
-    counts = {"instructions": 2, "checklists": 2, "mean": 5.5, "outside_usual": 1.0, "duplicates": 1, "others": 1}
-    assert held["checklists"] == [{"source": name, **counts} for name in ("all", "written by the generator")]
-    assert [(row["questions"], row["checklists"]) for row in held["lengths"]] == [(1, 1), (10, 1)]
-    assert held["without_checklist"] == [{"id": "none", "reason": "it has no line `Questions:`"}]
-    assert outcome.incomplete == 1
-    asked = ["".join(texts) for _, texts in jsonl.read(tmp_path / "asked")]
-    assert len(asked) == 2 + 3, "what holds no question is asked again, twice"
-    assert not any("secret" in text for text in asked), "neither given criteria nor a reference are shown"
-    other = script(tmp_path / "other.json", [], {"reply": "Questions:\nIs it c?"})
-    more = generate(tmp_path, other, checklists=str(tmp_path / "out" / "checklists.jsonl"), out=str(tmp_path / "two"))
-    assert [(row.get("generator"), row["source"]) for row in more.value] == [
-        (writer, "file"), (writer, "file"), (other, "generator")
-    ], "another model writes what a file lacks"  # fmt: skip
-    assert more.incomplete == 0
+@scenarios(__file__, "tick_sources")
+def test_commands(scenario: Scenario, tmp_path: Path) -> None:
+    scenario.play(tmp_path)
 
 
 # `study checklist score`
-
-ALFA = {"id": "a", "prompt": "Say alfa.", "criteria": ["Is it a?", "Is it b?"]}
-BRAVO = {"id": "b", "prompt": "Say bravo.", "criteria": ["Is it c?"]}
-SAY = [{"role": "user", "content": "Say it."}]
-HALF = {"role": "assistant", "content": "half"}
 
 
 @pytest.fixture
@@ -215,65 +159,3 @@ def test_whose_responses_are_found_where(
     outcome = score(tmp_path, judge, rows, **options)
     expected = {model: Score(*figures) for model, figures in rates.items()}
     assert (outcome.value.scores["pass_rate"], outcome.value.unscored) == (expected, unscored or {})
-
-
-def test_two_responses_of_one_model_are_samples(tmp_path: Path, judge: str) -> None:
-    rows = [ALFA | {"response": text} for text in ("half", "good")] + [BRAVO | {"response": "good"}] * 2
-    outcome = score(tmp_path, judge, rows)
-    assert outcome.value.scores["pass_rate"]["data"].n == 2, "instructions, not samples"
-    assert [(row["id"], row["sample"], row["passed"]) for row in kept(tmp_path, "verdicts.jsonl")] == [
-        ("a", 1, False), ("a", 2, True), ("b", 1, True), ("b", 2, True)
-    ]  # fmt: skip
-
-
-def test_a_folder_belongs_to_its_responses_and_ranks_them_with_models_that_were_asked(
-    tmp_path: Path, judge: str
-) -> None:
-    given = score(tmp_path, judge, [ALFA | {"response": "half", "model": "m"}])
-    model = script(tmp_path / "model.json", [], {"reply": "half"})
-    bare = TickOptions(
-        data=write_jsonl(tmp_path / "bare.jsonl", [ALFA]), model=(model,), judge=judge, out=str(tmp_path / "asked")
-    )
-    (asked,), (scored,) = Tick(bare).run().ranking.board().rows, given.ranking.board().rows
-    assert (asked.setting, asked.scores) == (scored.setting, scored.scores)
-    with pytest.raises(UserError, match="other options"):
-        score(tmp_path, judge, [ALFA | {"response": "good", "model": "m"}])
-    data, out = str(tmp_path / "data.jsonl"), str(tmp_path / "out")
-    with pytest.raises(UserError, match="other options"):
-        Tick(TickOptions(data=data, model=(judge,), judge=judge, out=out)).run()
-
-
-@pytest.mark.parametrize("words", [("tick",), ("study", "checklist", "score")])
-def test_logs_are_judged_by_checklists_written_once_for_each_instruction(
-    words: tuple[str, ...], tmp_path: Path, judge: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Two answers to one question are its samples: one checklist is for both; rows without an answer are left out."""
-    writer = script(tmp_path / "writer.json", [], {"reply": "Questions:\nIs it a?\nIs it b?"})
-    said = [{"role": "user", "content": "Say alfa."}]
-    rows: list[Any] = [
-        {"messages": [*said, {"role": "assistant", "content": text}], "model": "m"} for text in ("half", "good")
-    ]
-    rows += [{"input": "Say bravo.", "output": "good", "model": "m"}, {"messages": said}]
-    log, out = write_jsonl(tmp_path / "log.jsonl", rows), str(tmp_path / "out")
-    done = command_here(capsys, *words, "--logs", log, "--judge", judge, "--generator", writer, "--out", out)
-    assert done.returncode == 0, done.stderr
-    assert "3 of 4 rows are conversations with an answer" in " ".join(done.stderr.split())
-    verdicts = [(row["model"], row["sample"], row["passed"]) for row in kept(tmp_path, "verdicts.jsonl")]
-    assert verdicts == [("m", 1, False), ("m", 2, True), ("m", 1, True)]
-    assert len(kept(tmp_path, "checklists.jsonl")) == 2
-    again = ScoreOptions(logs=log, judge=judge, checklists=f"{out}/checklists.jsonl", out=str(tmp_path / "again"))
-    assert ScoreChecklists(again).run().value.scores["pass_rate"] == {"m": Score(0.875, 2)}
-    with_criteria = [{"messages": [*SAY, HALF], "criteria": ["Is it b?", "Is it c?"], "model": "m"}]
-    logged = ScoreOptions(logs=write_jsonl(tmp_path / "own.jsonl", with_criteria), judge=judge, out=f"{out}2")
-    assert ScoreChecklists(logged).run().value.scores["pass_rate"] == {"m": Score(0.5, 1)}
-
-
-@pytest.mark.parametrize(
-    ("instruction", "code", "shown"), [("Say alfa.", 0, "짧은가?"), ("Say no.", 3, "it has no line `Questions:`")]
-)
-def test_one_instruction_has_its_questions_printed(
-    tmp_path: Path, writer: str, instruction: str, code: int, shown: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ("--instruction", instruction, "--generator", writer, "--out", str(tmp_path / "o"))
-    done = command_here(capsys, "study", "checklist", "generate", *words)
-    assert (done.returncode, shown in done.stdout) == (code, True), done.stderr

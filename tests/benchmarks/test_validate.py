@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from tests.support.corpus import each_row
-from tests.support.people import fill, rows_of
-from tests.support.runs import command_here, row, script, write_jsonl
-from truebench_hf.api.labels import take_labels
+from tests.support.runs import calls_by_role, command_here, held, row, script, write_jsonl
+from tests.support.scenarios import Scenario, scenarios
 from truebench_hf.benchmarks.truebench.validation import (
     ALWAYS,
     SUBSETS,
@@ -33,7 +32,6 @@ from truebench_hf.benchmarks.truebench.validator import (
     read_edits,
 )
 from truebench_hf.errors import UserError
-from truebench_hf.study.labelling import LabelInOptions
 from truebench_hf.types import Criterion, Instance, Turn
 
 ALL = tuple(ASPECTS)
@@ -64,10 +62,6 @@ def edits(count: int) -> list[dict[str, Any]]:
             more |= {"text": "It has a heading."}
         made.append({"id": f"made-{number}", "edit": edit} | more)
     return made
-
-
-def said(verdict: str, **lists: Any) -> str:
-    return f"Looked.\n```json\n{json.dumps(EMPTY | lists | {'verdict': verdict})}\n```"
 
 
 # Scores.
@@ -150,71 +144,10 @@ def test_scores_at_the_edges(table: Said, aspects: str, f1: float | None, why: s
 
 # The command.
 
-DATA = [
-    row(1, [("Three lines.", ["It has three lines.", "=1+1 is polite and short."])]),
-    row(2, [("A poem.", ["It is a poem."]), ("In German.", ["It is in German."])], language="DE", category="Translation"),
-    row(3, [("Odd one.", ["It is odd."])]),
-]  # fmt: skip
-SPLIT = {"criterion": 2, "why": "Two things.", "instead": ["It is polite.", "It is short."]}
-LONG = {"criterion": 1, "why": "Nobody asks for a poem in lines.", "instead": []}
-NEW = {"turn": 2, "why": "Nothing says a poem.", "add": "It is still a poem."}
 
-
-def rules(path: Path) -> str:
-    return script(path, [
-        {"contains": "Three lines.", "reply": said("PASS", composite=[SPLIT])},
-        {"contains": "A poem.", "reply": said("FAIL", excessive=[LONG], missing=[NEW])},
-        {"contains": "", "reply": "No idea."},
-    ])  # fmt: skip
-
-
-def tables(out: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((out / "scores.json").read_text(encoding="utf-8"))
-    return content
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def calls(out: Path) -> int:
-    spent: dict[str, Any] = json.loads((out / "run.json").read_text())["usage"]["total"]
-    return int(spent["validator"]["calls"])
-
-
-def test_findings_their_work_list_and_what_people_say_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, data, validator = tmp_path / "out", write_jsonl(tmp_path / "d.jsonl", DATA), rules(tmp_path / "v.json")
-    arguments = ("study", "validate", "--data", data, "--validator", validator, "--out", str(out))
-    done = command_here(capsys, *arguments)
-    assert done.returncode == 3, done.stderr
-    result = tables(out)
-    assert {row["what"]: (row["instances"], row["findings"]) for row in result["instances"]} == {
-        "FAIL": (1, None), "PASS": (1, None), "undecided": (1, None), "E1": (0, 0), "E2": (1, 1), "E3": (1, 1), "composite": (1, 1),
-    }  # fmt: skip
-    assert [row["id"] for row in result["undecided"]] == ["3"]
-    assert calls(out) == 5, "what cannot be read is asked twice more"
-    first, second, third = lines(out / "validations.jsonl")
-    assert (first["label"], first["found"]) == ("PASS", {"E1": False, "E2": False, "E3": False, "composite": True})
-    assert [(f["kind"], f["turn"], f["criterion"], f["change"]) for f in second["findings"]] == [
-        ("E2", 1, 1, "remove"), ("E3", 2, None, "add"),
-    ]  # fmt: skip
-    assert (third["label"], third["found"]["E1"], third["findings"]) == (None, None, [])
-    work = lines(out / "worklist.jsonl")
-    assert [(row["instance"], row["kind"], row["change"]) for row in work] == [
-        ("1", "composite", "split"), ("2", "E2", "remove"), ("2", "E3", "add"),
-    ]  # fmt: skip
-    assert work[0]["proposal"] == SPLIT["instead"]
-
-    assert command_here(capsys, "label", "out", str(out), "--annotators", "eva").returncode == 0
-    sheet = out / "sheets" / "eva.csv"
-    assert {row["options"] for row in rows_of(sheet)} == {"accept|keep"}
-    fill(sheet, lambda row: "keep" if "insufficient" in row["What"] else "accept")
-    taken = command_here(capsys, "label", "in", str(out))
-    assert (taken.returncode, "Changes that people accept" in taken.stdout) == (0, True), taken.stderr
-    shares = take_labels(LabelInOptions(folder=str(out))).value
-    assert {kind: share.value for kind, share in shares.items()} == {"composite": 1.0, "E2": 1.0, "E3": 0.0}
-    assert command_here(capsys, *arguments).returncode == 3
-    assert len(lines(out / "labels.jsonl")) == 3, "the same again leaves the labels"
+@scenarios(__file__, "validate")
+def test_the_command(scenario: Scenario, tmp_path: Path) -> None:
+    scenario.play(tmp_path)
 
 
 def test_the_ablation_asks_under_every_set_of_aspects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,11 +163,11 @@ def test_the_ablation_asks_under_every_set_of_aspects(tmp_path: Path, capsys: py
     )
     assert done.returncode == 0, done.stderr
     assert "always FAIL" in done.stdout
-    result = tables(out)
+    result = held(out / "scores.json")
     assert {row["edit"]: row["rows"] for row in result["edits"]} == {"E1": 2, "E2": 2, "E3": 2, "unedited": 6}
-    assert calls(out) == 12 * 8
+    assert calls_by_role(out) == {"validator": 12 * 8}
     assert [row["f1"]["value"] for row in result["aspects"][:8]] == [0] * 8
-    asked = lines(out / "validations.jsonl")
+    asked = held(out / "validations.jsonl")
     assert Counter(tuple(one["aspects"]) for one in asked) == dict.fromkeys(SUBSETS, 12)
     assert {one["edit"]["edit"] for one in asked} == {"E1", "E2", "E3", "unedited"}
 
