@@ -112,7 +112,7 @@ def test_the_page_of_commands_is_that_of_today() -> None:
 
 def test_the_provider_options_that_the_page_of_models_names_are_all_there_are() -> None:
     kinds = {"openai:": OpenAIOptions, "smollm2": LocalOptions, "vllm:": VllmOptions, "hf-classifier:": ClassifierOptions, "scripted:": ScriptedOptions}  # fmt: skip
-    rows = PAGES["models.md"].split("| Specs | Options")[1].splitlines()[2:]
+    rows = PAGES["models.md"].split("| Specs | Options")[1].split("\n\n")[0].splitlines()[2:]
     named = {
         re.findall(r"`([^`]+)`", row)[0]: set(re.findall(r"`([a-z_]+)`", row.split("|")[2])) for row in rows if row
     }

@@ -1,0 +1,1 @@
+"""One room per paper: its data, its protocol, its scores and its tables."""

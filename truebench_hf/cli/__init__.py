@@ -1,0 +1,1 @@
+"""The command `truebench`: a short file per group of commands."""

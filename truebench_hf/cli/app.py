@@ -33,7 +33,8 @@ class _Ordered(Group):
     """The commands in the order in which people meet them."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return sorted(super().list_commands(ctx), key=_ORDER.index)
+        places = {name: place for place, name in enumerate(_ORDER)}
+        return sorted(super().list_commands(ctx), key=lambda name: places.get(name, len(places)))
 
 
 app = group("")

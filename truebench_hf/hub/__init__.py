@@ -1,0 +1,1 @@
+"""Results, data sets, metrics and the Space on the Hub."""

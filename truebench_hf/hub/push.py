@@ -1,4 +1,4 @@
-"""Folders to the Hub: built data sets, the Space, as which a metric goes there, too, and whatever others stage.
+"""Uploads folders to the Hub: data sets, the Space, metrics (which are Spaces there), and what other modules have staged.
 
 What can go wrong there is said in one line that shows no token.
 """

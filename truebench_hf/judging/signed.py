@@ -1,4 +1,4 @@
-"""Reads a judge's labels where they were asked for: in the object that is signed by the tag of the prompt.
+"""Reads the verdicts of a judge out of its answer: from the JSON object whose `id` is the tag that the prompt gave.
 
 The tag is made of the very texts that the judge is shown (`prompts.fence`), so none of them can hold it, and no quotation
 of them is taken for the judge's own word. Text around the signed objects never decides a label. Text behind the last one that

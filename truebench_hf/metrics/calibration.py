@@ -1,8 +1,8 @@
 """Do a judge's probabilities mean what they say: calibration error, the best threshold, and calibrators that mend them.
 
 None of the five papers has this. The calibration error is that of Guo et al. (2017) for the probability of yes; the
-calibrators are temperature, Platt and isotonic. What is measured after a fit is honest only on rows that had no say in
-it: `out_of_fold` applies to every row what was fitted without its group, and `cross_fit` calibrates so.
+calibrators are temperature, Platt and isotonic. What is measured after a fit is honest only on rows that the fit has
+not seen: `out_of_fold` applies to every row what was fitted without its group, and `cross_fit` calibrates so.
 """
 
 from __future__ import annotations

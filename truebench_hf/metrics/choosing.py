@@ -1,4 +1,4 @@
-"""What a choice is worth on rows that had no say in it: of a judge's template, and of a threshold on scores.
+"""What a choice is worth on rows that were not used to make it: of a judge's template, and of a threshold on scores.
 
 FACTS chooses each judge's template by macro F1 on the rows it reports (paper 002, Table 2); the best of seven looks
 better there than it is, so here the choice is measured on other rows, and held against the runner-up row by row.

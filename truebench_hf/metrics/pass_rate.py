@@ -1,10 +1,8 @@
 """When a turn and an instance pass, and the shares made of it (TRUEBench section 3.1, appendix C.2).
 
 Beside them DRFR, the decomposed requirements following ratio (paper 004, section 3.1.2, after InFoBench); the share of
-grounded responses (FACTS Grounding, paper 002, sections 3.1 and 3.2); pass rates of groups as if all had the same mix of
-kinds (direct standardisation: in TRUEBench's paper Reasoning is there in Korean and English only, Table 4, so that their
-plain rates are over other tasks than those of the ten other languages, Table 6); whether the answers of a judge that cannot
-be read depend on what is true, which would bias its scores; and FlexEval's Coverage and Achievement from given tri-valued
+grounded responses (FACTS Grounding, paper 002, sections 3.1 and 3.2); whether the answers of a judge that cannot be read
+depend on what is true, which would bias its scores; and FlexEval's Coverage and Achievement from given tri-valued
 verdicts (paper 001, section 4, equations 4 to 7).
 """
 

@@ -1,11 +1,13 @@
 """How answers of OpenAI-compatible servers are read, and what a failed call means for a run.
 
-Fields may be missing, null or of another type. A failure has four outcomes, an exception each:
+Fields may be missing, null or of another type. A failure has one of these outcomes, an exception each:
 
 - UserError: nobody but the user can mend it; the run stops, and the message names the remedy.
 - TryAgain: another try may succeed, after the wait that the server asks for.
 - RequestFailed: this request is lost, for the reason given; the others go on.
 - SchemaRefused: the same request is to be asked without its JSON schema.
+- NoDecisions: the server answers no yes/no questions by probabilities.
+- ServerUnavailable: the account has no credit; the run stops, and goes on where it was once there is some.
 
 Once a path has answered, a refusal loses that request only; 401, 403, 404 and 410 then mean that the key or the model
 went away, and are tried again. `_RULES` is the table of all of it.
@@ -258,7 +260,7 @@ _RULES = (
 
 
 def meaning(error: Exception, call: Call) -> Exception:
-    """Return what any exception of one try is to be raised as: one of the four outcomes, never the exception itself."""
+    """Return what any exception of one try is to be raised as: one of the outcomes above, never the exception itself."""
     import httpx2
     import openai
 

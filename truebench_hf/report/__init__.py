@@ -1,0 +1,1 @@
+"""Tables, conversations and sheets for people, and how each is shown."""

@@ -1,0 +1,1 @@
+"""The life of every command that asks models."""

@@ -2,7 +2,7 @@
 
 What refinement and best of N share. The outside scores: with `drfr` a judge answers the criteria that the data gives, as
 InFoBench does; with `rating` a judge rates the response from 1 to 10 with these criteria in its prompt, as WildBench
-does; with `exact` the final answer is the reference, as in LiveBench (see `metrics.exact_answer`).
+does; with `exact` the final answer is the reference, as in LiveBench (see `metrics.texts.exact_answer`).
 """
 
 from __future__ import annotations
