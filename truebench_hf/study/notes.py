@@ -123,7 +123,9 @@ def _percent(bounds: Sequence[float] | None) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-Told = Mapping[str, Mapping[str, Mapping[str, int]]]  # by spec, kind and value how many answers: see `Calls.served`
+ServedCounts = Mapping[
+    str, Mapping[str, Mapping[str, int]]
+]  # by spec, kind and value how many answers: see `Calls.served`
 
 
 def served_values(counts: Any, spec: str, kind: str) -> list[str]:
@@ -134,7 +136,7 @@ def served_values(counts: Any, spec: str, kind: str) -> list[str]:
     return list(map(str, part)) if isinstance(part, Mapping) else []
 
 
-def providers(settings: Mapping[str, Any], served_by: Told) -> dict[str, str]:
+def providers(settings: Mapping[str, Any], served_by: ServedCounts) -> dict[str, str]:
     """By spec the provider of every model that has one: that which answered, else the one its name pins."""
     by_spec = {}
     for spec, (_, identity) in identities(settings).items():
@@ -145,7 +147,7 @@ def providers(settings: Mapping[str, Any], served_by: Told) -> dict[str, str]:
     return {spec: provider for spec, provider in by_spec.items() if provider}
 
 
-def provider_notes(settings: Mapping[str, Any], served_by: Told) -> list[str]:
+def provider_notes(settings: Mapping[str, Any], served_by: ServedCounts) -> list[str]:
     """What readers must know: a provider that was left open, and models that several ran."""
     by_spec = providers(settings, served_by)
     left = [

@@ -99,18 +99,17 @@ def write(folder: RunFolder, outcome: Outcome[Any]) -> None:
                 raise write_error(f"--out {folder.path}: cannot remove {file.name}", error.strerror or error) from error
     if outcome.report:
         provenance = folder.info["settings"] | {"versions": folder.info["versions"]}
-        facts = {**outcome.facts, **run_facts(provenance, folder.usage()["total"])}
-        parts = page(outcome.title, [*outcome.report, *what_was_run(facts)], lead=outcome.lead, notes=outcome.notes)
+        origin = what_was_run({**outcome.facts, **run_facts(provenance, folder.usage()["total"])})
+        parts = page(outcome.title, [*outcome.report, *origin], lead=outcome.lead, notes=outcome.notes)
         folder.write_lines(REPORT, parts)
-    board = outcome.ranking.board() if outcome.ranking else None
-    described = {table.name: table.described() for table in outcome.tables if table.name}
-    shown = {"conversations": outcome.conversations.title} if CONVERSATIONS in files and outcome.conversations else {}
-    folder.finish(
-        **({"board": board.as_json()} if board else {}),
-        **({"tables": described} if described else {}),
-        **shown,
-        **outcome.known,
-    )
+    facts: dict[str, Any] = {}
+    if outcome.ranking and (board := outcome.ranking.board()):
+        facts["board"] = board.as_json()
+    if described := {table.name: table.described() for table in outcome.tables if table.name}:
+        facts["tables"] = described
+    if CONVERSATIONS in files and outcome.conversations:
+        facts["conversations"] = outcome.conversations.title
+    folder.finish(**facts, **outcome.known)
 
 
 def lines(name: str, content: Any) -> Iterable[str]:
