@@ -20,7 +20,7 @@ from typing import Any
 
 from aiohttp import web
 
-from .openai_answers import Json, JudgePrompt, strings
+from .openai_answers import Json, strings
 from .openai_server import OpenAIServer
 
 
@@ -73,9 +73,7 @@ class BadServer(OpenAIServer):
         self.posts = self.spoiled = 0  # how many came in, and how many of them went wrong
         self.times: list[float] = []
 
-    async def called(
-        self, request: web.BaseRequest, body: Json, kind: str, prompt: JudgePrompt | None
-    ) -> web.StreamResponse:
+    async def called(self, request: web.BaseRequest, body: Json, kind: str, prompt: str | None) -> web.StreamResponse:
         number, self.posts = self.posts, self.posts + 1
         self.times.append(asyncio.get_running_loop().time())
         if (bad := self.choose(number, "\n".join(strings(body)))) is None:

@@ -10,124 +10,57 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from truebench_hf.models.scripted import verdicts
 
 Json = dict[str, Any]
 
-PASS_SHARE = 0.8
 
-
-@dataclass(frozen=True)
-class JudgePrompt:
-    """The parts of a judge prompt that settle its verdicts."""
-
-    response: str
-    criteria: tuple[str, ...]
-    tag: str = ""  # signs the answer
-
-
-def share(*parts: str) -> float:
-    """A number in [0, 1) that looks random and depends on `parts` alone."""
+def probability(*parts: str) -> float:
+    """A number in [0, 1) that looks random and depends on `parts` alone: P(yes) on a state and a question."""
     digest = hashlib.sha256("\x00".join(parts).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:6], "big") / 2**48
-
-
-def passes(response: str, criterion: str) -> bool:
-    """The verdict the server gives on `criterion` for `response`: true for about 80 % of the pairs."""
-    return share(response.strip(), criterion.strip()) < PASS_SHARE
-
-
-def probability(response: str, criterion: str) -> float:
-    """P(yes) of the same verdict: above 0.5 exactly when `passes`, and spread over the whole of (0, 1)."""
-    value = share(response.strip(), criterion.strip())
-    if value < PASS_SHARE:
-        return 1.0 - 0.499 * value / PASS_SHARE
-    return 0.499 * (1.0 - value) / (1.0 - PASS_SHARE)
 
 
 def strings(value: Any) -> Iterator[str]:
     """Every string value inside parsed JSON, depth first."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from strings(item)
-    elif isinstance(value, list):
-        for item in value:
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
             yield from strings(item)
 
 
-def section(text: str, tag: str) -> str | None:
-    """The body of the last `<tag...>` ... `</tag...>` pair in `text`, whatever suffix both tags carry."""
-    for close in reversed(list(re.finditer(rf"</{tag}([^>\s]*)>", text))):
-        opening = f"<{tag}{close[1]}>"
-        begin = text.rfind(opening, 0, close.start())
-        if begin >= 0:
-            return text[begin + len(opening) : close.start()]
-    return None
+def judge_prompt(messages: Sequence[Json]) -> str | None:
+    """The last user message with numbered criteria: a judge that is asked again still answers the original question."""
+    users = (message for message in reversed(messages) if message.get("role") == "user")
+    texts = ("\n".join(strings(message.get("content"))) for message in users)
+    return next((text for text in texts if criteria_of(text)), None)
 
 
-def numbered(text: str) -> tuple[str, ...]:
-    """The lines `1. ...`, `2. ...` of `text` in order; a number out of sequence belongs to the item above."""
-    found: list[str] = []
-    for match in re.finditer(r"^[ \t]*(\d+)\.[ \t]+(.*\S)", text, re.MULTILINE):
-        if int(match[1]) == len(found) + 1:
-            found.append(match[2])
-    return tuple(found)
+def criteria_of(prompt: str) -> list[str]:
+    """The criteria that a judge's prompt shows."""
+    sections = re.findall(r"<criteria[^>]*>\n(.*?)\n</criteria", prompt, re.DOTALL)
+    return re.findall(r"^[ \t]*\d+\. (.*)$", sections[-1] if sections else "", re.MULTILINE)
 
 
-def judge_prompt(messages: Sequence[Json]) -> JudgePrompt | None:
-    """The judge prompt in the conversation, or None: the last user message with numbered criteria, so that a judge
-    asked again in a follow-up message still answers the original question."""
-    for message in reversed(messages):
-        text = "\n".join(strings(message.get("content")))
-        if message.get("role") == "user" and "<criteria" in text:
-            criteria = numbered(section(text, "criteria") or "")
-            if criteria:
-                tag = re.search(r'"id", which is "(\w+)"', text)
-                return JudgePrompt((section(text, "response") or "").strip(), criteria, tag[1] if tag else "")
-    return None
-
-
-def judge_answer(prompt: JudgePrompt, schema: Json | None = None) -> str:
-    """A numbered line of reasoning per criterion and a fenced JSON object; with `schema`, bare JSON that fits it."""
-    verdicts = [passes(prompt.response, criterion) for criterion in prompt.criteria]
-    if schema is not None:
-        return json.dumps(_fill(schema, schema, verdicts, 0))
-    lines = [
-        f"{number}. The response {'meets' if ok else 'does not meet'} this criterion."
-        for number, ok in enumerate(verdicts, 1)
-    ]
-    signature = {"id": prompt.tag} if prompt.tag else {}
-    labels = signature | {f"criteria_{number}": "PASS" if ok else "FAIL" for number, ok in enumerate(verdicts, 1)}
-    return "\n".join([*lines, "", "```json", json.dumps(labels), "```"])
-
-
-def _fill(schema: Json, root: Json, verdicts: Sequence[bool], number: int) -> Any:
-    """A value that fits `schema`; `number` is the criterion in whose part of the schema we are (0 = none yet)."""
+def fitting(schema: Json, root: Json) -> Any:
+    """A value that fits a JSON schema, with PASS, yes or true where there is a choice."""
     if "$ref" in schema:
         target: Any = root
         for key in schema["$ref"].removeprefix("#/").split("/"):
             target = target[key]
-        return _fill(target, root, verdicts, number)
-    ok = verdicts[number - 1] if 0 < number <= len(verdicts) else True
+        return fitting(target, root)
     if "enum" in schema or "const" in schema:
         options = schema.get("enum", [schema.get("const")])
-        wanted = ("pass", "yes", "true") if ok else ("fail", "no", "false")
-        return next((option for option in options if str(option).casefold() in wanted), options[0])
+        return next((option for option in options if str(option).casefold() in ("pass", "yes", "true")), options[0])
     if "properties" in schema:
-        value = {}
-        for key, part in schema["properties"].items():
-            digits = re.search(r"(\d+)$", key)
-            value[key] = _fill(part, root, verdicts, int(digits[1]) if digits else number)
-        return value
+        return {key: fitting(part, root) for key, part in schema["properties"].items()}
     if schema.get("type") == "array":
-        return [_fill(schema["items"], root, verdicts, position) for position in range(1, len(verdicts) + 1)]
-    if "minimum" in schema and "maximum" in schema:
-        return schema["minimum"] + number % (schema["maximum"] - schema["minimum"] + 1)
-    by_type = {"boolean": ok, "integer": number, "number": probability("", str(number)), "object": {}, "null": None}
-    return by_type.get(schema.get("type", "string"), f"Criterion {number} is {'met' if ok else 'not met'}.")
+        return [fitting(schema["items"], root)]
+    by_type = {"boolean": True, "integer": schema.get("minimum", 1), "number": 0.5, "object": {}, "null": None}
+    return by_type.get(schema.get("type", "string"), "It is met.")
 
 
 def plain_answer(body: Json) -> str:
@@ -140,16 +73,21 @@ def plain_answer(body: Json) -> str:
     if last.endswith("Questions:\none question a line"):
         return "Analysis: plain.\nQuestions:\nIs it to the point?\nIs it polite?"
     words = last.split()
-    return f"Answer {int(share(str(body.get('model')), *strings(messages)) * 10**6):06d}: {' '.join(words[:12])}."
+    return f"Answer {int(probability(str(body.get('model')), *strings(messages)) * 10**6):06d}: {' '.join(words[:12])}."
 
 
-def chat_text(body: Json, prompt: JudgePrompt | None) -> str:
-    """The content of the chat answer; a `json_schema` response format is obeyed."""
+def chat_text(body: Json, prompt: str | None) -> str:
+    """The content of the chat answer: of a judge on a prompt, four fifths of the criteria pass.
+
+    A `json_schema` response format is obeyed.
+    """
     wanted = body.get("response_format") or {}
-    schema = wanted["json_schema"]["schema"] if wanted.get("type") == "json_schema" else None
-    if prompt is None and schema is None:
+    if wanted.get("type") == "json_schema":
+        schema = wanted["json_schema"]["schema"]
+        return json.dumps(fitting(schema, schema))
+    if prompt is None:
         return plain_answer(body)
-    return judge_answer(prompt or JudgePrompt("", ()), schema)
+    return verdicts(prompt, {text: "PASS" if probability(text) < 0.8 else "FAIL" for text in criteria_of(prompt)})
 
 
 def tokens(text: str) -> int:
@@ -179,26 +117,20 @@ class BadRequest(Exception):
 
 def systemone(body: Json) -> Json:
     """Answer `{model, state, questions: {name: question}, assets?}`. Raises BadRequest for what `transformers serve` refuses."""
-    questions = body.get("questions")
     if extra := set(body) - {"model", "state", "questions", "assets"}:
         raise BadRequest(f"unknown fields: {sorted(extra)}")
-    if "model" not in body or "state" not in body or not isinstance(questions, dict):
-        raise BadRequest("needs model, state and questions")
-    shares = _shares(body["state"], questions, "noul")
-    usage = {"input_tokens": len(questions) * tokens(json.dumps(body["state"])), "output_tokens": 0}
+    shares = _shares(body["state"], body["questions"], "noul")
+    usage = {"input_tokens": len(shares) * tokens(json.dumps(body["state"])), "output_tokens": 0}
     answers = {name: {"type": "noul", "noul": share} for name, share in shares.items()}
     return {"model": body["model"], "answers": answers, "usage": usage}
 
 
 def decisions(body: Json) -> Json:
     """Answer `{model, input, questions: [...]}`, in the order of the questions. Raises BadRequest."""
-    questions = body.get("questions")
-    if "model" not in body or "input" not in body or not isinstance(questions, list):
-        raise BadRequest("needs model, input and a list of questions")
-    shares = _shares(body["input"], dict(enumerate(questions)), "predicate")
+    shares = _shares(body["input"], dict(enumerate(body["questions"])), "predicate")
     answers = [
         {"type": "predicate", "name": question.get("name"), "probability": share}
-        for question, share in zip(questions, shares.values(), strict=True)
+        for question, share in zip(body["questions"], shares.values(), strict=True)
     ]
     read = tokens(json.dumps(body["input"]))
     usage = {
@@ -210,16 +142,10 @@ def decisions(body: Json) -> Json:
 
 
 def _shares(state: Any, questions: dict[Any, Json], kind: str) -> dict[Any, float]:
-    """P(yes) of every question on the response in a state, or on the whole of it."""
+    """P(yes) of every question on a state."""
     if not 1 <= len(questions) <= MOST[kind]:
         raise BadRequest(f"1 to {MOST[kind]} questions, got {len(questions)}")
     if any(question.get("type") != kind for question in questions.values()):
         raise BadRequest(f"a question is no {kind}")
     text = "\n".join(strings(state))
-    text = section(text, "response") or text
-    if isinstance(state, dict) and isinstance(state.get("response"), str):
-        text = state["response"]
-    return {
-        name: probability(text, "\n".join(strings(question.get("instructions"))) or str(name))
-        for name, question in questions.items()
-    }
+    return {name: probability(text, "\n".join(strings(q.get("instructions")))) for name, q in questions.items()}

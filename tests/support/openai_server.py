@@ -28,7 +28,7 @@ from typing import Any
 from aiohttp import web
 
 from . import loopback, openai_answers
-from .openai_answers import Json, JudgePrompt, chat_text, chat_usage, judge_prompt, strings
+from .openai_answers import Json, chat_text, chat_usage, judge_prompt, strings
 
 CHAT, SYSTEMONE, DECISIONS = "/v1/chat/completions", "/v1/systemone", "/v1/decisions"
 DECIDERS = {SYSTEMONE: openai_answers.systemone, DECISIONS: openai_answers.decisions}
@@ -109,9 +109,7 @@ class OpenAIServer(loopback.Server):
         finally:
             self._in_flight -= 1
 
-    async def called(
-        self, request: web.BaseRequest, body: Json, kind: str, prompt: JudgePrompt | None
-    ) -> web.StreamResponse:
+    async def called(self, request: web.BaseRequest, body: Json, kind: str, prompt: str | None) -> web.StreamResponse:
         """Answer a call: as a fault or a script says that fits, else as a server of sense."""
         text = "\n".join(strings(body)) if self._faults or self._scripts else ""
         fault = next((fault for fault in self._faults if _fits(fault.get("match", {}), request.path, kind, text)), None)
@@ -140,7 +138,7 @@ class OpenAIServer(loopback.Server):
                 return script
         return None
 
-    def _completion(self, body: Json, prompt: JudgePrompt | None, script: Json) -> Json:
+    def _completion(self, body: Json, prompt: str | None, script: Json) -> Json:
         message = {"role": "assistant", **script.get("message", {})}
         if "content" not in message:
             message["content"] = chat_text(body, prompt)

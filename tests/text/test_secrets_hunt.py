@@ -23,7 +23,7 @@ from aiohttp import web
 
 from tests.support import loopback
 from tests.support.hub_stub import HubStub
-from tests.support.openai_answers import judge_prompt, strings
+from tests.support.openai_answers import criteria_of, judge_prompt, strings
 from tests.support.runs import command, row, write_jsonl
 from truebench_hf.text.redaction import MARK
 
@@ -89,7 +89,7 @@ class EchoServer(loopback.Server):
             self._judged += 1
             if self._judged % 3 == 0:
                 return _chat(f"No verdict: {said}")
-            pairs = {f"criteria_{n + 1}": {"reason": said, "verdict": "PASS"} for n in range(len(prompt.criteria))}
+            pairs = {f"criteria_{n + 1}": {"reason": said, "verdict": "PASS"} for n in range(len(criteria_of(prompt)))}
             return _chat(json.dumps(pairs).replace("YES", "yes"), reasoning_content=said)
         way = re.findall(r"way:(\w+)", "\n".join(strings(body["messages"])))
         return WAYS[way[-1]](said)
