@@ -196,18 +196,17 @@ TOP = (
 )  # fmt: skip
 
 
-def tree(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, bool]]:
-    """(whole name, whether it is a group) of a command and of all below it."""
-    inner = getattr(command, "commands", {})
-    yield " ".join(path), bool(inner)
-    for name in inner:
-        yield from tree(inner[name], (*path, name))
+def tree(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """(whole name, command) of a command or group and of all below it."""
+    yield " ".join(path), command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from tree(inner, (*path, name))
 
 
 def test_no_command_comes_without_one_that_goes() -> None:
     """A new command needs a reason: people read this list. Fifty-four at most, and three of them for asking people."""
     assert tuple(whole().list_commands(None)) == (*TOP, "study")
-    names = [name for name, is_group in tree(whole()) if not is_group]
+    names = [name for name, command in tree(whole()) if not hasattr(command, "commands")]
     assert len(set(names)) == len(names) <= 54
     assert [name for name in names if name.startswith("label ")] == ["label out", "label in", "label open"]
     assert not [name for name in names if "sheet" in name or "annot" in name], "people are asked by `label`"
@@ -218,6 +217,20 @@ def test_every_help_text_is_of_a_command_and_every_command_has_one() -> None:
     files = {path.stem for path in commands._HELP.glob("[!_]*.md")}
     names = {name.replace(" ", "_") or "truebench" for name, _ in tree(whole())}
     assert files == names
+
+
+def test_every_command_refuses_an_option_given_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    tried = 0
+    for name, command in tree(whole()):
+        options = [p for p in getattr(command, "loaded", command).params if p.param_type_name == "option"]
+        single = [p for p in options if not p.multiple and p.name != "help" and not hasattr(command, "commands")]
+        for option in single[:1]:
+            words = [option.opts[0]] if option.is_flag else [option.opts[0], "1"]
+            done = command_here(capsys, *name.split(), *words, *words)
+            assert (done.returncode, option.opts[0] in done.stderr) == (2, True), (name, done.stderr)
+            assert done.stderr.endswith("is given 2 times; give it once\n"), (name, done.stderr)
+            tried += 1
+    assert tried > 40
 
 
 @pytest.mark.parametrize(
@@ -232,18 +245,6 @@ def test_a_command_without_its_group_is_told_where_it_stands(
 
 
 Capsys = pytest.CaptureFixture[str]
-
-
-def test_show_shows_what_is_put_in_place(capsys: Capsys, tmp_path: Path) -> None:
-    mine = tmp_path / "mine.jinja"
-    mine.write_text(command_here(capsys, "study", "prompts", "checklist", "--source").stdout)
-    ours = command_here(capsys, "study", "prompts", "checklist").stdout
-    show = ("study", "prompts", "checklist", "--prompt")
-    assert command_here(capsys, *show, f"checklist={mine}").stdout == ours, "a copy of the source is the same prompt"
-    mine.write_text("Mine: {{ criteria | length }}")
-    assert command_here(capsys, *show, f"checklist={mine}").stdout == "Mine: 2\n"
-    assert command_here(capsys, *show, f"checklist={mine}", "--source").stdout == "Mine: {{ criteria | length }}"
-    assert command_here(capsys, *show, "checklist=plain").stdout.startswith("You assess")
 
 
 @each_row(__file__, "cli", "what_cannot_be_shown_is_one_line")

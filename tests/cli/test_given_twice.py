@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,31 +11,7 @@ import pytest
 
 import truebench_hf
 from tests.support.runs import command_here, script, write_jsonl
-from truebench_hf.cli.app import whole
 from truebench_hf.errors import UserError
-
-
-def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every command of the tree, those that are made when they are called as well."""
-    if hasattr(command, "commands"):
-        for name, child in command.commands.items():
-            yield from commands(child, (*path, name))
-    else:
-        yield path, getattr(command, "loaded", command)
-
-
-def test_every_command_refuses_an_option_given_twice(capsys: pytest.CaptureFixture[str]) -> None:
-    tried = 0
-    for path, command in commands(whole()):
-        options = [p for p in command.params if p.param_type_name == "option" and not p.multiple and p.name != "help"]
-        for option in options[:1]:
-            words = [option.opts[0]] if option.is_flag else [option.opts[0], "1"]
-            done = command_here(capsys, *path, *words, *words)
-            assert (done.returncode, option.opts[0] in done.stderr) == (2, True), (path, done.stderr)
-            assert done.stderr.endswith("is given 2 times; give it once\n"), (path, done.stderr)
-            tried += 1
-    assert tried > 40
-
 
 TWICE = [
     ("run --limit 1 --limit 1", "--limit is given 2 times; give it once"),  # alike is twice, too

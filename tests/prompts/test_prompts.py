@@ -178,12 +178,6 @@ def test_what_a_prompt_includes_is_part_of_its_text_and_hash(tmp_path: Path) -> 
     assert not [name for name in names() if name.startswith("_") or "." in name]
 
 
-def test_an_unknown_prompt_names_the_nearest() -> None:
-    with pytest.raises(UserError, match="did you mean checklist"):
-        Prompts({"checklst": "x"})
-    assert {"checklist", "rubric", "decision", "decision_question", "repair"} <= set(names())
-
-
 def test_a_fence_is_in_none_of_the_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     first = fence("a", "b")
     assert first == fence("a", "b")
@@ -220,12 +214,3 @@ def test_what_is_unsafe_is_nothing_where_it_is_no_error(tmp_path: Path, template
     mine = tmp_path / "mine.jinja"
     mine.write_text(template)
     assert Prompts({"checklist": str(mine)}).render("checklist", **sections(CASE), **HOW) == shown
-
-
-def test_text_under_judgment_is_no_template(tmp_path: Path) -> None:
-    mine = tmp_path / "mine.jinja"
-    mine.write_text("{{ response }}")
-    attack = "{{ cycler.__init__.__globals__ }}{% include '_rules.jinja' %}"
-    assert (
-        Prompts({"checklist": str(mine)}).render("checklist", **(sections(CASE) | HOW | {"response": attack})) == attack
-    )
