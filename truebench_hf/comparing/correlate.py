@@ -297,7 +297,9 @@ def _scores_of_table(path: Path, columns: Sequence[str], flag: str) -> ModelScor
     rows = list(records(path))
     cells = pd.DataFrame([record.row for record in rows], dtype=object)
     texts = cells.map(lambda value: "" if pd.api.types.is_scalar(value) and pd.isna(value) else str(value).strip())
-    numbers = cells.map(_number).astype(float)
+    # Also as texts, of percent with their sign; what is no finite number is NaN.
+    numbers = texts.apply(lambda column: pd.to_numeric(column.str.removesuffix("%"), errors="coerce")).astype(float)
+    numbers = numbers.where(numbers.abs() < math.inf)
     empty = texts.apply(lambda column: column.str.casefold().isin(_MISSING))
     numeric = [column for column in cells if (empty | numbers.notna())[column].all() and texts[column].any()]
     name = _name_column(cells, numeric, path)
@@ -335,12 +337,3 @@ def _chosen(wanted: Sequence[str], known: Sequence[str], flag: str) -> list[str]
         if name not in known:
             raise unknown(f"column for {flag}", name, known)
     return list(wanted)
-
-
-def _number(value: Any) -> float:
-    """A finite number, also as a text, of percent with its sign; else NaN."""
-    try:
-        number = float(value.strip().removesuffix("%")) if isinstance(value, str) else float(value)
-    except (TypeError, ValueError):
-        return math.nan
-    return number if math.isfinite(number) and not isinstance(value, bool) else math.nan
