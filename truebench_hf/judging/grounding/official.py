@@ -21,7 +21,7 @@ from truebench_hf.errors import refused
 from truebench_hf.judging.grounding.types import RatingLabel
 from truebench_hf.judging.loose_json import JsonObject, TooManyObjects, find_objects, strip_invisible
 from truebench_hf.judging.signed import CUT_OFF, Labels, SignedAnswer, read_signed
-from truebench_hf.judging.signed_asking import ask_by_prompt, ask_signed
+from truebench_hf.judging.signed_asking import Entries, ask_by_prompt, ask_signed
 from truebench_hf.models.asking import SchemaFallback
 from truebench_hf.models.protocol import ChatRequest, Sampling
 from truebench_hf.prompts import Prompts
@@ -95,16 +95,15 @@ def _jinja(record: Record, name: str) -> str:
 
 async def ask_signed_or_as_prescribed(
     schemas: SchemaFallback, prompts: Prompts, name: str, values: Mapping[str, Any], labels: Labels[Any], read: Reader, *,
-    sampling: Sampling, check: Callable[[SignedAnswer[Any]], str] = lambda answer: "", long: bool = False,
-    met: Callable[[SignedAnswer[Any]], bool] | None = None, **form: Any,
+    sampling: Sampling, reason: str = "", entries: Entries | None = None, **how: Any,
 ) -> SignedAnswer[Any]:  # fmt: skip
     """Return the signed answer to a prompt (see `ask_by_prompt`); to one that asks for no id, what `read` makes of it."""
     if prompts.is_signed(name):
-        how: dict[str, Any] = {"sampling": sampling, "check": check, "long": long, "met": met}
-        return await ask_by_prompt(schemas, prompts, name, values, labels, **how, **form)
+        form: dict[str, Any] = {"reason": reason, "entries": entries}
+        return await ask_by_prompt(schemas, prompts, name, values, labels, sampling=sampling, **form, **how)
     request = ChatRequest((Message("user", prompts.render(name, **values, structured=False)),), sampling)
     return await ask_signed(
-        schemas.caller, request, "", labels, prompts, material=(), check=check, long=long, met=met, again=_AGAIN,
+        schemas.caller, request, "", labels, prompts, material=(), again=_AGAIN, **how,
         unsigned_form=lambda text, cut: SignedAnswer({}, (CUT_OFF,)) if cut else read(strip_invisible(text)),
     )  # fmt: skip
 
