@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.corpus import each_row, table
-from tests.support.runs import row, script, write_jsonl
+from tests.support.corpus import each_row
+from tests.support.runs import held, row, script, write_jsonl
 from tests.support.stages import run
 from truebench_hf.benchmarks.rubric_eval import data
-from truebench_hf.benchmarks.rubric_eval.calibration import CalibrateOptions, Fit, calibrate
+from truebench_hf.benchmarks.rubric_eval.calibration import CalibrateOptions, calibrate
 from truebench_hf.benchmarks.rubric_eval.contrast import ContrastOptions, contrast
 from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.data.rubrics import RUBRIC_TYPES
@@ -45,25 +44,21 @@ def options(tmp_path: Path, **more: Any) -> CalibrateOptions:
     return CalibrateOptions(**{"data": data, "judge": judge, "out": str(tmp_path / "out"), **more})
 
 
-def accuracy(study: Fit, way: str) -> float:
-    value = study.agreement[way].value
-    assert value is not None
-    return round(value, 6)
-
-
 @pytest.mark.parametrize("kind", ["temperature", "platt", "isotonic"])
 def test_figures_by_hand(tmp_path: Path, kind: str) -> None:
     study = calibrate(options(tmp_path, kind=kind))
     # 8 x 0.1^2 + 2 x 0.9^2 + 2 x 0.3^2 + 8 x 0.7^2 = 5.8 over 20 rows; bins are off by 0.1 and 0.5.
     assert study.before.brier == pytest.approx(0.29)
     assert study.before.ece == pytest.approx(0.3)
-    assert accuracy(study, "as given, threshold 0.5") == 0.5, "it says yes to everything"
-    assert accuracy(study, "calibrated, fitted threshold") == 0.8, "the threshold lies between the two"
+    assert study.agreement["as given, threshold 0.5"].value == pytest.approx(0.5), "it says yes to everything"
+    assert study.agreement["calibrated, fitted threshold"].value == pytest.approx(0.8), (
+        "the threshold lies between the two"
+    )
     assert study.calibrated.calibrator.kind == kind
     low, high = (study.calibrated.calibrator.apply(p) for p in (0.7, 0.9))
     assert low <= study.calibrated.threshold <= high
     if kind != "temperature":  # which cannot move 0.7 to the other side of a half
-        assert accuracy(study, "calibrated, threshold 0.5") == 0.8
+        assert study.agreement["calibrated, threshold 0.5"].value == pytest.approx(0.8)
         assert study.after.brier is not None
         assert study.after.brier < 0.2
 
@@ -89,9 +84,9 @@ def scored(tmp_path: Path, out: str, **more: Any) -> tuple[list[list[str | None]
     model, judge = script(tmp_path / "model.json", []), f"scripted:{tmp_path / 'judge.json'}"
     folder = tmp_path / out
     run(RunOptions(data=data, model=model, judge=(judge,), out=str(folder), **more))
-    lines = (folder / "judgments.jsonl").read_text().splitlines()
-    labels = [[v["label"] for turn in json.loads(line)["verdicts"] for v in turn] for line in lines]
-    return labels, json.loads((folder / "run.json").read_text())["settings"]
+    lines = held(folder / "judgments.jsonl")
+    labels = [[verdict["label"] for turn in line["verdicts"] for verdict in turn] for line in lines]
+    return labels, held(folder / "run.json")["settings"]
 
 
 def test_a_run_applies_calibrator_and_threshold_and_notes_them(tmp_path: Path) -> None:
@@ -109,108 +104,65 @@ def test_a_run_applies_calibrator_and_threshold_and_notes_them(tmp_path: Path) -
         scored(tmp_path, "calibrated", judge_level="decision")
 
 
-# Contrast pairs
+# Contrast pairs; every status of an attempt stands in tests/golden
 
-FINE = "You check one requirement"
-TABLE: dict[str, tuple[str, str, str | None, str]] = table(__file__, "contrast")["attempts"]
+MENTIONS = "mentions alfa"
 
 
-def _rows(**more: Any) -> list[dict[str, Any]]:
-    return [
+def pairs(folder: Path, rewritten: dict[str, str], **more: Any) -> ContrastOptions:
+    """Responses that mention alfa, and what the writer makes of each; the judge sees a word by the blank behind it."""
+    rows = [
         {
-            "id": f"{name}-c0", "instruction_id": name, "response_id": name, "response_model": "m",
+            "id": f"{place}-c0", "instruction_id": f"i{place}", "response_id": f"r{place}", "response_model": "m",
             "instruction_category": "constrained", "source_benchmark": "hand-made", "language": "EN",
-            "messages": [{"role": "user", "content": "Say something."}], "response": response,
-            "checklist": ["mentions alfa", "mentions bravo"], "rubric_index": 0, "rubric": "mentions alfa",
-            "rubric_type": "content_inclusion", "label": label, "label_source": "human",
+            "messages": [{"role": "user", "content": "Say something."}],
+            "response": response, "checklist": [MENTIONS], "rubric_index": 0, "rubric": MENTIONS, "label": "yes",
+            "rubric_type": "content_inclusion", "context": "On words.", "reference": "Alfa.", "split": "hard",
         }
-        | more
-        for name, (label, response, _, _) in TABLE.items()
+        for place, response in enumerate(rewritten)
     ]  # fmt: skip
-
-
-def _judge_rules() -> list[dict[str, Any]]:
-    rules = []
-    for word, noise in (("alfa", "garble"), ("bravo", "blur")):
-        asked = [FINE, f"\n1. mentions {word}\n"]
-        rules += [
-            {"contains": [*asked, f"{noise} "], "reply": "hard to say"},
-            {"contains": [*asked, f" {word} "], "reply": f'1. I see {word}.\n```json\n{{"criteria_1": "PASS"}}\n```'},
-            {"contains": asked, "reply": f'1. No {word} here.\n```json\n{{"criteria_1": "FAIL"}}\n```'},
-        ]
-    return rules
-
-
-def _writer_rules(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     rules: list[dict[str, Any]] = []
     for item in data.items(rows):
-        tag, made = sections(item.case)["tag"], TABLE[item.id][2]
-        reply = {"ERROR": {"error": "out of paper"}, "NO TAGS": {"reply": "Sure, here you are!"}}.get(
-            made or "", {"reply": f"Sure.\n<rewritten_{tag}>\n{made}\n</rewritten_{tag}>"}
-        )
-        rules.append({"contains": f"<response_{tag}>"} | reply)
-    return rules
-
-
-def _options(folder: Path, rows: list[dict[str, Any]] | None = None, **more: Any) -> ContrastOptions:
-    rows = rows or _rows()
-    for name, rules in (("judge", _judge_rules()), ("writer", _writer_rules(rows))):
-        (folder / f"{name}.json").write_text(json.dumps({"rules": rules, "default": {"reply": "?"}}))
-    (folder / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    given = {name: f"scripted:{folder / name}.json" for name in ("judge", "writer")}
-    given |= {"data": str(folder / "data.jsonl"), "out": str(folder / "out")}
-    return ContrastOptions(**(given | {"max_edit": 0.7} | more))
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def test_every_status_equals_the_table(tmp_path: Path) -> None:
-    result = contrast(_options(tmp_path))
-    rejected = {row["id"].removesuffix("-c0"): row["status"] for row in _lines(tmp_path / "out" / "rejected.jsonl")}
-    assert rejected == {name: row[3] for name, row in TABLE.items() if row[3] != "kept"}
-    counts = {row["status"]: row["n"] for row in result["attempts"].rows}
-    assert (sum(counts.values()), counts["kept"], counts["writer_failed"]) == (12, 2, 2)
-    assert [tuple(row[name] for name in ("group", "attempts", "kept", "paper")) for row in result["pairs"].rows] == [
-        ("right_to_wrong", 10, 1, 120), ("wrong_to_right", 2, 1, 133), ("content_inclusion", 12, 2, None), ("all", 12, 2, 253),
-    ]  # fmt: skip
+        tag = sections(item.case)["tag"]
+        rules.append({"contains": f"<response_{tag}>", "reply": rewritten[item.case.response].replace("TAG", tag)})
+    judge = [
+        {"contains": ["1. mentions", " alfa "], "reply": '```json\n{"criteria_1": "PASS"}\n```'},
+        {"contains": "1. mentions", "reply": '```json\n{"criteria_1": "FAIL"}\n```'},
+    ]
+    given = {"data": write_jsonl(folder / "data.jsonl", rows), "out": str(folder / "out"), "max_edit": 0.7}
+    given |= {"writer": script(folder / "writer.json", rules), "judge": script(folder / "judge.json", judge)}
+    return ContrastOptions(**given | more)
 
 
 def test_pairs_build_and_keep_their_context(tmp_path: Path) -> None:
-    """The writer and whoever reads the pairs are shown what the judge is shown."""
-    seen = (f"record={tmp_path / 'seen.jsonl'}",)
-    contrast(_options(tmp_path, _rows(context="On words.", reference="Alfa.", split="hard"), writer_arg=seen))
-    assert "On words." in (tmp_path / "seen.jsonl").read_text()
+    """The writer and whoever reads the pairs are shown what the judge is shown; an answer without tags is asked for again."""
+    rewritten = {
+        "one alfa bravo .": "Sure.\n<rewritten_TAG>\none bravo .\n</rewritten_TAG>",
+        "two alfa bravo .": "Sure!",
+    }
+    options = pairs(tmp_path, rewritten, writer_arg=(f"record={tmp_path / 'seen.jsonl'}",))
+    contrast(options)
+    seen = (tmp_path / "seen.jsonl").read_text()
+    assert (len(seen.splitlines()), "On words." in seen) == (1 + 3, True)
+    (rejected,) = held(tmp_path / "out" / "rejected.jsonl")
+    assert (rejected["id"], rejected["status"]) == ("1-c0", "writer_failed")
+    contrast(options)
+    assert len((tmp_path / "seen.jsonl").read_text().splitlines()) == 4, "what was answered is not asked for again"
+    with pytest.raises(UserError, match="max_edit"):
+        contrast(pairs(tmp_path, rewritten, max_edit=0.5))
     source = str(tmp_path / "out" / "pairs.jsonl")
     assert {
         (item.case.context, item.case.reference, item.rubrics[0].split) for item in data.items(data.load(source))
     } == {("On words.", "Alfa.", "test")}
-    assert export("rubric_eval", tmp_path / "built", source=source).facts.rows["all"] == {"test": 4}
+    assert export("rubric_eval", tmp_path / "built", source=source).facts.rows["all"] == {"test": 2}
     again = data.items(data.load(str(tmp_path / "built")))
-    assert [item.case for item in again] == [item.case for item in data.items(data.load(source))]
-
-
-def test_nobody_is_asked_once_a_pair_is_in_doubt(tmp_path: Path) -> None:
-    seen = tmp_path / "seen.jsonl"
-    options = _options(tmp_path, writer_arg=(f"record={seen}",))
-    contrast(options)
-    prompts = [line[-1] for line in map(json.loads, seen.read_text().splitlines())]
-    assert not any("three garble" in prompt or "four alfa" in prompt for prompt in prompts)
-    # Ten attempts reach the writer; the answer without tags is asked for twice more.
-    assert len(prompts) == 10 + 2
-    spent = json.loads((Path(options.out) / "run.json").read_text())["usage"]["total"]
-    assert spent["writer"]["calls"] == 9 + 2, "an error is no call"
-    pairs = (tmp_path / "out" / "pairs.jsonl").read_text()
-    contrast(options)
-    assert len(seen.read_text().splitlines()) == 12 + 1, "a second run asks for the failed answer alone"
-    assert (tmp_path / "out" / "pairs.jsonl").read_text() == pairs
-    with pytest.raises(UserError, match="max_edit"):
-        contrast(_options(tmp_path, max_edit=0.5))
+    assert {item.case.response: item.case for item in again} == {
+        item.case.response: item.case for item in data.items(data.load(source))
+    }
 
 
 def test_the_prompt_goes_by_the_rubric_type_and_direction() -> None:
-    item = data.items(_rows())[0]
+    (item, *_) = data.items(rows())
     values = {**sections(item.case), "rubric": "r", "definition": "d", "others": []}
 
     def shown(kind: str, breaking: bool) -> str:
