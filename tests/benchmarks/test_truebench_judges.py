@@ -9,15 +9,12 @@ from typing import Any
 
 import pytest
 
-import truebench_hf
 from tests.support.corpus import each_row, options_of, table
-from tests.support.runs import row, script, write_jsonl
+from tests.support.scenarios import Scenario, scenarios
 from truebench_hf.benchmarks.truebench.data import JudgeGivenOptions
 from truebench_hf.benchmarks.truebench.results import content, model_facts, ranking
 from truebench_hf.benchmarks.truebench.run import JudgeAnswers
 from truebench_hf.data.judged import Judged
-from truebench_hf.data.records import Reader
-from truebench_hf.errors import UserError
 from truebench_hf.prompts import Prompts
 from truebench_hf.results.report import Report
 from truebench_hf.study.ranking import BoardRow
@@ -129,65 +126,10 @@ def test_copies_of_a_run_have_one_content() -> None:
 
 # A panel, or one judge with the options of its levels
 
-CRITERIA = ["is a river", "is in Europe", "is short"]
 
-
-def judge(path: Path, *failed: str) -> str:
-    return script(path, [{"contains": "<criteria", "verdicts": dict.fromkeys(failed, "FAIL")}])
-
-
-def run(folder: Path, judges: list[str], **more: Any) -> Report:
-    options = {
-        "data": write_jsonl(folder / "data.jsonl", [row(1, [("Name a river.", CRITERIA)])]),
-        "model": script(folder / "answers.json", [{"contains": "river", "reply": "The Nile."}]),
-        "out": str(folder / "out"), "judge": judges, "panel": "majority",
-    }  # fmt: skip
-    return truebench_hf.run(**options | more)
-
-
-def verdicts(folder: Path) -> list[dict[str, Any]]:
-    (line,) = (folder / "out" / "judgments.jsonl").read_text(encoding="utf-8").splitlines()
-    found = json.loads(line)
-    Reader().judged(found, "line 1")
-    turn: list[dict[str, Any]] = found["verdicts"][0]
-    return turn
-
-
-def three(folder: Path) -> list[str]:
-    return [judge(folder / "a.json", "Europe"), judge(folder / "b.json", "Europe", "short"), judge(folder / "c.json")]
-
-
-def test_a_panel_judges_a_run(tmp_path: Path) -> None:
-    judges = three(tmp_path)
-    report = run(tmp_path, judges)
-    votes = [["yes", "yes", "yes"], ["no", "no", "yes"], ["yes", "no", "yes"]]
-    assert [(v["label"], v["votes"]) for v in verdicts(tmp_path)] == list(zip(("yes", "no", "yes"), votes, strict=True))
-    values = [
-        score.value
-        for score in map(report.scores.get, ("overall", "flip_rate", "vote_share"))
-        if isinstance(score, Score)
-    ]
-    assert values == pytest.approx([0, 2 / 3, (1 + 2 / 3 + 2 / 3) / 3])
-    assert report.provenance["judge"] == f"{' + '.join(judges)} (majority)"
-    calls = {role: spent["calls"] for role, spent in report.usage["total"].items()}
-    assert calls == dict.fromkeys(("model", "judge", "judge 2", "judge 3"), 1)
-    with pytest.raises(UserError, match="belongs to a run with other options"):
-        run(tmp_path, judges, panel="unanimous")
-
-
-@pytest.mark.parametrize(
-    ("panel", "labels"), [("unanimous", ["yes", None, None]), ("weighted:1,1,3", ["yes", "yes", "yes"])]
-)
-def test_other_rules(tmp_path: Path, panel: str, labels: list[str | None]) -> None:
-    run(tmp_path, three(tmp_path), panel=panel)
-    assert [verdict["label"] for verdict in verdicts(tmp_path)] == labels
-
-
-def test_every_judge_counts_for_the_self_judged_mark(tmp_path: Path) -> None:
-    judges = [*three(tmp_path), judge(tmp_path / "qwen3.json")]
-    assert run(tmp_path, judges).provenance["self_judged"] is False
-    other = run(tmp_path, judges, out=str(tmp_path / "two"), model=judge(tmp_path / "qwen2.json"))
-    assert other.provenance["self_judged"] is True, "the fourth judge is of the model's family"
+@scenarios(__file__, "truebench_judges")
+def test_panels(scenario: Scenario, tmp_path: Path) -> None:
+    scenario.play(tmp_path)
 
 
 # One judge at its levels: what a level has no use for simply has no effect.
