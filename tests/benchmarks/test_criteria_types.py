@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.people import fill, rows_of
+from tests.support.people import fill
 from tests.support.runs import held, row, write_jsonl
 from truebench_hf.api.labels import ask_people, take_labels
 from truebench_hf.benchmarks.truebench.criteria_types import CompareCriteria, CompareCriteriaOptions, read_answered
@@ -290,46 +290,6 @@ def test_models_make_their_own_responses_and_may_be_added(tmp_path: Path) -> Non
 
 
 # Sheets: raters see no criteria, and what comes back is read as hostile
-
-
-SECRET = ("Criterion-ALFA-4711", "Criterion-BRAVO-4712", "Reference-4713", "Fault-4714", "modelname-4715")
-
-
-def test_no_criterion_reference_or_model_is_on_a_sheet(tmp_path: Path) -> None:
-    alfa, bravo, reference, fault, model = SECRET
-    criteria = [[{"text": alfa, "condition": f"if {alfa}"}, {"text": fault, "weight": -1}], [bravo]]
-    turns = [
-        {"prompt": text, "criteria": given, "reference": reference}
-        for text, given in zip(("Edit A.", "Now B."), criteria, strict=True)
-    ]
-    rows: list[dict[str, Any]] = [
-        {"id": "one", "turns": turns, "category": "Editing", "language": "EN",
-         "system": "Be kind.", "context": "The document."},
-        row(2, [("Edit C.", [alfa, bravo])]),
-    ]  # fmt: skip
-    said = [{"id": "one", "response": ["q1", "q8"], "model": model}, {"id": "2", "response": "q9", "model": model}]
-    given = {"data": write_jsonl(tmp_path / "d.jsonl", rows), "responses": (write_jsonl(tmp_path / "r.jsonl", said),)}
-    compare(tmp_path, **given)
-    files = ask_people(LabelOutOptions(folder=str(tmp_path / "out"), annotators="ann")).files
-    for file in files:
-        text = file.read_text(encoding="utf-8-sig")
-        for shown in ("Edit A.", "Now B.", "Be kind.", "The document.", "q8", "Edit C.", "the last 2 answers"):
-            assert shown in text, (file.suffix, shown)
-        for hidden in (*SECRET, "Turn 1", "PASS", "rating"):
-            assert hidden not in text, (file.suffix, hidden)
-    kept = (tmp_path / "out" / "responses.jsonl").read_text(encoding="utf-8")
-    assert alfa in kept, "what is looked for was there to be leaked"
-
-
-def test_responses_to_one_prompt_stand_together_in_an_order_that_tells_no_model(tmp_path: Path) -> None:
-    given = write(tmp_path, {"first": [1] * 8, "second": [2] * 8, "third": [3] * 8}, type=("checklist",))
-    compare(tmp_path, **given)
-    sheet = ask_people(LabelOutOptions(folder=str(tmp_path / "out"), annotators="ann")).files[0]
-    rows = rows_of(sheet)
-    assert len(rows) == 24
-    groups = [rows[i : i + 3] for i in range(0, 24, 3)]
-    assert all(len({one["Instruction"] for one in group}) == 1 for group in groups)
-    assert len({tuple(one["Response"] for one in group) for group in groups}) > 3, "not always the same model first"
 
 
 def test_equal_answers_are_rated_once_and_count_for_each_model(tmp_path: Path) -> None:
