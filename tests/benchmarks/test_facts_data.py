@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 import yaml
 
@@ -17,7 +17,7 @@ from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
 from tests.support.runs import ROOT, script, write_jsonl
 from truebench_hf.benchmarks.facts import data
-from truebench_hf.benchmarks.facts.answers import given_answers, labelled_row, load_labelled
+from truebench_hf.benchmarks.facts.answers import given_answers, labelled_row
 from truebench_hf.benchmarks.facts.data import of_row
 from truebench_hf.benchmarks.facts.selection import Selection, SelectOptions, SelectTemplate
 from truebench_hf.benchmarks.facts.templates import fitted
@@ -36,17 +36,14 @@ ITEMS = [
 def written(folder: Path, row: dict[str, Any], form: str) -> str:
     """The row in a file of a form, beside documents."""
     (folder / "docs").mkdir(exist_ok=True)
-    for name, content in (("paris.txt", b"In Paris."), ("paris.pdf", b"%PDF")):
-        (folder / "docs" / name).write_bytes(content)
+    (folder / "docs" / "paris.txt").write_text("In Paris.")
+    (folder / "docs" / "paris.pdf").write_text("%PDF")
     file = folder / f"log{form}"
     if form == ".csv":
-        text = io.StringIO()
         cells = [value if isinstance(value, str | int | float) else json.dumps(value) for value in row.values()]
-        csv.writer(text).writerows([list(row), cells])
-        file.write_text(text.getvalue(), encoding="utf-8")
+        with file.open("w", encoding="utf-8", newline="") as table:
+            csv.writer(table).writerows([list(row), cells])
     elif form == ".parquet":
-        import pandas
-
         pandas.DataFrame([row]).to_parquet(file)
     else:
         file.write_text(json.dumps([row] if form == ".json" else row) + "\n", encoding="utf-8")
@@ -261,16 +258,8 @@ def test_figures_of_two_judges(tmp_path: Path) -> None:
     assert other["macro_f1"].value == pytest.approx(3 / 7)
     always = grounding.row("always accurate", "-")  # which is what this judge does
     assert always | {"judge": lenient, "template": "response"} == other
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert page.count("no way of asking is better than always saying the same") == 1
     ineligible = eligibility.row(right, "request")
     assert [ineligible[name] for name in ("tp", "tn", "fp", "fn")] == [6, 18, 0, 0]  # positive: ineligible
-    second, fourth = selection.tables
-    assert [table.name for table in selection.tables] == ["grounding", "eligibility"]
-    assert second.texts[0][:4] == ("always accurate", "-", "42.86", "75.00")
-    assert (sum(second.marks), sum(fourth.marks), fourth.texts[0][0]) == (21, 6, "always ineligible"), (
-        "the paper beside"
-    )
 
 
 def test_what_is_undecided_is_shown_and_does_not_win(tmp_path: Path) -> None:
@@ -281,18 +270,6 @@ def test_what_is_undecided_is_shown_and_does_not_win(tmp_path: Path) -> None:
     # It answers on 12 of 24 and is right on all of them, none of which is inaccurate.
     assert (measured["n"], measured["undecided"], measured["accuracy"].value) == (12, 12, 1.0)
     assert measured["macro_f1_strict"].value == pytest.approx((2 * 12 / (2 * 12 + 6 + 6)) / 2)
-
-
-def test_facts_mini_has_36_labelled_answers_with_sentences() -> None:
-    answers = load_labelled("facts_mini")
-    assert len(answers) == 36
-    assert [sum(row.accurate == label for row in answers) for label in ("yes", "no")] == [24, 12]
-    assert [sum(row.rated and row.eligible == label for row in answers) for label in ("yes", "no")] == [12, 12]
-    for row in answers:
-        assert bool(row.spans) == (row.accurate == "no")
-        assert row.rest == "yes" or row.id.endswith("evasive")
-        assert all(row.label(span.start + 1, span.start + 2) == "no" for span in row.spans)
-        assert row.label(None, None) is None
 
 
 def record(**row: Any) -> Record:
@@ -353,10 +330,3 @@ def test_sentences_are_held_against_their_labels(tmp_path: Path) -> None:
     assert row["tn"] > 100
     assert selection.grounding is not None
     assert selection.grounding.row(spec, "span")["macro_f1"].value == 1.0  # 24 accurate answers and 12 that are not
-
-
-# Prompts sorted by domain and task
-
-
-def answer(domain: str, task: str, demand: str = "nothing") -> str:
-    return f'A bank.\n```json\n{{"domain": "{domain}", "task": "{task}", "demand": "{demand}"}}\n```'
