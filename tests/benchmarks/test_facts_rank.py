@@ -187,13 +187,6 @@ def test_folders_without_a_finished_run_are_refused(folder: Folder, tmp_path: Pa
 TABLES = (paper.BEFORE, paper.AFTER)
 
 
-def columns(of: int, negative: int, missed: int, false_alarms: int) -> tuple[list[str], list[str]]:
-    """Gold and predicted labels of so many positive and negative rows, of which so many were judged wrongly."""
-    gold = ["yes"] * of + ["no"] * negative
-    judged = ["no"] * missed + ["yes"] * (of - missed) + ["yes"] * false_alarms + ["no"] * (negative - false_alarms)
-    return gold, judged
-
-
 @pytest.mark.parametrize("table", TABLES)
 def test_means_and_half_widths_as_printed(table: int) -> None:
     from statsmodels.stats.proportion import proportion_confint
