@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from tests.support.runs import calls_by_role, held, script, write_jsonl
 from tests.support.tables import row_of
@@ -31,7 +30,6 @@ from truebench_hf.benchmarks.rubric_eval.comparisons import (
 from truebench_hf.benchmarks.rubric_eval.data import items, load
 from truebench_hf.benchmarks.rubric_eval.metaeval import MetaevalOptions, metaeval
 from truebench_hf.benchmarks.rubric_eval.scores import MetaEvaluation
-from truebench_hf.cli.app import app
 from truebench_hf.data.judged import Case
 from truebench_hf.errors import UserError
 from truebench_hf.prompts import Prompts, sections
@@ -67,14 +65,6 @@ class Bench:
         self.spec = script(self.folder / "judge.json", rules, {"probability": 0.2})
         given = {"data": self.data, "judge": (self.spec,), "paradigms": "rubric", "out": str(self.out)}
         return metaeval(MetaevalOptions(**given | more))
-
-    def command(self, rules: list[dict[str, Any]], *flags: str) -> str:
-        """What the command prints at all levels."""
-        self.spec = script(self.folder / "judge.json", rules, {"probability": 0.2})
-        line = ["metaeval", "--data", self.data, "--judge", self.spec, "--out", str(self.out)]
-        done = CliRunner().invoke(app, [*line, "--paradigms", "checklist,rubric,decision", *flags])
-        assert done.exit_code == 0, done.output
-        return done.output
 
     def calls(self) -> dict[str, int]:
         return {role.rpartition("json ")[2]: n for role, n in calls_by_role(self.out).items()}
