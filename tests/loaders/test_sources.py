@@ -172,7 +172,7 @@ def test_every_reader_has_its_dirt() -> None:
     ("lines", "used", "said", "reason"),
     [
         (["good", "bad"], 1, "1 of 2 rows", "half of it"),
-        (["good", "bad", "bad"], None, "2 of 3 rows cannot be used; is it the right file? line 2: ", "more than half"),
+        (["good", "bad", "bad"], None, "2 of 3 rows cannot be used and are left out: line 2: ", "more than half"),
         (["good", "good", '{"a', "new"], 2, "line 2: id 'wildbench-ab12' stands twice, first at line 1; line 3: not JSON", "kinds"),
         ([*(f"new{n}" for n in range(9)), *["bad"] * 6], 9, "line 12: field 'checklist' must be a list", "the first"),
         ([*(f"new{n}" for n in range(9)), *["bad"] * 6], 9, "; and 3 more", "not all of them"),

@@ -137,6 +137,11 @@ def test_half_a_character_and_a_long_line_are_left_to_the_careful_reader(drawn: 
         assert score(frames).scores == score([*drawn, odd]).scores
 
 
+def _labels_and_weights(item: Judged) -> tuple[list[Label | None], list[float]]:
+    verdicts = list(chain.from_iterable(item.verdicts))
+    return [verdict.label for verdict in verdicts], [verdict.criterion.weight for verdict in verdicts]
+
+
 def test_scores_are_those_of_the_responses_looked_at_one_by_one(drawn: list[Judged]) -> None:
     instances = by_instance(drawn)
     verdicts = [verdict for item in drawn for turn in item.verdicts for verdict in turn]
@@ -147,7 +152,7 @@ def test_scores_are_those_of_the_responses_looked_at_one_by_one(drawn: list[Judg
         "official": _over_instances([[item.passed_officially for item in samples] for samples in instances]),
         "soft_criterion": _mean(instances, lambda item: rates.checklist_share(chain.from_iterable(item.outcomes))),
         "soft_turn": _mean(instances, lambda item: rates.turn_share(item.outcomes)),
-        "weighted": _mean(instances, lambda item: rates.weighted_share(chain.from_iterable(item.labels), chain.from_iterable(item.weights))),
+        "weighted": _mean(instances, lambda item: rates.weighted_share(*_labels_and_weights(item))),
         "drfr": drfr([[x for item in of for turn in item.outcomes for x in turn] for of in instances]),
         "flip_rate": flip_score([verdict.votes for verdict in verdicts]),
         "vote_share": share_score([(verdict.votes, verdict.label) for verdict in verdicts]),

@@ -62,16 +62,6 @@ class Judged:
         return sample_name(*self.key)
 
     @property
-    def labels(self) -> list[list[Label | None]]:
-        """The label of each criterion, per turn."""
-        return [[verdict.label for verdict in turn] for turn in self.verdicts]
-
-    @property
-    def weights(self) -> list[list[float]]:
-        """The points of each criterion, per turn."""
-        return [[verdict.criterion.weight for verdict in turn] for turn in self.verdicts]
-
-    @property
     def outcomes(self) -> list[list[Label | None]]:
         """The labels as they count (see `outcome`), per turn."""
         return [[outcome(verdict.label, verdict.criterion.weight) for verdict in turn] for turn in self.verdicts]

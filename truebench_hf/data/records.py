@@ -34,16 +34,15 @@ LARGEST = 10**15  # of a count: sums of more digits than Python prints come of n
 _Count = Annotated[int, Field(ge=0, le=LARGEST)]
 _Number = Annotated[int, Field(ge=1, le=LARGEST)]
 _Kind = Literal["input_tokens", "output_tokens", "reasoning_tokens", "calls", "unknown_calls"]
+# Of a whole line; the forms inside of it are read by the same.
 _FORM = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
 
-@with_config(_FORM)
 class _MessageRow(TypedDict):
     role: Role
     content: str
 
 
-@with_config(_FORM)
 class CriterionRow(TypedDict):
     """A criterion; what is not there is as in `Criterion()`."""
 
@@ -54,7 +53,6 @@ class CriterionRow(TypedDict):
     rule: NotRequired[str]
 
 
-@with_config(_FORM)
 class VerdictRow(CriterionRow):
     """A criterion with its verdict. `vote_share` follows from the rest; `judge` is there where the row's is another."""
 

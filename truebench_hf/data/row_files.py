@@ -256,21 +256,16 @@ class LeftOut:
         return bool(self.reasons)
 
     def __str__(self) -> str:
-        """One line with the count and the first reasons, and the file by its name alone: cards show it to strangers."""
-        return f"{Path(self.file).name}: {self.count} and are left out: {self.first}"
+        """One line, with the file by its name alone: cards show it to strangers."""
+        return f"{Path(self.file).name}: {self.summary}"
 
     @property
-    def count(self) -> str:
-        """How many rows cannot be used."""
-        return f"{len(self.reasons):,} of {self.rows:,} rows cannot be used"
-
-    @property
-    def first(self) -> str:
-        """The first reasons, places without the file."""
-        texts = [text.replace(f"{self.file}, ", "").replace(f"{self.file}/", "") for text in self.reasons[:_NAMED]]
-        texts = [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in texts]
+    def summary(self) -> str:
+        """How many rows cannot be used, and the first reasons, places without the file."""
+        places = [text.replace(f"{self.file}, ", "").replace(f"{self.file}/", "") for text in self.reasons[:_NAMED]]
         more = [f"and {len(self.reasons) - _NAMED:,} more"] if len(self.reasons) > _NAMED else []
-        return "; ".join(texts + more)
+        why = "; ".join([*(shortened(text, _LONGEST) for text in places), *more])
+        return f"{len(self.reasons):,} of {self.rows:,} rows cannot be used and are left out: {why}"
 
 
 @dataclass
@@ -312,7 +307,7 @@ class Sieve(Generic[T]):
                 yield from items
         self.left_out = LeftOut(self.name, rows, tuple(reasons))
         if 2 * len(reasons) > rows:
-            raise UserError(f"{self.name}: {self.left_out.count}; is it the right file? {self.left_out.first}")
+            raise UserError(f"{self.name}: {self.left_out.summary}; is it the right file?")
 
 
 class Usable(list[T]):

@@ -78,7 +78,7 @@ def questions(item: Judged) -> list[Question]:
     judge. The id holds a hash of all that a label depends on, so that a label never passes to another answer. Raises
     UserError where criteria have negative points: what labels correct is made of labels, not of outcomes.
     """
-    if any(weight < 0 for turn in item.weights for weight in turn):
+    if any(verdict.criterion.weight < 0 for turn in item.verdicts for verdict in turn):
         raise UserError(
             "criteria with negative points cannot be labelled; turn them round (`does not ...`) and run again"
         )
