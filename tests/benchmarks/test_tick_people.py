@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,21 +12,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner, Result
 
 from tests.support.corpus import each_row
-from tests.support.people import fill, rows_of
-from tests.support.runs import write_jsonl
-from truebench_hf.benchmarks.tick.annotation import PROTOCOLS, annotator_tables
-from truebench_hf.cli.app import app
-from truebench_hf.data import jsonl
+from tests.support.scenarios import Scenario, scenarios
+from truebench_hf.benchmarks.tick.annotation import annotator_tables
 from truebench_hf.data.checklist_rows import ChecklistRow, read
 from truebench_hf.data.rows import Record
 from truebench_hf.errors import UserError
 from truebench_hf.types import Score
 
 RICH = json.loads((files("truebench_hf.data") / "checklists_mini.jsonl").read_text(encoding="utf-8").splitlines()[0])
-QUESTIONS = ["Is it polite?", "Is it short?"]
 DO = [{"role": "user", "content": "Do."}]
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -83,139 +77,9 @@ def test_what_stands_twice_is_named(part: str, entry: int, change: dict[str, Any
         read(Record("line 1", RICH | {part: [*RICH[part], double]}))
 
 
-# Sheets
-
-
-def data(n: int = 3) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": f"i{number}", "language": "EN",
-            "messages": [
-                {"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello!"},
-                {"role": "user", "content": f"=Greet {number} guests."},
-            ],
-            "responses": [
-                {"id": "r1", "model": "SECRET-one", "text": f"Welcome, all {number} of you."},
-                {"id": "r2", "model": "SECRET-two", "text": ""},
-            ],
-            "checklists": [
-                {"id": "c1", "author": "SECRET-author", "chosen": True, "questions": QUESTIONS},
-                {"id": "g1", "author": "gen", "source": "model", "questions": ["Is it good?"]},
-            ],
-            "ratings": [{"response_id": "r1", "annotator": "old", "protocol": "direct", "score": 2}],
-        }
-        for number in range(n)
-    ]  # fmt: skip
-
-
-def label(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["label", *map(str, arguments)])
-
-
-class Round:
-    """Sheets of a protocol, filled in and read back."""
-
-    def __init__(self, folder: Path, protocol: str, rows: list[dict[str, Any]], *more: str) -> None:
-        self.source, self.out = write_jsonl(folder / "rows.jsonl", rows), folder / "out.jsonl"
-        self.sheets = folder / "sheets"
-        run = label("out", self.source, "--ask", protocol, "--out", self.sheets, *more)
-        assert run.exit_code == 0, run.output
-        self.printed = run.output
-
-    def back(self, answer: Callable[[dict[str, str]], str] | None, name: str = "A") -> tuple[str, list[Any]]:
-        """What is printed, and the rows; without `answer` the sheets are read once more."""
-        if answer:
-            fill(self.sheets / f"{name}.csv", answer)
-        run = label("in", self.out if self.out.exists() else self.source, self.sheets, "--out", self.out)
-        assert run.exit_code == 0, run.output
-        return run.output, [row for _, row in jsonl.read(self.out)]
-
-
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_sheets_are_blind(tmp_path: Path, protocol: str) -> None:
-    sheets = Round(tmp_path, protocol, data(), "--annotators", "eva, jon").sheets
-    assert sorted(file.name for file in sheets.iterdir()) == ["eva.csv", "eva.html", "jon.csv", "jon.html"]
-    for file in sheets.iterdir():
-        text = file.read_text(encoding="utf-8-sig")
-        assert ("SECRET" in text, "Hello!" in text) == (False, True), "the conversation alone is shown"
-    rows = rows_of(sheets / "eva.csv")
-    assert len(rows) == 3 * {"write": 3, "preference": 1, "direct": 2, "check-then-score": 2 * (2 + 2)}[protocol]
-    assert len({row["id"] for row in rows}) == len(rows)
-
-
-def test_the_checklist_of_another_author(tmp_path: Path) -> None:
-    rows = data()
-    rows[2]["checklists"].pop()
-    asked = Round(tmp_path, "check_then_score", rows, "--author", "gen", "--n", "2")
-    assert "12 questions about 2 instructions" in asked.printed, "drawn of those that have one"
-    assert {row["question"] for row in rows_of(asked.sheets / "A.csv")} >= {"Is it good?"}
-
-
-def test_preferences_are_told_in_the_order_of_the_data(tmp_path: Path) -> None:
-    """Whichever side a response was shown on."""
-    asked = Round(tmp_path, "preference", data(12))
-    assert {bool(row["Response A"]) for row in rows_of(asked.sheets / "A.csv")} == {True, False}, "by lot"
-    _, rows = asked.back(lambda row: "2" if row["Response A"] else "4")  # the response with a text is better
-    expected = {"annotator": "A", "response_a": "r1", "response_b": "r2", "rating": 2}
-    assert [row["preferences"] for row in rows] == [[expected]] * 12
-    # A newer answer counts, a blank replaces none.
-    printed, rows = asked.back(lambda row: "1" if row["Response A"] else "")
-    assert "New: nothing." in printed
-    assert sorted({preference["rating"] for row in rows for preference in row["preferences"]}) == [1, 2]
-
-
-def test_written_checklists(tmp_path: Path) -> None:
-    written = "1. Is it polite?\n- =Is it short?\nSome thought.\nIs it polite?\n"
-
-    def answer(row: dict[str, str]) -> str:
-        if row["options"]:
-            return "no" if row["question"].startswith("Does") and "=Greet 2" in row["Instruction"] else "yes"
-        return {"0": written, "1": "Nothing to ask."}.get(row["Instruction"][len("'=Greet ") :][:1], "")
-
-    asked = Round(tmp_path, "write", data(), "--annotators", "eva,jon")
-    printed, (first, second, third) = asked.back(answer, "eva")  # jon's is blank
-    assert first["checklists"][2] == {
-        "id": "eva, run 1", "author": "eva", "source": "human", "run": 1, "chosen": False,
-        "questions": ["Is it polite?", "=Is it short?"],
-    }  # fmt: skip
-    assert [len(row["checklists"]) for row in (first, second, third)] == [3, 2, 2]
-    for line in (
-        "i0: of the lines of eva 2 were no questions, or stood twice",
-        "i1: what eva wrote has no question",
-        "i2: eva finds the instruction not one that makes sense",
-    ):
-        assert line in printed
-    assert "New: nothing." in asked.back(None)[0], "the same list read again is no second one"
-
-
-@pytest.mark.parametrize(
-    ("lists", "asked"),
-    [
-        ({}, "check-then-score: 24 questions"),  # two responses, each by a checklist of two questions
-        ({"checklists": []}, "preference: 3 questions"),
-        ({"checklists": [], "responses": data()[0]["responses"][:1]}, "direct: 3 questions"),
-        ({"checklists": [], "responses": []}, "write: 9 questions"),
-    ],
-)
-def test_what_is_asked_follows_from_the_rows(tmp_path: Path, lists: dict[str, Any], asked: str) -> None:
-    run = label("out", write_jsonl(tmp_path / "mine.jsonl", [row | {"ratings": []} | lists for row in data()]))
-    assert f"{asked} about 3 instructions" in run.output
-    assert (tmp_path / "mine-sheets" / "A.html").exists(), "beside the file"
-
-
-@each_row(__file__, "tick_people", "unfit")
-def test_sheets_that_do_not_fit_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, message: str
-) -> None:
-    Round(tmp_path, "direct", data())
-    changed = data()
-    changed[0]["responses"][0]["text"] = "Changed since."
-    write_jsonl(tmp_path / "other.jsonl", changed)
-    monkeypatch.chdir(tmp_path)
-    run = label(*arguments.split())
-    assert run.exit_code != 0
-    assert message in str(run.exception)
-    assert not Path("new.jsonl").exists()
+@scenarios(__file__, "tick_people")
+def test_sheets(scenario: Scenario, tmp_path: Path) -> None:
+    scenario.play(tmp_path)
 
 
 # Agreement
@@ -226,7 +90,8 @@ def rated(number: int, protocol: str, *scores: int, effect: str | None = None) -
         {"response_id": "r1", "annotator": f"a{place}", "protocol": protocol, "score": score, "effect": effect}
         for place, score in enumerate(scores)
     ]
-    return data()[0] | {"id": f"i{number}", "ratings": ratings}
+    responses = [{"id": "r1", "model": "m", "text": "Welcome."}]
+    return {"id": f"i{number}", "messages": DO, "responses": responses, "ratings": ratings}
 
 
 def tables(*rows: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
@@ -253,4 +118,4 @@ def test_agreement_by_hand() -> None:
     (_, table_of_effects) = tables(*effects).values()
     counts = {row["effect"]: row["answers"] for row in table_of_effects}
     assert counts == {"easier": 4, "harder": 0, "no effect": 2}
-    assert tables(data()[0] | {"ratings": []}) == {}
+    assert tables(rated(0, "direct")) == {}

@@ -73,11 +73,17 @@ def _spoken(value: Any) -> Any:
 
 
 def _decide(sheet: str, by: Mapping[str, Sequence[str]]) -> Callable[[], None]:
-    """A step: somebody answers rows of a work list by what they hold (`A & B`: both), with an answer and a note."""
+    """A step: somebody answers rows of a sheet by what they hold, with an answer and a note.
+
+    `A & B` is about rows that hold both, `COLUMN=A` about those that hold it there.
+    """
 
     def decided(cells: dict[str, str]) -> dict[str, str]:
-        everything = " ".join(cells.values())
-        pairs = (pair for texts, pair in by.items() if all(text in everything for text in texts.split(" & ")))
+        def holds(text: str) -> bool:
+            column, _, word = text.partition("=")
+            return word in cells[column] if column in cells else text in " ".join(cells.values())
+
+        pairs = (pair for texts, pair in by.items() if all(map(holds, texts.split(" & "))))
         answer, note = next(pairs, ("", ""))
         return {"answer": answer, "note": note}
 
