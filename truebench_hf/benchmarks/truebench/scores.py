@@ -66,7 +66,10 @@ def score(
     if conflicting := int(frames.verdicts["conflicting"].sum()):
         scores["conflicting"] = Score(conflicting / len(frames.verdicts), len(frames.verdicts))
     notes = _notes(frames, pass_rate(unit_means(values["passed"], instances)), official, origin)
-    if values[rule(origin)].isna().any():
+    is_open = values[rule(origin)].isna()
+    if len(is_open) and is_open.all():
+        notes.insert(0, "Nothing was scored: every answer has a criterion that is not decided, and none that failed.")
+    elif is_open.any():
         low, high = (percent(pass_rate(unit_means(ends, instances)).value) for ends in (counted == 1, counted != 0))
         notes.insert(0, f"Had all that is open been no, the pass rate would be {low} %; had it been yes, {high} %.")
     return Report(scores, _unscored(frames, values), usage or {}, origin, tuple(notes))
@@ -236,14 +239,11 @@ def _notes(frames: VerdictFrames, overall: Score, official: Score, provenance: M
     if provenance.get("protocol") == "official":
         notes.append("Pass rates follow the official rule, by which a criterion without a verdict does not count.")
     nobody = provenance.get("judge") == NOBODY  # what is left open says nothing of the official rule
-    if (
-        not nobody
-        and official.value is not None
-        and (overall.value is None or abs(overall.value - official.value) > 1e-9)
-    ):
-        ours = "undefined" if overall.value is None else percent(overall.value)
-        gap = "" if overall.value is None else f", {points(official.value - overall.value, 2)} points"
-        notes.append(f"The official pass rule gives {percent(official.value)} % where ours gives {ours}{gap}.")
+    if not nobody and official.value is not None and overall.value is not None:
+        gap = official.value - overall.value
+        rates = f"{percent(official.value)} % where ours gives {percent(overall.value)}"
+        if abs(gap) > 1e-9:
+            notes.append(f"The official pass rule gives {rates}, {points(gap, 2)} points.")
     if cut := int(frames.responses["truncated"].sum()):
         notes.append(f"{cut} answers were cut off at the token limit and judged as they stand.")
     if conflicting := int(frames.verdicts["conflicting"].sum()):
