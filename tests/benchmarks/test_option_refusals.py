@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,11 @@ from typing import Any
 import pytest
 
 import truebench_hf
+from tests.golden.case import run_command
 from tests.support.arbitration import panel_specs, table_rows
 from tests.support.corpus import options_of, table
-from tests.support.runs import Done, command_here, row, script, write_jsonl
+from tests.support.runs import held, script, write_jsonl
+from tests.support.scenarios import read_scenarios
 from truebench_hf.benchmarks.rubric_eval.data import mini_rows
 from truebench_hf.cli.studies import load
 from truebench_hf.errors import UserError
@@ -80,76 +81,40 @@ def test_it_is_refused_and_nothing_is_written(
 COMMANDS: dict[str, dict[str, str]] = table(__file__, "replaced_prompts")["commands"]
 
 
-def _rows() -> list[dict[str, Any]]:
-    checklist = ["is good", "is bad"]
-    return [
-        {
-            "id": f"i{number}-c{index}", "instruction_id": f"i{number}", "response_id": f"i{number}-r0",
-            "instruction_category": "constrained", "messages": [{"role": "user", "content": f"Instruction {number}"}],
-            "response": f"Answer {number}", "checklist": checklist, "rubric_index": index, "rubric": text,
-            "label": "yes" if index == 0 else "no",
-        }
-        for number in range(5)
-        for index, text in enumerate(checklist)
-    ]  # fmt: skip
-
-
-class Commands:
-    """The commands on small data, their models scripted: `b` is of another opinion than `a`."""
-
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder, self._capsys = folder, capsys
-        write_jsonl(folder / "rows.jsonl", _rows())
-        write_jsonl(folder / "official.jsonl", [row(1, [("Say A.", ["is good"])])])
-        kind = '1. So.\n```json\n{"criteria_1": "style_tone"}\n```'
-        self.specs = {
-            name: script(
-                folder / f"{name}.json",
-                [{"contains": "<criteria", "verdicts": {bad: "FAIL"}}, {"contains": "<requirement", "reply": kind}],
-            )
-            for name, bad in (("a", "is bad"), ("b", "is good"), ("c", "is bad"), ("d", "is bad"))
-        }
-
-    def __call__(self, name: str, *more: str) -> Done:
-        arguments = [text.format(tmp=self.folder, **self.specs) for text in COMMANDS[name]["line"].split()]
-        out = () if "--out" in more else ("--out", str(self.folder / "out"))
-        return command_here(self._capsys, *arguments, *out, *more)
-
-    def generate(self) -> None:
-        """What `judge` judges."""
-        arguments = ["--data", str(self.folder / "official.jsonl"), "--model", self.specs["a"]]
-        assert (
-            command_here(self._capsys, "study", "generate", *arguments, "--out", str(self.folder / "out")).returncode
-            == 0
-        )
-
-    def info(self) -> dict[str, Any]:
-        info: dict[str, Any] = json.loads((self.folder / "out" / "run.json").read_text())
-        return info
-
-
 @pytest.fixture
-def commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Commands:
-    return Commands(tmp_path, capsys)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with data and models, which is the current one."""
+    read_scenarios(__file__, "replaced_prompts")["inputs"].play(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
+def play_command(name: str, prompt: str, out: str = "out") -> str:
+    """Run a command with a prompt of one's own; what it prints."""
+    place = "judged" if name == "judge" else out
+    return run_command(f"{COMMANDS[name]['line']} --out {place}" + (f" --prompt {prompt}" if prompt else ""))
+
+
+def replaced(out: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """(the replaced prompts, the hashes of all) that a folder knows."""
+    info = held(Path(out) / "run.json")
+    return info["replaced_prompts"], info["settings"]["prompts"]
+
+
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_text_and_the_path_of_a_replaced_prompt_are_kept(commands: Commands, tmp_path: Path, name: str) -> None:
-    if name == "judge":
-        commands.generate()
-    prompt, mine = COMMANDS[name]["prompt"], tmp_path / "mine.jinja"
-    mine.write_text(f"My own words.\n{Prompts().source(prompt)}")
-    done = commands(name, "--prompt", f"{prompt}={mine}")
-    assert done.returncode == 0, done.stderr
-    own = Prompts({prompt: str(mine)})
-    assert commands.info()["replaced_prompts"] == {prompt: {"path": str(mine), "text": mine.read_text()}}
-    assert commands.info()["settings"]["prompts"][prompt] == own.hash(prompt), "the hash binds the folder"
-    mine.rename(tmp_path / "moved.jinja")
-    again = commands(name, "--prompt", f"{prompt}={tmp_path / 'moved.jinja'}")
-    assert again.returncode == 0, "the path binds nothing"
+def test_the_text_and_the_path_of_a_replaced_prompt_are_kept(name: str) -> None:
+    prompt, mine = COMMANDS[name]["prompt"], Path("mine.jinja")
+    mine.write_text(text := f"My own words.\n{Prompts().source(prompt)}")
+    assert "exit code 0" in play_command(name, f"{prompt}=mine.jinja")
+    texts, hashes = replaced("judged" if name == "judge" else "out")
+    assert texts == {prompt: {"path": "mine.jinja", "text": text}}
+    assert hashes[prompt] == Prompts({prompt: "mine.jinja"}).hash(prompt), "the hash binds the folder"
+    mine.rename("moved.jinja")
+    assert "exit code 0" in play_command(name, f"{prompt}=moved.jinja"), "the path binds nothing"
 
 
-HOSTILE = "{{ cycler.__init__.__globals__.os.popen('touch TMP/run').read() }}"
+HOSTILE = "{{ cycler.__init__.__globals__.os.popen('touch was-run').read() }}"
 LATE = "{% if structured is defined and structured %}{{ answer }}{% endif %}{{ '{0.__class__}'.format(tag) }}"
 
 
@@ -157,30 +122,26 @@ LATE = "{% if structured is defined and structured %}{{ answer }}{% endif %}{{ '
     ("name", "template", "words"), [*((name, HOSTILE, "SecurityError") for name in COMMANDS), ("run", LATE, "")]
 )
 def test_a_bad_prompt_is_refused_before_anything_is_paid_for(
-    commands: Commands, tmp_path: Path, name: str, template: str, words: str
+    folder: Path, name: str, template: str, words: str
 ) -> None:
-    if name == "judge":
-        commands.generate()
-    prompt, mine = COMMANDS[name]["prompt"], tmp_path / "mine.jinja"
-    mine.write_text(template.replace("TMP", str(tmp_path)))
-    done = commands(name, "--prompt", f"{prompt}={mine}")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert f"--prompt {prompt}={mine}: " in done.stderr
-    assert words in done.stderr
-    assert not (tmp_path / "run").exists(), "nothing was run"
-    assert name == "judge" or not (tmp_path / "out").exists()
+    prompt = COMMANDS[name]["prompt"]
+    (folder / "mine.jinja").write_text(template)
+    before = sorted(folder.rglob("*"))
+    head, _, error = play_command(name, f"{prompt}=mine.jinja").partition("--- on stderr\n")
+    assert ("exit code 2" in head, error.count("\n")) == (True, 1), error
+    assert f"--prompt {prompt}=mine.jinja: " in error
+    assert words in error
+    assert sorted(folder.rglob("*")) == before, "nothing was run or written"
 
 
-def test_ours_leave_nothing_behind_and_a_variant_its_name(commands: Commands) -> None:
-    assert commands("run").returncode == 0
-    assert commands.info()["replaced_prompts"] == {}
-    refused = commands("run", "--prompt", "checklist=plain")
-    assert "prompts.checklist: " in refused.stderr
-    assert commands.info()["replaced_prompts"] == {}, "a run that was refused changes nothing"
-    assert (
-        commands("run", "--prompt", "checklist=plain", "--out", str(commands.folder / "out" / "other")).returncode == 0
-    )
-    info = json.loads((commands.folder / "out" / "other" / "run.json").read_text())
+@pytest.mark.usefixtures("folder")
+def test_ours_leave_nothing_behind_and_a_variant_its_name() -> None:
+    play_command("run", "")
+    assert replaced("out")[0] == {}
+    assert "prompts.checklist: " in play_command("run", "checklist=plain")
+    assert replaced("out")[0] == {}, "a run that was refused changes nothing"
+    assert "exit code 0" in play_command("run", "checklist=plain", "other")
     plain = Prompts({"checklist": "plain"})
-    assert info["replaced_prompts"] == {"checklist": {"variant": "plain", "text": plain.source("checklist")}}
-    assert info["settings"]["prompts"]["checklist"] == plain.hash("checklist")
+    texts, hashes = replaced("other")
+    assert texts == {"checklist": {"variant": "plain", "text": plain.source("checklist")}}
+    assert hashes["checklist"] == plain.hash("checklist")
