@@ -17,7 +17,7 @@ from truebench_hf.data.records import Reader
 from truebench_hf.errors import UserError
 from truebench_hf.hub.layout import ALL, task_of
 from truebench_hf.judging.rules.deciding import JUDGE
-from truebench_hf.report.sections import interval, value
+from truebench_hf.report.sections import interval, percent
 from truebench_hf.results.report import Report, score_tables
 from truebench_hf.text.terminal import HALF
 from truebench_hf.types import Instance, Score
@@ -48,7 +48,7 @@ class Submission:
         overall = self.report.scores["overall"]
         assert isinstance(overall, Score)
         return {
-            "Pass rate in %": "undefined" if overall.value is None else value(overall),
+            "Pass rate in %": "undefined" if overall.value is None else percent(overall.value),
             "95 % interval": interval(overall),
             "n": f"{overall.n:,}",
             "Unscored": f"{overall.unscored:,}",

@@ -12,7 +12,6 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +25,6 @@ from truebench_hf.metrics.kappa import cohen_kappa, fleiss_kappa, krippendorff_a
 from truebench_hf.metrics.votes import majority
 from truebench_hf.report.sections import csv_text, unguard
 from truebench_hf.report.table import Column, Table
-from truebench_hf.text.terminal import on_page
 from truebench_hf.text.whole_files import write_whole
 from truebench_hf.types import Message, Score
 
@@ -116,21 +114,14 @@ def form(questions: Sequence[Question], annotator: str, save: str = "", answers:
 
     It works offline, keeps answers in the browser and downloads them as CSV; with `save` it sends each to that address.
     """
+    from truebench_hf.report.page import render
+
     # Answers are kept in the browser under this name: another sheet of the same annotator must not find them.
     content = json.dumps([[q.id, dict(q.material), q.question, q.options] for q in questions], sort_keys=True)
     key = f"truebench-sheet-{digest(f'{annotator} {content}')[:16]}"
     filled = [{"id": answer.id, "answer": answer.answer, "note": answer.note} for answer in answers]
-    return str(_template().render(questions=questions, annotator=annotator, key=key, save=save, answers=filled))
-
-
-@cache
-def _template() -> Any:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    blocks: Any = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
-    environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True, **blocks)
-    environment.filters["on_page"] = on_page
-    return environment.get_template("sheet.html.jinja")
+    shown = {"questions": questions, "annotator": annotator, "key": key, "save": save, "answers": filled}
+    return render("sheet.html.jinja", **shown)
 
 
 def in_order(questions: Sequence[Question], annotator: str, seed: int) -> list[Question]:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from truebench_hf.report import sections as kinds
-from truebench_hf.report.sections import Conversation, Conversations, Exchange, Section
+from truebench_hf.report.sections import Axis, Conversation, Conversations, Exchange, Section
 from truebench_hf.text.terminal import on_page
 from truebench_hf.types import Usage, Verdict
 
@@ -44,6 +43,11 @@ def page(title: str, sections: Iterable[Section], *, lead: str = "", notes: Sequ
     )
     stream.enable_buffering(200)
     yield from stream
+
+
+def render(template: str, **values: Any) -> str:
+    """A template of this folder, filled in; every text is escaped."""
+    return _TEMPLATES.get_template(template).render(**values)
 
 
 def fragment(part: Section | Conversation | Exchange, **more: Any) -> str:
@@ -161,9 +165,7 @@ _SCRIPT = Path(__file__).with_name("page.js").read_bytes().removesuffix(b"\n")  
 _TEMPLATES.globals |= {
     "script_hash": base64.b64encode(hashlib.sha256(_SCRIPT).digest()).decode(),  # the page runs no other
     "colours": COLOURS,
-    "value": kinds.value,
-    "interval": kinds.interval,
-    "unit": kinds.Axis("", 0, 1),
+    "unit": Axis("", 0, 1),
     "spoken": spoken,
     "quoted": quoted,
 }

@@ -287,11 +287,6 @@ def p_value(value: float | None) -> str:
     return "" if value is None else "< 0.0001" if value < 0.0001 else fixed(value, 4)
 
 
-def value(score: Score) -> str:
-    """A score in percent as text."""
-    return percent(score.value)
-
-
 def interval(score: Score) -> str:
     """A 95 % interval in percent as text, "" where there is none."""
     return "" if score.ci95 is None else f"{100 * score.ci95[0]:.1f} to {100 * score.ci95[1]:.1f}"
