@@ -12,11 +12,10 @@ import pytest
 
 from tests.support.arbitration import JUDGES, META, TABLE, panel_specs, read_rows, table_options, table_rows, write_rows
 from tests.support.corpus import each_row
-from tests.support.runs import script
+from tests.support.scenarios import Scenario, scenarios
 from tests.support.tables import row_of
 from truebench_hf.benchmarks.rubric_eval import data as rubric_rows
 from truebench_hf.benchmarks.rubric_eval.arbitration import (
-    ArbitrateOptions,
     ArbitrationLabels,
     arbitrate,
     prepare,
@@ -91,34 +90,9 @@ def test_meta_judges_see_rationales_without_names_in_a_seeded_order(tmp_path: Pa
     assert "Reviewer 4:" not in silent, "who did not decide has nothing to say"
 
 
-def test_probabilities_are_not_asked_for_twice(tmp_path: Path) -> None:
-    """P(yes) does not depend on what else is asked: the fine pass takes the coarse verdicts over, at no cost."""
-    shares = {
-        "ann": {"both": 0.9, "apart": 0.9},
-        "bob": {"both": 0.8, "apart": 0.2},
-        "mia": {"": 0.9},
-        "max": {"": 0.8},
-    }
-    specs = {
-        name: script(
-            tmp_path / f"{name}.json",
-            [{"contains": f"{rubric}?", "probability": share} for rubric, share in said.items()],
-        )
-        for name, said in shares.items()
-    }
-    texts = ["both?", "apart?"]
-    rows = [row | {"checklist": texts, "rubric": text} for row, text in zip(table_rows(), texts, strict=False)]
-    options = ArbitrateOptions(
-        data=write_rows(tmp_path / "data.jsonl", rows), judge=(specs["ann"], specs["bob"]), judge_level="decision",
-        meta_judge=(specs["mia"], specs["max"]), out=str(tmp_path / "out"),
-        reference=write_rows(tmp_path / "trusted.jsonl", [row | {"label": "yes"} for row in rows]),
-    )  # fmt: skip
-    result = arbitrate(options)
-    assert exits(tmp_path) == {"both?": ("coarse_unanimous", "yes"), "apart?": ("hard", "yes")}
-    assert {stage: usage.calls for stage, usage in by_stage(tmp_path).items()} == {"coarse": 2, "meta": 2}
-    assert result["reference"].rows[0]["rubrics"] == 2, "the comparison with trusted labels costs nothing more either"
-    notes = json.loads((tmp_path / "out" / "scores.json").read_text())["notes"]
-    assert any("2 of 2 base judges give probabilities" in note and "stays empty" in note for note in notes)
+@scenarios(__file__, "arbitrate")
+def test_commands(scenario: Scenario, tmp_path: Path) -> None:
+    scenario.play(tmp_path)
 
 
 # Responses
@@ -271,16 +245,7 @@ def test_an_id_may_be_labelled_only_once(tmp_path: Path) -> None:
     assert read_trusted(write_rows(tmp_path / "open.jsonl", open_one)) == {"a": ("no", None)}
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ({"id": "a"}, "row 1: missing field 'label'; the file has id .it is needed"),
-        ({"label": "yes"}, "row 1: missing field 'id'; the file has label"),
-        ({"id": "a", "label": "maybe"}, "must be yes or no, .* not 'maybe'"),
-        ({"id": "a", "label": ["yes"]}, "must be yes or no"),
-        ({"id": "a", "label": None}, "holds no labels"),
-    ],
-)
+@each_row(__file__, "arbitrate", "trusted")
 def test_trusted_labels_that_cannot_be_used(tmp_path: Path, row: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_trusted(write_rows(tmp_path / "t.jsonl", [row]))

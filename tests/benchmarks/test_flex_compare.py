@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import scipy.stats
 
 from tests.support.corpus import each_row
 from tests.support.people import fill
-from tests.support.runs import Done, command_here, write_jsonl
+from tests.support.runs import Done, command_here, held, write_jsonl
 from truebench_hf.benchmarks.flexbench.agreement import agree, labels_of, read_labels, stability
 from truebench_hf.benchmarks.flexbench.conversations import JudgedConversation, Talk, read_judged
 from truebench_hf.benchmarks.flexbench.procedure import Dimension, Procedure, as_yaml
@@ -104,7 +103,7 @@ def test_the_commands_print_and_write_a_page(tmp_path: Path, run: Run) -> None:
     place, page = folder(tmp_path / "a", rows), tmp_path / "page" / "s.html"
     done = run("flex", "study", "stability", place, "--seeds", "0,1", "--out", page)
     assert (done.returncode, "a and b" in done.stdout) == (0, True), "they change places"
-    assert all(text in page.read_text() for text in ("Bland-Altman", "mean + 1.96 sd"))
+    assert "Bland-Altman" in page.read_text()
     for seeds, words in (("0,0", "two different seeds"), ("0,7", "there are seeds 0, 1")):
         assert words in run("flex", "study", "stability", place, "--seeds", seeds).stderr
     trains = folder(tmp_path / "b", corpus("a", "0", 3), Procedure("trains", "Ask; name the limit.", TWO.dimensions))
@@ -148,7 +147,7 @@ def test_sheets_go_out_blind_and_come_back(tmp_path: Path, run: Run) -> None:
     assert all(text in agreed.stdout for text in ("micro average (verdicts)", "paper: claude"))
     assert "has no labels of people; `truebench label out" in run("flex", "study", "agree", place).stderr
     assert run("label", "in", place, *experts).returncode == 0
-    rows = [json.loads(line) for line in (place / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = held(place / "labels.jsonl")
     assert {(row["label"], row["how"], len(row["annotations"])) for row in rows} == {("yes", "unanimous", 2)}
     assert run("flex", "study", "agree", place, "--crowd", crowd) == agreed, "the labels of the folder are the experts'"
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.support.corpus import each_row
-from tests.support.runs import write_jsonl
+from tests.support.runs import held, write_jsonl
+from tests.support.scenarios import Scenario, scenarios
 from truebench_hf.benchmarks.tick.pairs import Pair, load_pairs
 from truebench_hf.benchmarks.tick.pairwise import Pairwise, PairwiseOptions
 from truebench_hf.errors import UserError
@@ -230,10 +231,7 @@ def test_whose_checklists_are_used(tmp_path: Path) -> None:
     assert [(row["judge"], figures(row)) for row in rows] == [("scripted:one", ALL_RIGHT), ("scripted:two", ALL_TIED)]
     assert [sum(text.startswith("You prepare") for text in prompts(judge)) for judge in judges] == [6, 0]
     assert "the same checklists, written by scripted:one." in (tmp_path / "two/report.html").read_text()
-    lists = [json.loads(line) for line in (tmp_path / "two/checklists.jsonl").read_text().splitlines()]
-    assert [(row["id"], row["criteria"]) for row in lists] == [
-        (f"p{n}", ["Is it at least equal?", "Is it good?"]) for n in range(1, 7)
-    ]  # fmt: skip
+    lists = held(tmp_path / "two/checklists.jsonl")
     edited = write_jsonl(tmp_path / "edited.jsonl", [row | {"criteria": ["Is it at least equal?"]} for row in lists])
     judge = model("j", sees)
     (row,) = own(study(tmp_path, judge, checklists=edited, protocol=("tick",), out=f"{tmp_path}/again"))
@@ -241,35 +239,9 @@ def test_whose_checklists_are_used(tmp_path: Path) -> None:
     assert len(prompts(judge)) == 12
 
 
-def test_no_ties_in_the_data_and_points_that_count_for_nothing(tmp_path: Path) -> None:
-    row = {"prompt": "Q", "response_a": "good", "response_b": "bad", "label": "A"}
-    file = write_jsonl(tmp_path / "one.jsonl", [row])
-    (line,) = own(study(tmp_path, model("j", takes_the_first), data=file, protocol=("direct",)))
-    assert figures(line) == (1, 0, 1, 0, 1)
-    assert "counts in WPLD as half wrong (distance 1 of 2)" in (tmp_path / "out/report.html").read_text()
-
-    def judges(asked: str, shown: dict[str, str]) -> str:
-        swears, short = "damn" in shown["response"], "short" in shown["response"]
-        return verdict("PASS" if (swears if "swear" in shown["criteria"] else short) else "FAIL")
-
-    # A fault that is not there counts as YES: 1 of 2 against 1 of 2.
-    criteria = [{"text": "Is it short?", "weight": 5}, {"text": "Does it swear?", "weight": -1}]
-    rows = [
-        {
-            "id": "a",
-            "prompt": "Q",
-            "response_a": "damn short",
-            "response_b": "long",
-            "label": "tie",
-            "criteria": criteria,
-        },
-        {"id": "b", "prompt": "R", "response_a": "long", "response_b": "damn", "label": "A", "criteria": criteria[1:]},
-    ]
-    file, out = write_jsonl(tmp_path / "faults.jsonl", rows), tmp_path / "faults"
-    (line,) = own(study(tmp_path, model("j", judges), data=file, protocol=("tick",), out=str(out)))
-    assert figures(line) == (2, 1, 0, 0, 0)
-    lines = [json.loads(text) for text in (out / "pairs.jsonl").read_text().splitlines()]
-    assert [(one["score_a"], one["score_b"]) for one in lines] == [(0.5, 0.5), (1.0, 0.0)]
+@scenarios(__file__, "pairwise")
+def test_commands(scenario: Scenario, tmp_path: Path) -> None:
+    scenario.play(tmp_path)
 
 
 def test_no_checklist_is_undecided_with_its_reason(tmp_path: Path) -> None:
