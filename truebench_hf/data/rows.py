@@ -94,6 +94,7 @@ MaybeText = Annotated[str | None, BeforeValidator(_maybe)]  # None where it is a
 Name = Annotated[str, BeforeValidator(_name)]  # what tables are told apart by: "" where it is absent
 Id = Annotated[str, BeforeValidator(_id)]  # a text or a whole number, as a text
 MaybeLabel = Annotated[Label | None, BeforeValidator(_label)]  # see `_LABELS`; None where nobody gave one
+Labels = Annotated[list[MaybeLabel], Field(min_length=1), BeforeValidator(_decoded)]  # a list of such
 Items = Annotated[list[Any], Field(min_length=1), BeforeValidator(_decoded)]  # a list that is not empty
 Texts = Annotated[list[Text], Field(min_length=1), BeforeValidator(_decoded)]  # a list of texts, none of them blank
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]  # a text or a list of texts, or nothing
@@ -119,14 +120,14 @@ class Row(BaseModel):
             return row
         if cls.any_case:
             row = {fold(name): value for name, value in row.items()} | dict(row)
-        unread: set[str] = set()
+        known: set[str] = set()
         read: set[str] = set()
         for field, names in _names(cls).items():
             present = [name for name in names if name in row]
             says = [n for n in present if row[n] is not None and (field in cls.keeps_blanks or holds(row[n]))]
-            unread.update(names)
+            known.update(names)
             read.update((says or (present if cls.model_fields[field].is_required() else []))[:1])
-        return {name: value for name, value in row.items() if name in read or name not in unread}
+        return {name: value for name, value in row.items() if name in read or name not in known}
 
 
 @cache

@@ -15,14 +15,16 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from truebench_hf.data import row_files
 from truebench_hf.data.judged import category_shown
 from truebench_hf.data.row_files import Rows, Sieve, Usable
 from truebench_hf.data.row_files import is_source as is_source
 from truebench_hf.data.row_formats import Entry, RowFile
-from truebench_hf.data.rows import MaybeLabel, Record, tables
+from truebench_hf.data.rows import Decoded, Labels, Record, Text, tables
 from truebench_hf.data.rubrics import Item, Responses
 from truebench_hf.data.sources import forms
 from truebench_hf.data.sources.forms import SetForm, item_of, joined, messages_of, name_of, sets
@@ -147,16 +149,14 @@ def biggen(form: SetForm, record: Record) -> list[Item]:
     return [item_of(form, record, [criterion], language=language)]
 
 
+_Part = str | int
+_CFBENCH = Annotated[list[tuple[Text, _Part, _Part, _Part]], Field(min_length=1), *Decoded.__metadata__]
+
+
 def cfbench(form: SetForm, record: Record) -> list[Item]:
     """Criteria are [text, priority, type, sub-type]; the right answer is shown to judges, as the set's own judge is."""
-    criteria = []
-    for number, value in enumerate(record.items("criteria")):
-        if not isinstance(value, list) or len(value) != 4 or not all(isinstance(part, str | int) for part in value):
-            raise record.wrong(f"criteria[{number}]", "must be [text, priority, constraint type, sub-type]")
-        text, _, *kinds = map(str, value)
-        if not text.strip():
-            raise record.wrong(f"criteria[{number}]", "has a blank text")
-        criteria.append(Criterion(text, "/".join(filter(str.strip, kinds)) or None))
+    rows = record.value("criteria", _CFBENCH)
+    criteria = [Criterion(text, "/".join(filter(str.strip, map(str, kinds))) or None) for text, _, *kinds in rows]
     return [item_of(form, record, criteria)]
 
 
@@ -209,15 +209,9 @@ def healthbench_meta(record: Record) -> Mapping[str, Any]:
         "messages": [{"role": message.role, "content": message.content} for message in messages],
         "response": record.text("completion"),
         "rubric": rubric,
-        "label": majority(_labels(record, "binary_labels")),
+        "label": majority(record.value("binary_labels", Labels)),
         "source_label": record.maybe("category") or "",
     }
-
-
-def _labels(record: Record, name: str) -> list[Label | None]:
-    """A list of labels in any spelling."""
-    votes = enumerate(record.items(name))
-    return [record.part(name, place, {"label": vote}).value("label", MaybeLabel) for place, vote in votes]
 
 
 def ifbench(form: SetForm, record: Record) -> Iterator[Item]:
@@ -250,7 +244,7 @@ def if_rewardbench(form: SetForm, record: Record) -> Iterator[Item]:
     criteria = [Criterion(text, joined(kinds.get(text.strip(), ()))) for text in record.texts("checklist")]
     model = record.maybe("response_generation_model") or ""
     for response in record.parts("responses"):
-        labels = _labels(response, "labels")
+        labels = response.value("labels", Labels)
         if len(labels) != len(criteria):
             raise response.wrong("labels", f"must have one label for each of the {len(criteria)} constraints")
         name, text = f"{name_of(form, record)}-{response.id('response_id')}", response.text("response")
