@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import csv
 import json
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -15,7 +13,8 @@ import pytest
 import truebench_hf
 from tests.support.corpus import each_row
 from tests.support.openai_server import OpenAIServer
-from tests.support.runs import command_here, held, row, run_scores, script, write_jsonl
+from tests.support.runs import held, row, script, write_jsonl
+from tests.support.scenarios import Scenario, scenarios
 from tests.support.stages import generate, judge
 from truebench_hf.benchmarks.truebench import data
 from truebench_hf.benchmarks.truebench.data import GenerateOptions, JudgeGivenOptions
@@ -157,106 +156,10 @@ def test_a_refused_key_stops_the_run_in_one_line(bench: Bench) -> None:
     assert len(held(bench.out / "judgments.jsonl")) == 12
 
 
-# Data of one's own: a few rows with nothing but prompts and criteria
-
-
-OWN = [
-    {"prompt": "Name a colour.", "criteria": ["names a colour", "is one word"]},
-    {"prompt": "Name a river.", "criteria": ["names a river"]},
-]
-
-
-Own = Callable[[Sequence[dict[str, Any]]], Bench]
-
-
-@pytest.fixture
-def own(bench: Bench) -> Own:
-    """A run on rows of one's own, by a judge who fails `is one word` and sees no slip."""
-    bench.scripts(
-        [{"contains": "river", "reply": "The Rhine."}, {"contains": "", "reply": "Dark red."}],
-        [{"contains": "<criteria", "verdicts": {"is one word": "FAIL", "slip": "FAIL"}}],
-    )
-
-    def of(rows: Sequence[dict[str, Any]]) -> Bench:
-        bench.data = write_jsonl(bench.folder / "own.jsonl", rows)
-        return bench
-
-    return of
-
-
-def test_rows_without_groups_show_none(own: Own) -> None:
-    """From a spreadsheet, with criteria as lines of a cell."""
-    bench = own(OWN)
-    bench.data = str(bench.folder / "own.csv")
-    with Path(bench.data).open("w", encoding="utf-8", newline="") as file:
-        rows = [(row["prompt"], "\n".join(row["criteria"])) for row in OWN]
-        csv.writer(file).writerows([("prompt", "criteria"), *rows])
-    assert value(bench.run(), "overall") == (0.5, 2, 0)
-    assert [line["passed"] for line in held(bench.out / "judgments.jsonl")] == [False, True]
-    scores = run_scores(bench.out)
-    assert not {"by_category", "by_language", "by_task", "weighted"} & set(scores), "no groups, no weights"
-    assert not {"scores_category.csv", "scores_language.csv"} & {path.name for path in bench.out.iterdir()}
-    page = (bench.out / "report.html").read_text().split("<script>")[0]
-    for word in ("Category", "Language", "By task", " · ·", " · </summary>"):
-        assert word not in page, "no empty groups are shown"
-
-
-def test_weights_and_faults(own: Own, capsys: pytest.CaptureFixture[str]) -> None:
-    worth = [
-        {"text": "names a colour", "weight": 3},
-        {"text": "is one word", "points": 1},
-        {"text": "has a slip", "points": -2},
-    ]
-    bench = own([
-        {"prompt": "Name a colour.", "criteria": worth},  # met, not met, no fault: 3 of 4
-        {"prompt": "Name a river.", "criteria": [{"text": "names a river"}, {"text": "names a lake", "weight": -5}]},  # 0
-        {"prompt": "Name a lake.", "criteria": [{"text": "one"}, {"text": "a slip", "weight": -1}]},  # 1 of 1
-    ])  # fmt: skip
-    report = bench.run()
-    assert value(report, "overall") == (pytest.approx(1 / 3), 3, 0), "positive criteria met, negative ones not"
-    assert value(report, "official") == value(report, "overall")
-    assert value(report, "weighted") == (pytest.approx((0.75 + 0 + 1) / 3), 3, 0)
-    assert value(report, "soft_criterion") == (pytest.approx((2 / 3 + 1 / 2 + 1) / 3), 3, 0)
-    assert value(report, "drfr") == (pytest.approx(5 / 7), 7, 0)
-    assert sum("(This names a fault" in texts[-1] for texts in bench.asked("judge")) == 3
-    weights = [verdict.get("weight") for line in held(bench.out / "judgments.jsonl") for verdict in line["verdicts"][0]]
-    assert weights == [3, None, -2, None, -5, None, -1]
-    done = command_here(capsys, "label", "out", str(bench.out))
-    assert (done.returncode, "criteria with negative points cannot be labelled" in done.stderr) == (2, True)
-
-
-def test_turns_without_criteria_are_answered_and_not_judged(own: Own) -> None:
-    turns = [{"prompt": "Hello"}, {"prompt": "Name a colour.", "criteria": ["names a colour"]}, {"prompt": "Thanks"}]
-    bench = own([{"turns": turns}])
-    report = bench.run()
-    assert (len(bench.asked("judge")), len(bench.asked("model"))) == (1, 3)
-    assert {value(report, name) for name in ("overall", "official", "soft_turn", "multi_turn")} == {(1.0, 1, 0)}
-
-
-def test_all_that_a_row_tells_is_used(own: Own) -> None:
-    messages = [
-        {"role": "system", "content": "Speak as a painter."}, {"role": "user", "content": "I like warm ones."},
-        {"role": "assistant", "content": "So do I."}, {"role": "user", "content": "Name a colour."},
-    ]  # fmt: skip
-    given = {"context": "Ochre is an earth.", "reference": "Ochre."}
-    bench = own([{"messages": messages, "criteria": ["names a colour"]} | given])
-    assert value(bench.run(), "overall") == (1.0, 1, 0)
-    (texts,) = bench.asked("model")
-    assert texts == ["Speak as a painter.", "Ochre is an earth.\n\nI like warm ones.", "So do I.", "Name a colour."]
-    ((*_, prompt),) = bench.asked("judge")
-    for text in ("Speak as a painter.", "I like warm ones.", "So do I.", *given.values(), "Dark red."):
-        assert text in prompt, text
-
-
-def test_columns_and_groups(own: Own) -> None:
-    named = [("DE", OWN[0]), ("", OWN[1])]
-    bench = own([{"question": row["prompt"], "checks": row["criteria"], "language": name} for name, row in named])
-    report = bench.run(column={"prompt": "question", "criteria": "checks"})
-    assert set(report.scores["by_language"]) == {"DE"}, "who tells no language is in no group"  # type: ignore[arg-type]
-    assert "by_category" not in report.scores
-    assert (bench.out / "scores_language.csv").read_text().splitlines()[0].startswith("Model Name,Overall,KO,EN")
-    with pytest.raises(UserError, match="--category Facts: the data names no category; leave it out"):
-        data.select(data.load(bench.data, ("prompt=question", "criteria=checks")), [], ["Facts"])
+@scenarios(__file__, "truebench_run")
+def test_data_of_ones_own(scenario: Scenario, tmp_path: Path) -> None:
+    """A few rows with nothing but prompts and criteria."""
+    scenario.play(tmp_path)
 
 
 def test_the_hash_knows_all_that_shapes_calls_or_scores(tmp_path: Path) -> None:
