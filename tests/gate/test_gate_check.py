@@ -13,6 +13,7 @@ import pytest
 from tests.support.finished import finished, numbered
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import command_here, row, script, write_jsonl
+from tests.support.scenarios import Scenario, scenarios
 from tests.support.stages import run
 from truebench_hf.benchmarks.truebench.data import RunOptions
 from truebench_hf.comparing.gate import CheckOptions
@@ -21,36 +22,10 @@ from truebench_hf.errors import UserError
 from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
 from truebench_hf.types import Score
 
-OLD = [True] * 72 + [False] * 18
-WITHIN, UNSURE = [True] * 71 + [False] * 19, [True] * 64 + [False] * 26
-TEN = ("--margin", "10")
 
-
-@pytest.fixture(scope="module")
-def old(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return finished(tmp_path_factory.mktemp("old"), "app", numbered(OLD))
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "more", "code", "text"),
-    [
-        (WITHIN, TEN, 0, "Not worse by more than 10 points"),
-        (WITHIN, (), 3, "within 3 points"),  # by the usual margin
-        ([True] * 50 + [False] * 40, TEN, 1, "Worse by more than 10 points"),
-        (UNSURE, TEN, 3, "more instances would decide it"),
-        (UNSURE, (*TEN, "--allow", "unsure"), 0, "Unsure"),
-        (OLD, ("--must", "is right"), 1, "must-pass criteria missed"),
-        (OLD, ("--must", "no such text"), 2, ""),
-        ([None] * 18 + OLD[18:], TEN, 3, "18 of 90 pairs are undecided"),
-    ],
-)
-def test_exit_codes(
-    old: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], outcomes: list[bool | None], more: tuple[str, ...],
-    code: int, text: str,
-) -> None:  # fmt: skip
-    new = finished(tmp_path, "app", numbered(outcomes), allow_unscored=True)
-    done = command_here(capsys, "check", new, "--against", old, *more)
-    assert (done.returncode, text in done.stdout) == (code, True), done
+@scenarios(__file__, "gate")
+def test_gates(scenario: Scenario, tmp_path: Path) -> None:
+    scenario.play(tmp_path)
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
@@ -85,17 +60,6 @@ def test_rows_of_other_ids_are_paired_by_what_they_ask(tmp_path: Path, capsys: p
     assert "category: Editing" in done.stdout
 
 
-def test_unchanged_answers_pass_however_few_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Twelve rows could never show three points; the same answers do. One other answer of the same score does not."""
-    twelve = numbered([True] * 8 + [False] * 3 + [None])
-    first, again = (finished(tmp_path / name, "app", twelve, allow_unscored=True) for name in "ab")
-    done = command_here(capsys, "check", again, "--against", first, "--by", "category")
-    assert (done.returncode, "All 12 answers are the same as before." in done.stdout) == (0, True), done
-    assert "unsure" not in done.stdout
-    reworded = finished(tmp_path / "c", "another-app", twelve, allow_unscored=True)
-    assert command_here(capsys, "check", reworded, "--against", first).returncode == 3
-
-
 def blamed(loss: Callable[..., Loss], margin: float, runs: int, draw: Callable[[Any], Any], seed: int = 0) -> int:
     """In how many of so many simulated checks the new application is blamed; `draw` gives old and new scores."""
     random = np.random.default_rng(seed)
@@ -128,17 +92,6 @@ def test_a_ratio_that_is_equal_is_blamed_in_at_most_5_percent(runs: int) -> None
     factors = np.array([[1.0], [1.1]])
     found = blamed(ratio_loss, 0.1, runs, lambda random: random.lognormal(5, 0.6, (2, 100)) * factors, 5)
     assert found <= at_most(runs)
-
-
-def test_a_longer_answer_is_gated_by_percent_of_the_old_length(
-    old: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """ "app is right on q0" against "longer-app is right on q0": 7 of 18 to 20 characters more, some 35 percent."""
-    new = finished(tmp_path, "longer-app", numbered(OLD))
-    for percent, code in (("20", 1), ("50", 0)):
-        done = command_here(capsys, "check", new, "--against", old, "--length-margin", percent)
-        assert done.returncode == code, done
-        assert f"length, margin {percent} %" in done.stdout
 
 
 def test_cost_is_gated_by_the_prices_of_the_user(
@@ -213,34 +166,10 @@ def test_the_line_names_the_score(values: tuple[float | None, ...], title: str, 
     assert board(*values, title=title).below(90) == line
 
 
-def test_run_and_judge_and_tick_exit_with_1_below_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = Path(finished(tmp_path, "Ada", numbered([True] * 3 + [False])))
-    same = ["--data", str(tmp_path / "data.jsonl"), "--judge", f"scripted:{tmp_path}/judge.json"]
-    run = ["run", *same, "--model", f"scripted:{tmp_path}/Ada.json", "--out", str(folder)]
-    assert command_here(capsys, *run, "--fail-under", "75").returncode == 0
-    done = command_here(capsys, *run, "--fail-under", "75.1")
-    assert (done.returncode, done.stderr) == (1, "truebench: the overall score is 75.00, under --fail-under 75.1\n")
-    judge = ["judge", *same, "--responses", str(folder / "judgments.jsonl"), "--out", str(tmp_path / "judged")]
-    assert command_here(capsys, *judge, "--fail-under", "90").returncode == 1
-    assert command_here(capsys, *judge, "--fail-under", "0.9").returncode == 2, "a share in place of a percentage"
-
-    data = write_jsonl(tmp_path / "tick.jsonl", [{"prompt": "Say hi.", "checklist": ["Is it a greeting?"]}])
-    asked = script(tmp_path / "asked.json", [{"contains": "greeting", "verdicts": {"Is it a greeting?": "FAIL"}}])
-    tick = ["tick", "--data", data, "--model", script(tmp_path / "hi.json", [], {"reply": "hi"}), "--judge", asked]
-    done = command_here(capsys, *tick, "--out", str(tmp_path / "tick"), "--fail-under", "50")
-    assert (done.returncode, "the pass rate is 0.00, under" in done.stderr) == (1, True), done.stderr
-
-
 def test_more_than_nothing_is_worse_and_nothing_again_is_within() -> None:
     """A free model before, or empty answers: no share of 0 is there to be told."""
     none, some = np.zeros(20), np.ones(20)
     assert verdicts([ratio_loss(none, some), ratio_loss(none, none)], [0.1, 0.1]) == ["worse", "within"]
-
-
-def test_a_file_of_anchors_that_is_not_there_is_named(old: str, capsys: pytest.CaptureFixture[str]) -> None:
-    done = command_here(capsys, "check", old, "--anchors", "missing.csv")
-    assert (done.returncode, "--anchors missing.csv: no such file" in done.stderr) == (2, True), done
-    assert command_here(capsys, "check", old, "--must", "is right").returncode == 1
 
 
 ANCHORS = 40

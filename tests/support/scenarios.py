@@ -6,6 +6,8 @@ them; `golden: NAME` takes the inputs of a golden case. Further steps here:
 - `{run: COMMAND, code: 2, says: [TEXT], hides: [TEXT]}`: what is printed (blanks folded) has these texts; a plain
   COMMAND has to end with 0.
 - `{see: FILE, PATH: VALUE, has: [TEXT], lacks: [TEXT]}`: what a file holds. A number may stand as a fraction, "2/3".
+- `{finish: MODEL, in: FOLDER, right: N, wrong: N, open: N, OPTION: VALUE}`: a finished run in FOLDER/runs/MODEL over instances
+  with these outcomes, in their order.
 - `{calls: FOLDER, ROLE: N}`: how many calls a ledger holds by role; of a role with a spec, by its last word.
 - `{absent: FILE}`, `{remove: FILE}`, `{move: FILE, to: FILE}`, `{append: FILE, text: TEXT}`, `{settle: FILE, NAME: VALUE}` of a
   JSON file, `{copy: FILE, to: FILE, lines: [0, 1]}` these lines or all of them; `onto` adds them.
@@ -31,6 +33,7 @@ from tests.golden.case import alike_everywhere, run_command
 from tests.golden.cases import case_named
 from tests.golden.texts import read_step, write_files
 from tests.support.corpus import table
+from tests.support.finished import finished, numbered
 from tests.support.runs import calls_by_role, held
 from tests.support.worked import check
 
@@ -102,6 +105,14 @@ def calls(step: Mapping[str, Any]) -> None:
     assert made == {role: count for role, count in step.items() if role != "calls"}, made
 
 
+def finish(step: Mapping[str, Any]) -> None:
+    """Make a finished run."""
+    words = {"right": True, "wrong": False, "open": None}
+    outcomes = [words[word] for word, count in step.items() if word in words for _ in range(count)]
+    more = {name: value for name, value in step.items() if name not in (*words, "finish", "in")}
+    finished(Path(step["in"]).absolute(), step["finish"], numbered(outcomes), **more)
+
+
 def absent(step: Mapping[str, Any]) -> None:
     """Hold that a file or folder is not there."""
     assert not Path(step["absent"]).exists()
@@ -134,7 +145,7 @@ def settle(step: Mapping[str, Any]) -> None:
 
 
 STEPS = {
-    "run": run, "see": see, "calls": calls, "absent": absent,
+    "run": run, "see": see, "calls": calls, "absent": absent, "finish": finish,
     "remove": remove, "append": append, "copy": copy, "settle": settle,
     "move": lambda step: Path(step["move"]).rename(step["to"]),
 }  # fmt: skip
