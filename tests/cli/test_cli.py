@@ -15,6 +15,7 @@ import pytest
 from tests.support.corpus import each_row
 from tests.support.openai_server import OpenAIServer
 from tests.support.runs import ROOT, Done, command_here, row, script, write_jsonl
+from tests.support.scenarios import Scenario, scenarios
 from truebench_hf.cli import commands
 from truebench_hf.cli.app import whole
 
@@ -38,6 +39,11 @@ def in_a_process(code: str) -> list[str]:
     done = subprocess.run([sys.executable, "-c", before + code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
+
+
+@scenarios(__file__, "lines")
+def test_lines_of_commands(scenario: Scenario, tmp_path: Path) -> None:
+    scenario.play(tmp_path)
 
 
 def test_help_is_quick_and_light() -> None:
@@ -233,38 +239,4 @@ def test_every_command_refuses_an_option_given_twice(capsys: pytest.CaptureFixtu
     assert tried > 40
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [("export", "truebench study export"), ("build", "truebench data build or truebench flex build")],
-)
-def test_a_command_without_its_group_is_told_where_it_stands(
-    capsys: pytest.CaptureFixture[str], name: str, meant: str
-) -> None:
-    done = command_here(capsys, name)
-    assert (done.returncode, done.stderr) == (2, f"truebench: there is no command {name}; did you mean {meant}?\n")
-
-
 Capsys = pytest.CaptureFixture[str]
-
-
-@each_row(__file__, "cli", "what_cannot_be_shown_is_one_line")
-def test_what_cannot_be_shown_is_one_line(capsys: Capsys, tmp_path: Path, line: str, words: str) -> None:
-    evil = f"{{{{ cycler.__init__.__globals__.os.popen('touch {tmp_path}/run').read() }}}}"
-    (tmp_path / "evil.jinja").write_text(evil)
-    done = command_here(capsys, "study", "prompts", *line.replace("{tmp}", str(tmp_path)).split())
-    assert (done.returncode, done.stdout, done.stderr.count("\n"), words in done.stderr) == (2, "", 1, True), done
-    assert not (tmp_path / "run").exists(), "and nothing was run"
-
-
-def test_official_prompts_become_flags(capsys: Capsys, tmp_path: Path) -> None:
-    csv = tmp_path / "evaluation_prompts.csv"
-    csv.write_text("evaluation_method,evaluation_prompt\njson,E: {{context_document}} R: {{response}}\n")
-    done = command_here(capsys, "study", "prompts", "--official", str(csv), "--out", str(tmp_path / "p"))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"--prompt grounding_json={tmp_path}/p/grounding_json.jinja\n"
-    shown = command_here(capsys, "study", "prompts", "grounding_json", *done.stdout.split())
-    assert shown.stdout.startswith("E: The workshop moves to Friday at 10.")
-    csv.write_text("evaluation_method,evaluation_prompt\njson,E: {{document}} R: {{response}}\n")
-    done = command_here(capsys, "study", "prompts", "--official", str(csv), "--out", str(tmp_path / "p"))
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "unknown placeholder '{{document}}'" in done.stderr
