@@ -248,9 +248,10 @@ def _place(parts: Iterable[str | int], inside: bool = False) -> str:
 _MESSAGES = {
     "missing": "is needed", "extra_forbidden": "is unknown; leave it out",
     "unexpected_keyword_argument": "is unknown; leave it out", "string_type": "must be a text",
-    "list_type": "must be a list", "tuple_type": "must be a list", "too_short": "must be a list that is not empty", "dict_type": "must be an object",
-    "model_type": "must be an object", "dataclass_type": "must be an object", "int_type": "must be a whole number",
-    "float_type": "must be a number", "bool_type": "must be true or false",
+    "list_type": "must be a list", "tuple_type": "must be a list", "too_short": "must be a list that is not empty",
+    "dict_type": "must be an object", "model_type": "must be an object", "dataclass_type": "must be an object",
+    "int_type": "must be a whole number", "int_parsing": "must be a whole number", "float_type": "must be a number",
+    "bool_type": "must be true or false",
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, PlainValidator, model_validator
+from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 
 from truebench_hf.data.instances import rule_text
 from truebench_hf.data.judged import Case, stated
@@ -187,7 +187,7 @@ class RubricRow(Row):
     context: MaybeText = None
     reference: MaybeText = None
     checklist: Texts | None = None
-    rubric_index: Any = None
+    rubric_index: Annotated[int, Field(ge=0)] | None = None
     rubric: MaybeText = None
     rubric_type: Kind | None = None
     dimension: Dimension | None = None
@@ -221,11 +221,9 @@ class RubricRow(Row):
     def place_in(self, checklist: Sequence[str]) -> int:
         """The place of the rubric in a checklist, by its number or its text. Raises ValueError where it has none."""
         index = self.rubric_index
-        if isinstance(index, str) and index.strip().isdecimal():  # as a CSV holds it
-            index = int(index)
         if index is None and self.rubric is not None and checklist.count(self.rubric) == 1:
             return checklist.index(self.rubric)
-        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(checklist):
+        if index is None or index >= len(checklist):
             raise ValueError(f"field 'rubric_index' must be a place in 'checklist', 0 to {len(checklist) - 1}")
         if self.rubric is not None and self.rubric != checklist[index]:
             raise ValueError(f"field 'rubric' is not entry {index} of 'checklist'")
