@@ -237,6 +237,3 @@ def test_every_command_refuses_an_option_given_twice(capsys: pytest.CaptureFixtu
             assert done.stderr.endswith("is given 2 times; give it once\n"), (name, done.stderr)
             tried += 1
     assert tried > 40
-
-
-Capsys = pytest.CaptureFixture[str]

@@ -51,15 +51,6 @@ def test_what_makes_no_gate_is_refused(options: dict[str, Any], text: str) -> No
     assert text in str(refusal.value)
 
 
-def test_rows_of_other_ids_are_paired_by_what_they_ask(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first = finished(tmp_path / "a", "app", numbered([True] * 20))
-    second = finished(tmp_path / "b", "app", {"new": True, **numbered([True] * 19)})
-    done = command_here(capsys, "check", second, "--against", first, "--margin", "50", "--by", "category")
-    assert done.returncode == 0, done
-    assert "new 1, gone 1" in " ".join(done.stdout.split())
-    assert "category: Editing" in done.stdout
-
-
 def blamed(loss: Callable[..., Loss], margin: float, runs: int, draw: Callable[[Any], Any], seed: int = 0) -> int:
     """In how many of so many simulated checks the new application is blamed; `draw` gives old and new scores."""
     random = np.random.default_rng(seed)

@@ -30,25 +30,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return new, finished(folder / "old", "app", numbered(OLD))
 
 
-def test_junit_has_a_case_per_instance_and_skips_what_is_not_judged(
-    runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    done = command_here(capsys, "check", runs[0], "--junit", str(tmp_path / "made" / "report.xml"))
-    assert done.returncode == 0, "nothing is gated; the file is written"
-    suite = ElementTree.parse(tmp_path / "made" / "report.xml").getroot()
-    assert {name: suite.get(name) for name in ("tests", "failures", "skipped")} == {
-        "tests": "20", "failures": "7", "skipped": "1",
-    }  # fmt: skip
-    cases = {case.get("name"): case for case in suite}
-    assert list(cases["q0"]) == []
-    (failure,) = cases["q12"]
-    assert (failure.tag, failure.get("message"), failure.text) == (
-        "failure", "1 missed: is right", "is right: scripted: FAIL",
-    )  # fmt: skip
-    (skipped,) = cases["q19"]
-    assert (skipped.tag, "judge out of order" in str(skipped.get("message"))) == ("skipped", True)
-
-
 def test_the_summary_says_the_verdict_the_worst_and_where_the_page_is(
     runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,13 +83,6 @@ def test_a_job_without_a_place_for_its_summary_keeps_the_verdict(
     done = command_here(capsys, "check", runs[1], "--against", runs[1])
     assert done.returncode == 0, done
     assert "step.md: No such file or directory; the page of the job has no summary" in done.stderr
-
-
-def test_a_report_that_cannot_be_written_is_a_line(
-    runs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    done = command_here(capsys, "check", runs[0], "--junit", str(tmp_path))
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
