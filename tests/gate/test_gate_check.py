@@ -16,9 +16,7 @@ from tests.support.runs import command_here, row, script, write_jsonl
 from tests.support.scenarios import Scenario, scenarios
 from tests.support.stages import run
 from truebench_hf.benchmarks.truebench.data import RunOptions
-from truebench_hf.comparing.gate import CheckOptions
 from truebench_hf.comparing.gate_statistics import Loss, ratio_loss, score_loss, verdicts
-from truebench_hf.errors import UserError
 from truebench_hf.study.ranking import Board, BoardColumn, BoardRow
 from truebench_hf.types import Score
 
@@ -26,29 +24,6 @@ from truebench_hf.types import Score
 @scenarios(__file__, "gate")
 def test_gates(scenario: Scenario, tmp_path: Path) -> None:
     scenario.play(tmp_path)
-
-
-REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({}, "give --against OLD, an earlier run; or --must"),
-    *(
-        ({"summary": "s.md", **more}, "hold against an earlier run; give --against OLD")
-        for more in ({"length_margin": 3.0}, {"cost_margin": 0.0}, {"by": "category"}, {"model_old": "app"})
-    ),
-    ({"anchors": ""}, "--anchors: is empty"),
-    ({"must": ""}, "--must: is empty"),
-    ({"against": "old", "margin": 100.0}, "--margin 100.0: must be below 100"),
-    ({"against": "old", "length_margin": 100.0}, "--length-margin 100.0: must be below 100"),
-    ({"against": "old", "margin": -1.0}, "--margin -1.0: must be at least 0"),
-    ({"against": "old", "by": "task"}, "unknown --by 'task'"),
-    ({"against": "old", "allow": "worse"}, "unknown --allow 'worse': choose from unsure"),
-]
-
-
-@pytest.mark.parametrize(("options", "text"), REFUSED)
-def test_what_makes_no_gate_is_refused(options: dict[str, Any], text: str) -> None:
-    with pytest.raises(UserError) as refusal:
-        CheckOptions(new="new", **options)
-    assert text in str(refusal.value)
 
 
 def blamed(loss: Callable[..., Loss], margin: float, runs: int, draw: Callable[[Any], Any], seed: int = 0) -> int:
@@ -103,32 +78,6 @@ def test_cost_is_gated_by_the_prices_of_the_user(
         (tmp_path / "prices.toml").write_text(prices)
         done = command_here(capsys, *check, margin)
         assert (done.returncode, f"cost, margin {margin} %" in done.stdout) == (code, True)
-
-
-def test_every_sample_has_to_meet_a_must_and_counts_for_length(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = [f"q{n}" for n in range(12)]
-    data = write_jsonl(tmp_path / "data.jsonl", [{"id": name, "prompt": "?", "criteria": ["kind"]} for name in names])
-    rude = {"contains": "rude", "verdicts": {"kind": "FAIL"}}
-    judge = script(tmp_path / "judge.json", [rude, {"contains": "", "verdicts": {}}])
-    for which, second in (("old", "good"), ("new", "rude and longer")):
-        answers = [
-            {"id": name, "sample": sample, "response": text}
-            for name in names
-            for sample, text in ((1, "good"), (2, second))
-        ]
-        done = command_here(
-            capsys, "judge", "--data", data, "--responses", write_jsonl(tmp_path / f"{which}.jsonl", answers),
-            "--model-name", "app", "--judge", judge, "--out", str(tmp_path / which),
-        )  # fmt: skip
-        assert done.returncode == 0, done
-    check = ("check", str(tmp_path / "new"))
-    done = command_here(capsys, *check, "--must", "kind", "--junit", str(tmp_path / "junit.xml"))
-    assert 'failures="12"' in (tmp_path / "junit.xml").read_text()
-    assert (done.returncode, "12 must-pass criteria missed" in done.stdout) == (1, True), done
-    done = command_here(capsys, *check, "--against", str(tmp_path / "old"), "--margin", "99", "--length-margin", "20")
-    assert "+137.50" in done.stdout, "4 and 15 characters, 9.5 in the mean"
 
 
 # `--fail-under`: one option for all commands that score
