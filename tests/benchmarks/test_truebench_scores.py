@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +21,7 @@ from truebench_hf.data.judged import Judged
 from truebench_hf.data.records import Reader, to_row
 from truebench_hf.errors import UserError
 from truebench_hf.judging.judge import majority
-from truebench_hf.report.sections import csv_text
-from truebench_hf.report.sections import value as value_text
+from truebench_hf.report.sections import percent
 from truebench_hf.types import Criterion, Instance, Label, Message, Response, Score, Turn, Usage, Verdict
 
 Y, N, X = "yes", "no", None
@@ -87,6 +85,9 @@ def test_unscored_instances_are_listed_with_their_reasons() -> None:
     bounds = "Had all that is open been no, the pass rate would be 28.57 %; had it been yes, 57.14 %."
     assert bounds in report.notes, "of seven two pass, and two are open"
     assert score(ITEMS[:2]).notes == (), "nothing to say where both rules agree and nothing is open"
+    undecided = [item for item in ITEMS if item.instance.id in report.unscored]
+    (nothing,) = score(undecided).notes
+    assert nothing.startswith("Nothing was scored: "), "neither bounds from 0 to 100 nor an official rate"
 
 
 def cells(table: official.Cells) -> dict[str, Any]:
@@ -135,15 +136,13 @@ def test_tables_and_report_round_alike(passed: int, total: int, shown: str) -> N
     for name in ("overall", "official"):
         found = report.scores[name]
         assert isinstance(found, Score)
-        assert value_text(found) == shown
+        assert percent(found.value) == shown
 
 
 def test_usage_table_and_several_models() -> None:
     table = official.usage_table([("m", as_frames(ITEMS[:2])), ("n", as_frames(ITEMS[:1]))])
     assert table[1] == ["m", 20, 4, 6, 30, 200, 0, 100, 300, 330], "the answer's tokens exclude its thinking"
-    assert table[2][0] == "n"
-    rows = list(csv.reader(io.StringIO(csv_text(table))))
-    assert [len(row) for row in rows] == [10, 10, 10]
+    assert [len(row) for row in table] == [10, 10, 10]
 
 
 OFFICIAL: dict[str, Any] = {
@@ -158,7 +157,7 @@ def test_official_labels(parsed: list[Any], labels: list[Label | None], official
     """By position, and no label where their number fits no criteria; the official rule counts what stands there."""
     row = OFFICIAL | {"judge_parsed": parsed}
     item = from_official_row(row, "here", "m")
-    assert item.labels == [labels]
+    assert [[verdict.label for verdict in turn] for turn in item.verdicts] == [labels]
     assert item.usage["model"] == Usage(3, 4, 0, 1)
     assert item.passed_officially is official_rule
     assert score([item]).unscored == ({"1": f"the official file {reason}"} if reason else {})
