@@ -101,6 +101,9 @@ def board_edit(edit: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
         (board_edit(dict.clear), "run.json: ann.json, overall: is not what the run gives"),
         (file_edit("scores.json", lambda s: s["scores"][0]["score"].update(value=1)), "overall is given as"),
         (lambda repo: (ann(repo) / "judgments.jsonl").unlink(), "judgments.jsonl: cannot be read"),
+        (lambda repo: (ann(repo) / "notes.txt").write_text("x"), "/notes.txt: is no file of a run"),
+        (lambda repo: (ann(repo) / "results").mkdir(), "/results: is no file of a run"),
+        (lambda repo: (ann(repo) / "report.html").unlink(), ": holds no report.html"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_found(repo: Path, spoil: Callable[[Path], Any], told: str) -> None:

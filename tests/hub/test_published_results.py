@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,9 @@ from tests.golden.compare import EXPECTED
 from tests.support.finished import finished, golden
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
-from tests.support.runs import command_here, row, script, write_jsonl
+from tests.support.runs import row, script, write_jsonl
 from truebench_hf import build_data, run
 from truebench_hf.errors import UserError
-from truebench_hf.hub.results import check_results
 from truebench_hf.hub.staging import stage
 from truebench_hf.integrations.export import export
 
@@ -70,22 +68,6 @@ def test_a_score_that_was_edited_is_neither_published_nor_exported(tmp_path: Pat
             attempt()
 
 
-@pytest.mark.parametrize(
-    ("options", "remedy"),
-    [
-        ("--repo-id org/r --before org/r", "--before goes with --check"),
-        ("--model-repo org/m --dataset org/bench", "is a study of kind tick, and the tasks of a model page are those of"),
-        ("--repo-id org/r --check", "--check publishes nothing: leave --repo-id"),
-        ("--repo-id org/r --dataset org/bench", "--dataset is about the page of a model: name one with --model-repo"),
-        ("--model-repo org/m --dataset org/bench --public", "--public is about the results data set: name one with"),
-    ],
-)  # fmt: skip
-def test_options_that_make_no_sense_are_refused(capsys: pytest.CaptureFixture[str], options: str, remedy: str) -> None:
-    done = command_here(capsys, "publish", "results", str(EXPECTED / "tick" / "out"), *options.split())
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert remedy in done.stderr
-
-
 @pytest.mark.skipif(not REAL.is_file(), reason="the real file ../shared/data/truebench is not here")
 def test_the_same_scores_are_proposed_to_a_page_once(hub: HubStub, client: HubClient, tmp_path: Path) -> None:
     client.value("import huggingface_hub as h; h.create_repo('org/tea'); print(1)")
@@ -110,23 +92,6 @@ def test_an_edited_score_that_no_board_shows_is_refused_in_a_line(tmp_path: Path
     for attempt in (lambda: stage(folder, tmp_path / "staged"), lambda: export(str(folder), "csv", tmp_path / "csv")):
         with pytest.raises(UserError, match=r"^scores: soft_criterion is given as .*, but the judgments give"):
             attempt()
-
-
-@pytest.mark.parametrize(
-    ("spoil", "fault"),
-    [
-        (lambda folder: (folder / "notes.txt").write_text("x"), "/notes.txt: is no file of a run"),
-        (lambda folder: (folder / "results").mkdir(), "/results: is no file of a run"),
-        (lambda folder: (folder / "report.html").unlink(), ": holds no report.html"),
-        (lambda folder: edit_score(folder, "scores.json", 0.8, 0.9), ": cannot be laid out again: scores.json does not hold"),
-    ],
-)  # fmt: skip
-def test_the_check_knows_the_files_of_a_run(tmp_path: Path, spoil: Callable[[Path], Any], fault: str) -> None:
-    (staged,) = stage(EXPECTED / "tick" / "out", tmp_path / "repo")
-    assert check_results(tmp_path / "repo").faults == ()
-    spoil(tmp_path / "repo" / "runs" / staged.run_id)
-    (told,) = check_results(tmp_path / "repo").faults
-    assert told.startswith(f"runs/{staged.run_id}{fault}")
 
 
 def test_an_export_leaves_nothing_of_an_earlier_one(tmp_path: Path) -> None:

@@ -235,6 +235,12 @@ BEFORE: list[tuple[str, str]] = [
     (f"{RESULTS} --model-repo org/m", "--dataset"),
     (f"{RESULTS} --repo-id org/r --public --private", "--public and --private: say one of the two"),
     (f"{RESULTS} --dataset org/d --model-repo org/m --private", "--private is about the results data set"),
+    (
+        f"{RESULTS} --repo-id org/r --dataset org/d",
+        "--dataset is about the page of a model: name one with --model-repo",
+    ),
+    (f"{RESULTS} --repo-id org/r --before org/r", "--before goes with --check"),
+    (f"{RESULTS} --repo-id org/r --check", "--check publishes nothing: leave --repo-id"),
     (f"{RESULTS} --repo-id results", "ORGANISATION/NAME"),
     (f"{RESULTS} --repo-id org/a--b", "--repo-id org/a--b: Cannot have --"),  # the Hub's own rules hold as well
     (f"{RESULTS} --repo-id org/r --dataset org/d --model-repo m", "--model-repo m: write it as"),
