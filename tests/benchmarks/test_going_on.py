@@ -34,7 +34,7 @@ from truebench_hf.hub.staging import stage_run
 
 # By study: what runs it, its options, the models' argument options, and how much a smaller and a larger sample are.
 STUDIES: dict[str, tuple[Any, Any, dict[str, Any], tuple[str, ...], tuple[int, int]]] = {
-    "run": (run, RunOptions, {"data": "mini", "model": "openai:a", "judge": ("openai:b",)}, ("model_arg", "judge_arg"), (3, 6)),
+    "run": (run, RunOptions, {"model": "openai:a", "judge": ("openai:b",)}, ("model_arg", "judge_arg"), (3, 6)),
     "arbitrate": (arbitrate, ArbitrateOptions, {"judge": ("openai:a", "openai:b"), "meta_judge": ("openai:c", "openai:d")},
                   ("judge_arg", "meta_judge_arg"), (2, 5)),
     "metaeval": (metaeval, MetaevalOptions, {"judge": ("openai:a",), "paradigms": "checklist"}, ("judge_arg",), (4, 9)),
@@ -48,9 +48,7 @@ def study(name: str, out: Path, *arguments: str, **more: Any) -> object:
     """Run a study whose models have these arguments."""
     if name == "stages":
         base = arguments[0].removeprefix("base_url=")
-        generate(
-            GenerateOptions(**{"data": "mini", "model": "openai:a", "model_base_url": base, "out": str(out), **more})
-        )
+        generate(GenerateOptions(**{"model": "openai:a", "model_base_url": base, "out": str(out), **more}))
         return judge(JudgeGivenOptions(judge=("openai:b",), judge_base_url=base, out=str(out)))
     call, options, values, roles, (small, _) = STUDIES[name]
     given = {"data": few(out.parent), "limit": small, **values, "out": str(out), **dict.fromkeys(roles, arguments)}
@@ -98,12 +96,16 @@ def test_a_study_goes_on_at_another_address(
     assert second.stats()["total"] == 0, "what shapes the answers binds"
 
 
-@pytest.mark.parametrize("name", ["stages", *(pytest.param(name, marks=pytest.mark.slow) for name in STUDIES)])
+@pytest.mark.parametrize(
+    "name",
+    ["taxonomy", *(pytest.param(name, marks=pytest.mark.slow) for name in ("stages", *STUDIES) if name != "taxonomy")],
+)
 def test_a_study_is_extended_and_pays_only_for_the_new(
     tmp_path: Path, servers: tuple[OpenAIServer, OpenAIServer], name: str
 ) -> None:
     server, (small, large) = servers[0], STUDIES["run" if name == "stages" else name][4]
-    data = "mini" if name in ("stages", "run") else few(tmp_path, 12)
+    short = [row(n, [(f"Say {n}.", ["is said", "is kind"])]) for n in range(8)]
+    data = write_jsonl(tmp_path / "data.jsonl", short) if name in ("stages", "run") else few(tmp_path, 12)
 
     def calls(out: str, limit: int) -> int:
         before = server.stats()["total"]
