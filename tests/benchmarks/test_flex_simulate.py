@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.support.corpus import each_row
+from tests.support.corpus import each_row, table
 from tests.support.runs import write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench.conversations import Talk
@@ -144,8 +143,7 @@ def test_the_simulator_never_sees_a_dimension(folder: Path) -> None:
     prompts: list[str] = []
     say = lambda messages: prompts.extend(message["content"] for message in messages) or "Yes."  # noqa: E731
     simulate(folder, simulator=simulator(say))
-    assert prompts
-    assert not any("Does the assistant ask" in prompt for prompt in prompts)
+    assert [prompt for prompt in prompts if "Does the assistant ask" in prompt] == [] != prompts
 
 
 @each_row(__file__, "flex_simulate", "unfit")
@@ -187,11 +185,7 @@ def test_users_are_measured() -> None:
         assert [row[name].value for name in ("turns", "words", "disclosure", "questions")] == expected
 
 
-LANGUAGES = [
-    case
-    for case in yaml.safe_load(Path(__file__).with_name("flex_procedures.yaml").read_text("utf-8"))
-    if "said" in case
-]
+LANGUAGES = [case for case in table(__file__, "flex_procedures") if "said" in case]
 
 
 @pytest.mark.parametrize("case", LANGUAGES, ids=[case["language"] for case in LANGUAGES])
