@@ -9,9 +9,8 @@ from typing import Any
 
 import pandas
 import pytest
-import yaml
 
-from tests.support.corpus import each_row
+from tests.support.corpus import each_row, table
 from tests.support.facts import mini
 from tests.support.hub_client import HubClient
 from tests.support.hub_stub import HubStub
@@ -26,7 +25,7 @@ from truebench_hf.errors import UserError
 from truebench_hf.judging.grounding.classifier import Cut
 from truebench_hf.judging.grounding.types import Passage, Source
 
-CASES = yaml.safe_load(Path(__file__).with_name("facts_forms.yaml").read_text(encoding="utf-8"))
+CASES = table(__file__, "facts_forms")
 PARIS = {"question": "Where?", "context": "In Paris."}
 ITEMS = [
     of_row(Record("here", row)) for row in (PARIS | {"id": "a"}, {"id": "b", "question": "When?", "context": "In May."})
@@ -41,8 +40,8 @@ def written(folder: Path, row: dict[str, Any], form: str) -> str:
     file = folder / f"log{form}"
     if form == ".csv":
         cells = [value if isinstance(value, str | int | float) else json.dumps(value) for value in row.values()]
-        with file.open("w", encoding="utf-8", newline="") as table:
-            csv.writer(table).writerows([list(row), cells])
+        with file.open("w", encoding="utf-8", newline="") as opened:
+            csv.writer(opened).writerows([list(row), cells])
     elif form == ".parquet":
         pandas.DataFrame([row]).to_parquet(file)
     else:

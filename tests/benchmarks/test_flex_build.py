@@ -11,11 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.support.corpus import each_row
+from tests.support.corpus import each_row, table
 from tests.support.runs import command_here, script, write_jsonl
 from truebench_hf.api.judge import as_spec
 from truebench_hf.benchmarks.flexbench import derivation
@@ -32,10 +31,7 @@ from truebench_hf.benchmarks.flexbench.procedure import (
 from truebench_hf.errors import UserError
 from truebench_hf.study.outcome import Outcome
 
-PROCEDURES, CASES = (
-    yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"))
-    for name in ("flex_procedures", "flex_build")
-)
+PROCEDURES, CASES = table(__file__, "flex_procedures"), table(__file__, "flex_build")
 TEXT, GOOD = CASES["text"], CASES["good"]
 THREE = GOOD["criteria"]["dimensions"]
 # The beginning of the prompt of each stage.
