@@ -87,9 +87,6 @@ class Bench:
     def run(self, *judges: str, **more: Any) -> MetaEvaluation:
         return metaeval(MetaevalOptions(**{"data": self.data, "judge": judges, "out": str(self.out)} | more))
 
-    def page(self) -> str:
-        return (self.out / "report.html").read_text(encoding="utf-8")
-
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
@@ -149,7 +146,6 @@ def test_refusals_are_told_by_gold_label(bench: Bench) -> None:
     assert refused["refused_p"] == pytest.approx(2 / 252)
     assert row_of(study, paradigm="checklist")["refused_p"] == 1.0, "nothing was refused"
     assert row_of(study, paradigm="decision")["refused_yes"] is None, "no answer is read"
-    assert re.search(r"unread, gold no.*0\.0079", bench.page(), re.DOTALL)
 
 
 def test_what_is_asked(tmp_path: Path) -> None:
@@ -195,9 +191,7 @@ def test_panel_spread_and_flips(bench: Bench) -> None:
     assert {row["judge"]: row["pooled"].value for row in study.tables["pass_rates"].rows} == {right: 0.5, lax: 1.0}
     (apart,) = study.tables["pass_rate_gaps"].rows
     assert (apart["gap"], apart["n"], apart["left_out"], apart["reference"]) == (0.5, 10, 0, 0.5)
-    facts = f"panel (weighted 2,1) of {right}, {lax}"
-    assert held(bench.out / "run.json")["results"]["panel"] == study.provenance["panel"] == facts
-    assert f"weighted 2,1) of {right}, {lax}" in bench.page()
+    assert study.provenance["panel"] == f"panel (weighted 2,1) of {right}, {lax}"
     tied = bench.run(right, lax, paradigms="checklist", panel="majority", out=f"{bench.out}2").tables["judges"].rows[-1]
     assert (tied["accuracy"].n, tied["accuracy"].unscored) == (5, 5), "ties stay open"
     assert tied["balanced_accuracy_strict"].value == 0.5

@@ -72,9 +72,6 @@ class Bench:
     def facts(self, name: str) -> set[str]:
         return {row["facts"][name] for row in held(self.out / "run.json")["board"]["rows"]}
 
-    def page(self) -> str:
-        return (self.out / "report.html").read_text(encoding="utf-8")
-
 
 # Injections
 
@@ -176,7 +173,6 @@ def test_planted_flips_are_found_beside_what_turns_by_itself(attacked: Bench) ->
     assert len(lines) == 2 * COUNT * 12
     flattered = {line["asked"]: line["label"] for line in lines if line["attack"] == "flattery-english"}
     assert flattered == {"attacked": "yes", "neutral": "no"}
-    assert "Talked round, injection by injection" in attacked.page()
     assert all("a neutral text" in fact for fact in attacked.facts("Injections"))
 
 
@@ -235,8 +231,7 @@ def test_nine_per_cent_that_one_wording_turns_are_found(reworded: Bench) -> None
     assert (row["moves"], row["decides"]) == (pytest.approx(0.09), "no"), (
         "25 instructions tell no more than 85 to 100 %"
     )
-    assert "Does the wording decide?" in reworded.page()
-    assert "temperature is 0" in reworded.page()
+    assert "temperature is 0" in (reworded.out / "report.html").read_text(encoding="utf-8")
     assert reworded.facts("Wording") == {"9.0 points between wordings, within its interval"}
     lines = held(reworded.out / "reworded.jsonl")
     assert len(lines) == 100 * len((*OTHERS, *AGAIN))
@@ -269,7 +264,7 @@ def test_fresh_answers_are_calls_of_their_own_and_a_repeat_makes_none(reworded: 
     with closing(sqlite3.connect(reworded.out / "ledger.sqlite")) as db:
         requests = [json.loads(text) for (text,) in db.execute("SELECT request FROM calls WHERE role LIKE '%again'")]
     assert {request["ask"]["sample"] for request in requests} == {3, 4, 5, 6, 7, 8}, "behind the three of the first"
-    assert "temperature is 0" not in reworded.page()
+    assert "temperature is 0" not in (reworded.out / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["checklist", "rubric", "decision", "decision_question"])

@@ -90,12 +90,9 @@ def test_grown_from_two_to_four_and_back_to_one(tmp_path: Path) -> None:
     scores = run_scores(out)
     assert (scores["overall"]["value"], scores["overall"]["n"], scores["overall"]["unscored"]) == (0.75, 4, 0)
     assert list(report.unscored) == ["c (sample 4)"]
-    table = report.to_pandas().set_index(["group", "name"])
-    assert table.loc[("repeated_samples", "all_of_2"), "value"] == pytest.approx(0.5)
     info = held(out / "run.json")
     assert (info["settings"]["samples"], info["settings"]["items"]) == (4, 4)
     assert info["board"]["rows"][0]["facts"]["Samples"] == "4"
-    assert (out / "report.html").read_text().count("sample 4") >= 4, "every conversation has its number"
 
     truebench_hf.run(**given | {"samples": 1})
     assert len(asked) == 20
@@ -138,8 +135,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_instances_are_counted_and_compared(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = command_here(capsys, "study", "score", str(run))
     assert done.returncode == 3, "one sample is unscored"
-    rate = next(line for line in done.stdout.splitlines() if "Pass rate" in line)
-    assert [part for part in rate.split() if part not in ("│", "┃")][:4] == ["Pass", "rate", "75.00", "4"]
     done = command_here(capsys, "study", "score", str(run), "--protocol", "official")
     assert (done.returncode, "has several samples of an instance" in done.stderr) == (2, True)
     assert list(read_outcomes(run / "judgments.jsonl").values()) == [{"a": 0.75, "b": 0.25, "c": 1, "d": 1}]
