@@ -219,7 +219,8 @@ def id_of(record: Record, number: str) -> str:
 def warn_unsplit(records: Sequence[Record], columns: Mapping[str, Sequence[str]]) -> None:
     """Say how many texts of criteria are read as one criterion each, though a `;` may part several."""
     head, names = headers(records, columns), columns.get("criteria", CRITERIA)
-    cells = ((record.where, under_headers(record.row, head).get(name)) for record in records for name in names)
+    rows = ((record.where, under_headers(record.row, head)) for record in records)
+    cells = ((where, row.get(name)) for where, row in rows for name in names)
     texts = ((where, text) for where, text in cells if isinstance(text, str))
     if places := [where for where, text in texts if len(_split(text, "")) == 1 < len(_split(text, ";"))]:
         warn(
