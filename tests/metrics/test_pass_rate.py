@@ -218,7 +218,7 @@ def test_votes_and_samples(call: Callable[..., Any], arguments: Any, expected: A
 
 def test_percentages_round_as_officially() -> None:
     # 102 / 320 * 100 lies below 31.875, and 100 * 102 / 320 on it.
-    assert sections.value(pass_rate([True] * 102 + [False] * 218)) == "31.87"
+    assert sections.percent(pass_rate([True] * 102 + [False] * 218).value) == "31.87"
 
 
 def test_soft_scores_of_twelve_have_an_interval_around_them() -> None:
