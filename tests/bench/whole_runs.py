@@ -17,7 +17,7 @@ from tests.bench.processes import Took
 from truebench_hf.benchmarks.truebench import data as releases
 
 # Level, seconds a call, calls of either kind at a time, runs, and the aim for wall time over ideal.
-_RUNS = (("checklist", 0.2, 32, 3, "1.10"), ("checklist", 1.0, 64, 2, "1.05"), ("rubric", 0.2, 32, 2, ""))
+_RUNS = (("checklist", 0.2, 32, 3, "1.20"), ("checklist", 1.0, 64, 2, ""), ("rubric", 0.2, 32, 2, ""))
 _AGAIN = 5
 _STORM = (0.4, 32, 500, 3)  # seconds a call, calls of either kind at a time, instances, runs
 
@@ -49,7 +49,7 @@ def main(data: Path | None = None) -> None:
                 again = processes.run(url, data, folder / f"{level}{delay}-0", many, "--judge-level", level)
                 replays = [processes.timed(*again) for _ in range(_AGAIN)]
         _storm(data, folder)
-        _line("the first again, from its ledger", replays, None, "1.5 s")
+        _line("the first again, from its ledger", replays, None, "")
         _line(
             "import truebench_hf", [processes.timed("-c", "import truebench_hf") for _ in range(_AGAIN)], None, "0.2 s"
         )
