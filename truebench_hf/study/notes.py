@@ -123,9 +123,8 @@ def _percent(bounds: Sequence[float] | None) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-ServedCounts = Mapping[
-    str, Mapping[str, Mapping[str, int]]
-]  # by spec, kind and value how many answers: see `Calls.served`
+# By spec, kind and value how many answers: see `Calls.served`.
+ServedCounts = Mapping[str, Mapping[str, Mapping[str, int]]]
 
 
 def served_values(counts: Any, spec: str, kind: str) -> list[str]:
